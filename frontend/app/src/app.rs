@@ -1,4 +1,4 @@
-//! The whole page: sign-in, or the frame with the screens.
+//! The root component: the sign-in page, or the frame with the screens.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
@@ -34,7 +34,7 @@ use crate::screens::users::{UserPage, Users};
 use crate::session::{Session, SessionState};
 use crate::unsaved::UnsavedGuard;
 
-/// Mounts the page and removes the start message.
+/// Mounts the page and removes the loading message.
 pub(crate) fn mount() {
     if let Some(starting) = document().get_element_by_id("starting") {
         starting.remove();
@@ -49,7 +49,8 @@ fn App() -> impl IntoView {
     let toasts = Toasts::provide();
     let session = Session::provide();
     session.load();
-    // Renders again only when the state changes, not with every change of the session.
+    // The memo renders the page again only when the state changes, not with every change of the
+    // session.
     let state = Memo::new(move |_| session.state());
     view! {
         {move || match state.get() {

@@ -1,8 +1,8 @@
-//! The product's mark and name.
+//! The logo and the name of the product.
 
 use leptos::prelude::*;
 
-/// The mark, as in `page/icon.svg`.
+/// Shows the logo from `page/icon.svg`.
 #[component]
 pub(crate) fn Brand() -> impl IntoView {
     view! {

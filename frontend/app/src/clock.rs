@@ -1,4 +1,4 @@
-//! The browser's time.
+//! The current time, date formats, timers and random numbers of the browser.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use futures::channel::oneshot;
 use jiff::Timestamp;
 use leptos::prelude::*;
 
-/// Interval of updates of ages.
+/// The interval at which shown ages are updated.
 const TICK: Duration = Duration::from_secs(10);
 
 /// The current time, updated every [`TICK`].
@@ -15,7 +15,7 @@ const TICK: Duration = Duration::from_secs(10);
 pub(crate) struct Clock(RwSignal<Timestamp>);
 
 impl Clock {
-    /// Starts the page's one clock.
+    /// Starts the clock of the page.
     pub(crate) fn provide() {
         let clock = Self(RwSignal::new(now()));
         let ticking = set_interval_with_handle(move || clock.0.set(now()), TICK);
@@ -27,37 +27,38 @@ impl Clock {
         provide_context(clock);
     }
 
-    /// The time; callers subscribe to it.
+    /// Returns the current time; the caller subscribes to updates.
     pub(crate) fn now(self) -> Timestamp {
         self.0.get()
     }
 }
 
-/// The time now.
+/// Returns the current time of the browser.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "whole milliseconds, for as long as browsers tell the time"
+    reason = "the browser reports whole milliseconds that fit an i64"
 )]
 pub(crate) fn now() -> Timestamp {
     Timestamp::from_millisecond(js_sys::Date::now() as i64).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// `14:03:59` in the time zone of the browser.
+/// Formats the time of day in the browser's time zone: `14:03:59`.
 pub(crate) fn time_of_day(at: Timestamp) -> LocalTime {
     let date = local(at);
     let (hours, minutes) = (date.get_hours(), date.get_minutes());
     LocalTime::new(format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds()))
 }
 
-/// The date and time in the language of the page and, if it matches, the format of the browser.
+/// Formats date and time in the language of the page, and in the format of the browser if its
+/// language matches.
 pub(crate) fn in_full(at: Timestamp) -> LocalTime {
     let options = wasm_bindgen::JsValue::UNDEFINED;
     let text = local(at).to_locale_string(&locale(), &options);
     LocalTime::new(text.into())
 }
 
-/// The browser's locale, such as `en-GB`, if its language is the page's language. The locale
-/// determines the order of day and month, and the 12-hour or 24-hour clock.
+/// Returns the browser's locale, such as `en-GB`, if its language is the language of the page. The
+/// locale determines the order of day and month, and the 12-hour or 24-hour clock.
 fn locale() -> String {
     let tag = t().language.tag();
     let browser = window().navigator().language();
@@ -68,27 +69,27 @@ fn locale() -> String {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "milliseconds since 1970 fit a float's 53 bits for 285,000 years"
+    reason = "milliseconds since 1970 fit the 53 bits of an f64"
 )]
 fn local(at: Timestamp) -> js_sys::Date {
     js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at.as_millisecond() as f64))
 }
 
-/// Sleeps.
+/// Sleeps for a duration.
 pub(crate) async fn sleep(duration: Duration) {
     let (done, waiting) = oneshot::channel::<()>();
     set_timeout(
         move || {
-            // The receiver may be dropped.
+            // The receiver can be dropped before the timer ends.
             let _ = done.send(());
         },
         duration,
     );
-    // The timer is never dropped unsent.
+    // The timer always sends before it is dropped.
     let _ = waiting.await;
 }
 
-/// A random number between 0 and 1.
+/// Returns a random number between 0 and 1.
 pub(crate) fn chance() -> f64 {
     js_sys::Math::random()
 }

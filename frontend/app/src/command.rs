@@ -1,4 +1,4 @@
-//! The line below each screen with the equivalent command.
+//! The line below each screen that shows the equivalent command.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::copy;
@@ -6,10 +6,10 @@ use drover_ui_kit::icon::{Icon, Picture};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-/// Shows the equivalent command with a copy button.
+/// Shows the equivalent command of a screen, with a copy button.
 #[component]
 pub(crate) fn SameCommand(
-    /// The command.
+    /// The command line.
     #[prop(into)]
     line: Signal<String>,
 ) -> impl IntoView {
@@ -30,8 +30,8 @@ pub(crate) fn SameCommand(
     }
 }
 
-/// The server's own address, for commands that need it.
+/// Returns the origin of the page, for commands that need the URL of the server.
 pub(crate) fn origin() -> String {
-    // Only a page without an address has no origin.
+    // Only a page without a URL has no origin.
     window().location().origin().unwrap_or_default()
 }

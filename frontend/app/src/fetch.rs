@@ -1,4 +1,4 @@
-//! Requests to the server, as the browser makes them.
+//! HTTP requests to the server through the browser's Fetch API.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -12,19 +12,19 @@ use web_sys::{
     AbortSignal, Headers, RequestCache, RequestCredentials, RequestInit, RequestRedirect, Response,
 };
 
-/// Default timeout of a response.
+/// The default timeout of a response in milliseconds.
 const TIMEOUT_MS: u32 = 30_000;
 
-/// A method, and whether it needs the CSRF token.
+/// The HTTP method, which decides whether the request needs the CSRF token.
 #[derive(Clone, Debug)]
 pub(crate) enum Method {
-    /// A read.
+    /// A `GET` request.
     Get,
-    /// A write.
+    /// A request that changes state, with its method.
     Changing(&'static str),
 }
 
-/// A request before it is sent.
+/// An HTTP request before it is sent.
 #[derive(Debug)]
 pub(crate) struct Request {
     method: Method,
@@ -35,7 +35,7 @@ pub(crate) struct Request {
     timeout_ms: u32,
 }
 
-/// The body and its media type.
+/// The body of a request and its media type.
 #[derive(Debug)]
 struct Body {
     text: String,
@@ -50,12 +50,12 @@ impl Body {
 }
 
 impl Request {
-    /// A `GET` request.
+    /// Creates a `GET` request.
     pub(crate) fn get(path: impl Into<String>) -> Self {
         Self::new(Method::Get, path)
     }
 
-    /// A request that changes state.
+    /// Creates a request that changes state.
     pub(crate) fn changing(method: &'static str, path: impl Into<String>) -> Self {
         Self::new(Method::Changing(method), path)
     }
@@ -71,7 +71,7 @@ impl Request {
         }
     }
 
-    /// Sets the timeout.
+    /// Sets the timeout of the response in milliseconds.
     pub(crate) fn within(mut self, timeout_ms: u32) -> Self {
         self.timeout_ms = timeout_ms;
         self

@@ -1,11 +1,11 @@
-//! Downloads.
+//! Downloads of files.
 
 use js_sys::Array;
 use leptos::prelude::document;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
-/// Saves a text as a file; returns whether the browser supports it.
+/// Saves a text as a file; returns false if the browser does not support downloads.
 pub(crate) fn save(name: &str, text: &str) -> bool {
     try_save(name, text).is_ok()
 }
@@ -18,6 +18,6 @@ fn try_save(name: &str, text: &str) -> Result<(), JsValue> {
     link.set_href(&url);
     link.set_download(name);
     link.click();
-    // The browser has the content now.
+    // The browser has copied the content.
     Url::revoke_object_url(&url)
 }

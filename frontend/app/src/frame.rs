@@ -1,4 +1,4 @@
-//! The frame around every screen: navigation, user menu and palette.
+//! The frame around each screen: navigation, user menu and command palette.
 
 mod scrolled;
 
@@ -23,7 +23,7 @@ use crate::palette::{Palette, PaletteOpen};
 use crate::session::{Session, display_name, sign_out};
 use crate::unsaved::{UnsavedDialog, UnsavedGuard};
 
-/// The frame around a screen.
+/// Shows the frame around a screen.
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     Clusters::provide();
@@ -59,7 +59,8 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     }
 }
 
-/// Announces the new screen and moves the focus to it, because the link that led here may be gone.
+/// Announces a new screen to screen readers and moves the focus to the screen. The link that had
+/// the focus can be removed.
 #[component]
 fn Arrival() -> impl IntoView {
     let pathname = use_location().pathname;
@@ -88,7 +89,7 @@ fn focus_screen() {
     }
 }
 
-/// Focuses the content.
+/// Focuses the main element.
 fn focus_main(prevent_scroll: bool) {
     let main = document().get_element_by_id("main");
     let main = main.and_then(|main| main.dyn_into::<HtmlElement>().ok());
@@ -100,7 +101,7 @@ fn focus_main(prevent_scroll: bool) {
     }
 }
 
-/// Links to the pages that the user's rights allow.
+/// Shows links to the pages that the user's rights allow.
 #[component]
 fn Navigation() -> impl IntoView {
     let session = expect_context::<Session>();
@@ -124,7 +125,7 @@ fn Navigation() -> impl IntoView {
     }
 }
 
-/// The modifier key that opens the palette with K.
+/// Returns the modifier key that opens the palette together with K.
 fn modifier() -> &'static str {
     let agent = window().navigator().user_agent().unwrap_or_default();
     if agent.contains("Mac") {

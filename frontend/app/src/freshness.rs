@@ -1,4 +1,4 @@
-//! How fresh the data of a screen is.
+//! The freshness of the data on a screen.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -11,21 +11,21 @@ use crate::clock::time_of_day;
 /// The freshness of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Freshness {
-    /// The first response is pending.
+    /// The first response has not arrived.
     Connecting,
-    /// Live.
+    /// The data is live.
     Live,
-    /// The connection is lost; the data is stale.
+    /// The connection is interrupted, and the data is stale.
     Stale {
-        /// Since when.
+        /// The start of the interruption.
         since: Timestamp,
-        /// The cause.
+        /// The cause of the interruption.
         problem: Problem,
     },
 }
 
 impl Freshness {
-    /// The freshness of two lists together.
+    /// Combines the freshness of two lists; the worse freshness wins.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (stale @ Self::Stale { .. }, _) | (_, stale @ Self::Stale { .. }) => stale,
@@ -35,10 +35,10 @@ impl Freshness {
     }
 }
 
-/// Shows the freshness.
+/// Shows the freshness next to the heading of a screen.
 #[component]
 pub(crate) fn FreshnessMark(
-    /// The freshness.
+    /// The freshness of the data on the screen.
     #[prop(into)]
     freshness: Signal<Freshness>,
 ) -> impl IntoView {
@@ -55,13 +55,13 @@ pub(crate) fn FreshnessMark(
     view! { <span class=class role="status">{words}</span> }
 }
 
-/// Warns about stale data with time and cause.
+/// Shows a warning about stale data, with time and cause.
 #[component]
 pub(crate) fn StaleBanner(
     /// The freshness of the data.
     #[prop(into)]
     freshness: Signal<Freshness>,
-    /// Whether data is shown.
+    /// True if the screen shows data.
     #[prop(into)]
     shown: Signal<bool>,
 ) -> impl IntoView {
@@ -74,16 +74,16 @@ pub(crate) fn StaleBanner(
     }
 }
 
-/// Warns that an action is unavailable until data is read.
+/// Shows a warning that an action is unavailable until its data is loaded.
 #[component]
 pub(crate) fn MissingBanner(
     /// The freshness of the data.
     #[prop(into)]
     freshness: Signal<Freshness>,
-    /// Whether the data was read once.
+    /// True if the data was loaded at least once.
     #[prop(into)]
     known: Signal<bool>,
-    /// A sentence that names the missing data and the unavailable action.
+    /// A sentence about the missing data and the unavailable action.
     words: &'static str,
 ) -> impl IntoView {
     move || match freshness.get() {

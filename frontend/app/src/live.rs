@@ -1,4 +1,4 @@
-//! The clusters: one live list shared by all screens.
+//! The clusters of the user, as one live list for all screens.
 
 pub(crate) mod listing;
 
@@ -17,12 +17,12 @@ use crate::reflector::{Store, until_cleanup};
 use crate::session::Session;
 use listing::{ask_again, every_page};
 
-/// The clusters visible to the user.
+/// The clusters that the user can see.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clusters(Store<Arc<ClusterView>>);
 
 impl Clusters {
-    /// Starts the live list until the owner is cleaned up.
+    /// Starts the live list. The list stops when the owner is cleaned up.
     pub(crate) fn provide() -> Self {
         let clusters = Self(Store::new());
         let session = expect_context::<Session>();
@@ -44,12 +44,12 @@ impl Clusters {
         clusters
     }
 
-    /// The clusters by name; `None` until the first response.
+    /// Returns the clusters, sorted by name; `None` before the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<Arc<ClusterView>>>> {
         self.0.items()
     }
 
-    /// The clusters as choices of a picker.
+    /// Returns the clusters as choices of a picker.
     pub(crate) fn choices(self) -> Signal<Vec<Choice>> {
         Signal::derive(move || {
             let items = self.items().unwrap_or_default();
@@ -62,7 +62,7 @@ impl Clusters {
         })
     }
 
-    /// Their freshness.
+    /// Returns the freshness of the list.
     pub(crate) fn freshness(self) -> Freshness {
         self.0.freshness()
     }

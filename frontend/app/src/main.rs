@@ -1,8 +1,8 @@
-//! The web UI's program: mounts the page.
+//! The program of the web UI, which mounts the page.
 
 #![expect(
     unreachable_pub,
-    reason = "leptos makes the properties of every component public"
+    reason = "leptos generates public properties for each component"
 )]
 
 mod app;

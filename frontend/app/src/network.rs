@@ -1,5 +1,5 @@
-//! Network events of the browser. They only trigger a retry: a server may be reachable while the
-//! browser reports to be offline, and the reverse.
+//! Online and offline events of the browser. The events only trigger a retry, because the server
+//! can be reachable while the browser reports offline.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -15,19 +15,19 @@ use wasm_bindgen::JsCast;
 
 use crate::clock::sleep;
 
-/// A future that completes with a network event. Dropping it removes the listener.
+/// A future that completes with a network event. Dropping the future removes the listener.
 pub(crate) struct Told {
     told: oneshot::Receiver<()>,
     listening: Option<WindowListenerHandle>,
 }
 
 impl Told {
-    /// Completes when the network is lost.
+    /// Completes when the browser reports offline.
     pub(crate) fn lost() -> Self {
         Self::of(ev::offline)
     }
 
-    /// Completes when the network is back.
+    /// Completes when the browser reports online.
     fn back() -> Self {
         Self::of(ev::online)
     }
@@ -40,7 +40,7 @@ impl Told {
         let tell = Cell::new(Some(tell));
         let listening = window_event_listener(event, move |_| {
             if let Some(tell) = tell.take() {
-                // The receiver may be dropped.
+                // The receiver can be dropped before the event.
                 let _ = tell.send(());
             }
         });
@@ -67,7 +67,7 @@ impl Drop for Told {
     }
 }
 
-/// Sleeps for a duration, or until the network is lost or back.
+/// Sleeps for a duration, or until the browser reports offline or online.
 pub(crate) async fn rest(duration: Duration) {
     let told = select(Told::lost(), Told::back());
     select(Box::pin(sleep(duration)), told).await;

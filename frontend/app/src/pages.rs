@@ -1,4 +1,4 @@
-//! The pages that the navigation and the palette offer to the user.
+//! The pages that the navigation and the palette show to the user.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::icon::Icon;
@@ -8,13 +8,12 @@ use crate::session::Session;
 /// A page of the web UI, or a page with an open form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
-    /// The path, with a query for a form.
+    /// The URL path, with a query for a form.
     pub(crate) path: &'static str,
-    /// The icon.
     pub(crate) icon: Icon,
-    /// The title in the palette.
+    /// The title of the page in the palette.
     pub(crate) title: &'static str,
-    /// Position and label in the navigation; `None` for pages that only the palette offers.
+    /// The position and the label in the navigation; `None` for pages that only the palette shows.
     pub(crate) navigation: Option<(u8, &'static str)>,
 }
 
@@ -34,7 +33,8 @@ impl Page {
     }
 }
 
-/// The pages for the user's rights, in the order of the palette. Rights are read untracked.
+/// Returns the pages that the user's rights allow, in the order of the palette. The function reads
+/// the rights without tracking.
 pub(crate) fn pages(session: Session) -> Vec<Page> {
     let mut pages = pages_of_all_users(session);
     pages.extend(pages_by_rights(session));
@@ -93,7 +93,7 @@ fn pages_by_rights(session: Session) -> Vec<Page> {
     allowed.map(|(_, page)| page).collect()
 }
 
-/// The pages of the navigation, in its order.
+/// Returns the pages of the navigation in their order.
 pub(crate) fn navigation(session: Session) -> Vec<Page> {
     let mut found = pages(session);
     found.retain(|page| page.navigation.is_some());

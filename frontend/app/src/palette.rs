@@ -18,15 +18,15 @@ use crate::session::sign_out;
 use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
-/// Limit of shown entries.
+/// The maximum number of shown entries.
 const SHOWN: usize = 50;
 
-/// Whether the palette is open.
+/// True while the palette is open.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PaletteOpen(RwSignal<bool>);
 
 impl PaletteOpen {
-    /// Provides it as a context and listens for its keys.
+    /// Provides the open state as a context and listens for the keyboard shortcut.
     pub(crate) fn provide() -> Self {
         let open = Self(RwSignal::new(false));
         let listening = window_event_listener(leptos::ev::keydown, move |event| {
@@ -41,7 +41,7 @@ impl PaletteOpen {
         open
     }
 
-    /// Opens it.
+    /// Opens the palette.
     pub(crate) fn open(self) {
         self.0.set(true);
     }
@@ -56,7 +56,7 @@ struct Command {
     run: Callback<()>,
 }
 
-/// The palette itself.
+/// Shows the palette while it is open.
 #[component]
 pub(crate) fn Palette() -> impl IntoView {
     let PaletteOpen(open) = expect_context();
@@ -81,7 +81,7 @@ struct Choosing {
     typed: RwSignal<String>,
     place: RwSignal<usize>,
     commands: Memo<Vec<Command>>,
-    /// Indexes into `commands`, best match first.
+    /// The indexes of matching entries in `commands`, best match first.
     found: Memo<Vec<usize>>,
 }
 
@@ -133,7 +133,7 @@ impl Choosing {
         }
     }
 
-    /// The matches as rows.
+    /// Renders the matches as rows.
     fn rows(self) -> impl IntoView {
         let rows = self.found.get().into_iter().enumerate();
         rows.filter_map(|(row, command)| {
@@ -146,7 +146,7 @@ impl Choosing {
         .collect_view()
     }
 
-    /// Keeps the selected row visible.
+    /// Scrolls the list so that the selected row is visible.
     fn scrolls(self) {
         Effect::new(move || {
             let place = self.place.get();
@@ -218,7 +218,7 @@ fn option(row: usize, command: Command, place: RwSignal<usize>, run: Callback<us
     .into_any()
 }
 
-/// All entries; entries of clusters follow when the clusters are loaded.
+/// Returns all entries. The entries of clusters follow after the clusters are loaded.
 fn commands() -> Memo<Vec<Command>> {
     let clusters = expect_context::<Clusters>();
     let names = Memo::new(move |_| {
@@ -271,7 +271,7 @@ fn places() -> Vec<Command> {
         .collect()
 }
 
-/// The screens of the current cluster, and all clusters.
+/// Returns the entries for the screens of the current cluster and for all clusters.
 fn of_clusters(clusters: &[String]) -> Vec<Command> {
     let here = window().location().pathname().unwrap_or_default();
     let in_sight = clusters
@@ -291,7 +291,7 @@ fn of_clusters(clusters: &[String]) -> Vec<Command> {
     screens.chain(all).collect()
 }
 
-/// Whether a path equals another or is below it.
+/// Reports whether a path equals another path or is below it.
 fn is_within(path: &str, place: &str) -> bool {
     let rest = path.strip_prefix(place);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

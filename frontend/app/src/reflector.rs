@@ -1,4 +1,4 @@
-//! A reflector for the page: lists in pages, watches, and resumes after an interruption.
+//! A reflector for the page: lists in pages, watches, and resumes after interruptions.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -21,11 +21,11 @@ use crate::network::rest;
 use crate::session::Session;
 use crate::stream::LineStream;
 
-/// A watch without data for longer than this is treated as lost.
+/// The watch timeout: a watch without data for this time counts as interrupted.
 const TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 15);
-/// A watch that ends sooner is restarted with a backoff.
+/// The minimum duration of a watch. The reflector restarts a shorter watch after a backoff.
 const TOO_SHORT: SignedDuration = SignedDuration::from_secs(2);
-/// Changes within this time are rendered together.
+/// The debounce time: the page renders all changes within this time together.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
 /// The items of a list, as last reported by the server.
@@ -45,7 +45,7 @@ impl<T> Clone for Store<T> {
 impl<T> Copy for Store<T> {}
 
 impl<T: Clone + Send + Sync + 'static> Store<T> {
-    /// An empty value.
+    /// Creates an empty store.
     pub(crate) fn new() -> Self {
         Self {
             items: RwSignal::new(None),
@@ -54,7 +54,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// Starts to reflect a list until the owner is cleaned up.
+    /// Reflects a list until the owner is cleaned up.
     pub(crate) fn begin<F: Form<T> + 'static>(source: Source) -> Self {
         let followed = Self::new();
         let session = expect_context::<Session>();
@@ -62,34 +62,34 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         followed
     }
 
-    /// The items in order; `None` until the first response.
+    /// Returns the items in their order; `None` before the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
         self.items.get()
     }
 
-    /// Whether the first response arrived; callers subscribe to it.
+    /// Reports whether the first response arrived; the caller subscribes to the value.
     pub(crate) fn is_known(self) -> bool {
         self.items.with(Option::is_some)
     }
 
-    /// Whether the first response arrived, without a subscription.
+    /// Reports whether the first response arrived, without a subscription.
     pub(crate) fn was_known(self) -> bool {
         self.items.with_untracked(Option::is_some)
     }
 
-    /// The progress of the initial list.
+    /// Returns the progress of the initial list.
     pub(crate) fn progress(self) -> Progress {
         self.progress.get()
     }
 
-    /// The freshness of the items.
+    /// Returns the freshness of the items.
     pub(crate) fn freshness(self) -> Freshness {
         self.freshness.get()
     }
 
     /// Replaces the items.
     pub(crate) fn show(self, items: Vec<T>) {
-        // The screen may be disposed before the last response.
+        // The screen can be disposed before the last response.
         let _ = self.items.try_set(Some(Arc::new(items)));
     }
 
@@ -132,7 +132,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         loop {
             match following.go_on(&source, &mut backoff).await {
                 Ok(()) => {}
-                // No data is lost: the next request lists everything.
+                // The next request lists all items, so no data is lost.
                 Err(problem) if problem.kind == ProblemKind::Expired => {
                     following.feed.borrow_mut().refused(&problem);
                     rest(backoff.after_failure(chance())).await;
@@ -161,12 +161,12 @@ struct Reflector<I, F, T: 'static> {
     feed: RefCell<Feed<I, F>>,
     shown: fn(&I) -> T,
     to: Store<T>,
-    /// Whether a debounced update is scheduled.
+    /// True if a debounced update is scheduled.
     soon: Cell<bool>,
 }
 
 impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflector<I, F, T> {
-    /// One request and its response.
+    /// Sends the next request and processes its response.
     async fn go_on(self: &Rc<Self>, source: &Source, backoff: &mut Backoff) -> Result<(), Problem> {
         let ask = self.feed.borrow().ask();
         let request = Request::get(source.url(&ask)).accepting(source.accept());
@@ -190,7 +190,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
             }
         }
         if now().duration_since(begun) < TOO_SHORT {
-            // A proxy ends responses early, so requests are delayed.
+            // A proxy that ends responses early would cause many requests, so the reflector waits.
             rest(backoff.after_failure(chance())).await;
         } else {
             backoff.reset();

@@ -1,4 +1,4 @@
-//! The screens, each at its URL.
+//! The screens of the web UI and their URLs.
 
 pub(crate) mod about;
 mod account;

@@ -25,30 +25,30 @@ use provider_sign_out::post_sign_out;
 /// The state of the session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SessionState {
-    /// Unknown until the first response.
+    /// The first response has not arrived.
     Unknown,
     /// The server does not respond.
     Unreachable(Problem),
     /// No user is signed in.
     SignedOut {
-        /// Why the session ended.
+        /// The reason why the session ended.
         why: Option<String>,
     },
-    /// The password must be changed first. The current password is kept if it was typed just now; a
-    /// reloaded page asks for it.
+    /// The user must change the password. The variant contains the current password if the user
+    /// typed it on this page; after a reload, the form asks for the password.
     MustChangePassword(Option<Secret>),
     /// A user is signed in.
     SignedIn,
 }
 
-/// The session as a context of the page.
+/// The session, as a context of the page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Session {
     state: RwSignal<SessionState>,
     view: RwSignal<Option<SessionView>>,
-    /// Whether a verification request is pending.
+    /// True while a verification request is pending.
     verifying: StoredValue<bool>,
-    /// The provider whose sign-out form is being posted.
+    /// The provider whose sign-out form the page posts.
     onward: StoredValue<Option<String>>,
 }
 
@@ -62,14 +62,14 @@ impl Session {
             onward: StoredValue::new(None),
         };
         provide_context(session);
-        // Another tab may have changed the session while this one was hidden.
+        // Another tab can change the session while this tab is hidden.
         let seen = window_event_listener(leptos::ev::visibilitychange, move |_| {
             if !document().hidden() {
                 session.verify();
             }
         });
         on_cleanup(move || seen.remove());
-        // The content security policy lists the providers at the load of the page.
+        // The content security policy contains the providers that existed when the page was loaded.
         let held = window_event_listener_untyped("securitypolicyviolation", move |_| {
             session.report_provider_session();
         });
@@ -77,41 +77,45 @@ impl Session {
         session
     }
 
-    /// The state of the session.
+    /// Returns the state of the session.
     pub(crate) fn state(self) -> SessionState {
         self.state.get()
     }
 
-    /// The session; callers subscribe to it.
+    /// Returns the session; the caller subscribes to changes.
     pub(crate) fn view(self) -> Option<SessionView> {
         self.view.get()
     }
 
-    /// Whether the user is an administrator. The server decides; this only controls what is shown.
+    /// Reports whether the user is an administrator. The value only controls the page; the server
+    /// checks permissions.
     ///
-    /// The read is not tracked: [`Session::replace`] mounts all screens again when the value changes.
+    /// The read is not tracked, because [`Session::replace`] mounts all screens again when the
+    /// value changes.
     pub(crate) fn is_administrator(self) -> bool {
         self.view
             .with_untracked(|session| session.as_ref().is_some_and(|it| it.me.administrator))
     }
 
-    /// The user's rights on the hub. The server decides; this only controls what is shown.
+    /// Returns the user's rights on the hub. The rights only control the page; the server checks
+    /// permissions.
     ///
-    /// The read is not tracked: [`Session::replace`] mounts all screens again when a right changes.
+    /// The read is not tracked, because [`Session::replace`] mounts all screens again when a right
+    /// changes.
     pub(crate) fn rights(self) -> CallerRights {
         let rights = |session: &SessionView| session.me.rights;
         self.view
             .with_untracked(|session| session.as_ref().map(rights).unwrap_or_default())
     }
 
-    /// The identity provider of the sign-in; none for local users. Not reactive: another sign-in
-    /// renders new screens.
+    /// Returns the identity provider of the session; `None` for local users. The value is not
+    /// reactive, because another sign-in mounts all screens again.
     pub(crate) fn provider(self) -> Option<String> {
         self.view
             .with_untracked(|session| session.as_ref()?.me.token.provider.clone())
     }
 
-    /// Asks the server whether this browser has a session.
+    /// Requests the session of this browser from the server.
     pub(crate) fn load(self) {
         self.state.set(SessionState::Unknown);
         spawn_local(async move {
@@ -135,7 +139,7 @@ impl Session {
         Ok(())
     }
 
-    /// Signs in with user name and password at a provider.
+    /// Signs in with user name and password of a provider.
     pub(crate) async fn sign_in_at(
         self,
         provider: &Provider,
@@ -153,8 +157,8 @@ impl Session {
         Ok(())
     }
 
-    /// Starts a sign-in by redirect; returns the URL of the provider. The provider redirects back
-    /// to `return_to`.
+    /// Starts a sign-in by redirect and returns the URL of the provider. The provider redirects
+    /// back to `return_to`.
     pub(crate) async fn begin_at(
         self,
         provider: &Provider,
@@ -198,7 +202,7 @@ impl Session {
             current,
             new: new.clone(),
         };
-        // Not `send`, because a wrong current password must not end the session.
+        // A wrong current password must not end the session, so the code does not use `send`.
         let request = Request::changing("POST", "/v1/me/password").with(&change);
         request.proven_by(self.csrf()).done().await?;
         self.sign_in(username, new).await
@@ -216,7 +220,7 @@ impl Session {
             Err(problem) if problem.kind != ProblemKind::SignedOut => Err(problem),
             answer => {
                 self.close(Some(why));
-                // A response without a body has no sign-out form.
+                // A response without a body contains no sign-out form.
                 let onward = answer
                     .ok()
                     .and_then(|body| serde_json::from_slice::<ProviderSignOut>(&body).ok());
@@ -231,7 +235,7 @@ impl Session {
         }
     }
 
-    /// Reports that the sign-out at the provider failed.
+    /// Shows that the sign-out at the provider failed.
     fn report_provider_session(self) {
         let provider = self.onward.try_update_value(Option::take).flatten();
         let is_closed = untrack(move || matches!(self.state.get(), SessionState::SignedOut { .. }));
@@ -263,7 +267,7 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Sends a request with its own timeout.
+    /// Sends a change with a separate timeout.
     pub(crate) async fn send_within<T: DeserializeOwned>(
         self,
         path: &str,
@@ -303,7 +307,7 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Verifies the session after 401 and 403, which may also come from a cluster.
+    /// Verifies the session after status 401 or 403. A cluster can also send these statuses.
     pub(crate) fn handle(self, problem: &Problem) {
         if matches!(
             problem.kind,
@@ -313,7 +317,8 @@ impl Session {
         }
     }
 
-    /// Reloads the session. An ended session shows the sign-in; another user gets new screens.
+    /// Loads the session again. An ended session shows the sign-in page. Another user gets new
+    /// screens.
     fn verify(self) {
         let is_open = self
             .state
@@ -330,7 +335,7 @@ impl Session {
                 .state
                 .with_untracked(|state| *state == SessionState::SignedIn);
             if !is_open || self.csrf() != asked_as {
-                // The session changed meanwhile, so the response is outdated.
+                // The session changed during the request, so the response is outdated.
                 return;
             }
             match answer {
@@ -338,7 +343,7 @@ impl Session {
                 Err(problem) if problem.kind == ProblemKind::SignedOut => {
                     self.close(Some(t().session.ended()));
                 }
-                // Other problems are reported by the request that meets them.
+                // The requests of the screens report other errors.
                 Err(_) => {}
             }
         });
@@ -354,7 +359,7 @@ impl Session {
             })
         });
         if !same || session.me.must_change_password {
-            // The screens of the former user are disposed first.
+            // The screens of the previous user are disposed first.
             self.state.set(SessionState::Unknown);
             sleep(Duration::ZERO).await;
             self.enter(session, None);
@@ -364,7 +369,7 @@ impl Session {
     }
 }
 
-/// Signs out, or shows why that failed.
+/// Signs out, or shows the error.
 pub(crate) fn sign_out(session: Session, toasts: Toasts, everywhere: bool) {
     spawn_local(async move {
         if let Err(problem) = session.sign_out(everywhere).await {
@@ -377,7 +382,7 @@ fn path_of(provider: &Provider) -> String {
     format!("/v1/providers/{}/sign-in", segment(&provider.name))
 }
 
-/// The display name, or the user name.
+/// Returns the display name, or the user name without a display name.
 pub(crate) fn display_name(session: &SessionView) -> String {
     let shown = session.me.display_name.as_ref();
     shown.unwrap_or(&session.me.username).clone()
@@ -385,7 +390,7 @@ pub(crate) fn display_name(session: &SessionView) -> String {
 
 #[expect(
     clippy::ref_option,
-    reason = "the form in which a signal lends its value"
+    reason = "Signal::with passes a reference to the Option"
 )]
 fn name(session: &Option<SessionView>) -> Option<String> {
     Some(session.as_ref()?.me.username.clone())

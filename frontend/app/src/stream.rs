@@ -1,4 +1,4 @@
-//! A streamed response: lines of a watch or a log.
+//! Streamed responses of watches and logs, split into lines.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -16,27 +16,27 @@ use crate::clock::{now, sleep};
 use crate::fetch::Request;
 use crate::network::Told;
 
-/// Limit of a line.
+/// The maximum length of a line in bytes.
 const LONGEST_LINE: usize = 4 * 1024 * 1024;
 
-/// A stream of lines; dropping it aborts the request.
+/// A stream of lines. Dropping the stream aborts the request.
 pub(crate) struct LineStream {
     reader: ReadableStreamDefaultReader,
     lines: Lines,
     timeout: SignedDuration,
     status: Timestamp,
-    /// One timer for the silence timeout, independent of the number of lines.
+    /// The timer of the silence timeout. One timer serves all lines.
     silence: Pin<Box<dyn Future<Output = ()>>>,
     lost: Told,
     _cut: Cut,
 }
 
-/// Why a stream ended before the server closed it.
+/// The reason why a stream ended before the server closed the response.
 #[derive(Debug)]
 pub(crate) enum Interruption {
-    /// No data within the timeout.
+    /// The stream had no data within the timeout.
     Silence,
-    /// The request was rejected or interrupted.
+    /// The request was rejected, or the connection was interrupted.
     Problem(Problem),
 }
 
@@ -46,7 +46,7 @@ impl From<Problem> for Interruption {
     }
 }
 
-/// For callers that expect data within the timeout.
+/// The conversion is for callers that expect data within the timeout.
 impl From<Interruption> for Problem {
     fn from(interruption: Interruption) -> Self {
         match interruption {
@@ -66,7 +66,7 @@ impl Drop for Cut {
 }
 
 impl LineStream {
-    /// Sends a streaming request; a silence longer than `timeout` ends it.
+    /// Sends a request for a stream. The stream ends if it has no data for `timeout`.
     pub(crate) async fn open(request: Request, timeout: Duration) -> Result<Self, Interruption> {
         let controller = AbortController::new().map_err(|_| Problem::offline())?;
         let cut = Cut(controller);
@@ -94,13 +94,13 @@ impl LineStream {
         })
     }
 
-    /// Truncates longer lines instead of failing.
+    /// Truncates lines above this length, instead of failing.
     pub(crate) fn cutting_lines_at(mut self, longest: usize) -> Self {
         self.lines = Lines::cut_at(longest);
         self
     }
 
-    /// The next lines; `None` at the end of the response.
+    /// Returns the next lines; `None` at the end of the response.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Interruption> {
         let piece = self.piece().await?;
         let of = |name: &str| {
@@ -116,12 +116,12 @@ impl LineStream {
         Ok(Some(lines))
     }
 
-    /// The rest after the last newline, which is a line of its own at the end of a text.
+    /// Returns the last line if it has no newline.
     pub(crate) fn last(&mut self) -> Option<Vec<u8>> {
         self.lines.finish()
     }
 
-    /// The next chunk, or an error after a timeout or a lost network.
+    /// Returns the next chunk, or an error after a timeout or a lost network.
     async fn piece(&mut self) -> Result<JsValue, Interruption> {
         let mut read = JsFuture::from(self.reader.read());
         loop {

@@ -18,26 +18,26 @@ use web_sys::{Element, Event, EventTarget, HtmlAnchorElement, MouseEvent};
 /// A navigation that leaves the screen.
 type Departure = Arc<dyn Fn() + Send + Sync>;
 
-/// The unsaved changes, and the navigation that waits.
+/// The unsaved changes of the screen, and the navigation that waits for a confirmation.
 #[derive(Clone, Copy)]
 pub(crate) struct UnsavedGuard {
-    /// Whether the screen has unsaved changes; `None` without a screen.
+    /// True if the screen has unsaved changes; `None` if no screen is guarded.
     changed: RwSignal<Option<Memo<bool>>>,
     /// The navigation that waits for a confirmation.
     departure: StoredValue<Option<Departure>>,
-    /// Whether the dialog is open.
+    /// True while the dialog is open.
     asking: RwSignal<bool>,
-    /// Whether the next history step is confirmed.
+    /// True if the user confirmed the next history step.
     agreed: StoredValue<bool>,
-    /// The history index of the screen, if the browser reports it.
+    /// The history index of the screen, if the browser reports the index.
     place: StoredValue<Option<i32>>,
-    /// The history step that is being undone.
+    /// The history step that the guard undoes.
     undone: StoredValue<Option<i32>>,
-    /// The router's location and navigation.
+    /// The location and the navigation of the router.
     navigation: StoredValue<Option<Navigation>>,
 }
 
-/// Location and navigation of the router.
+/// The location and the navigation of the router.
 #[derive(Clone, Copy)]
 struct Navigation {
     pathname: Memo<String>,
@@ -46,8 +46,8 @@ struct Navigation {
 }
 
 impl UnsavedGuard {
-    /// Listens to links and history. Call it before the router is created: `popstate` listeners run
-    /// in the order of registration.
+    /// Listens to links and history events. Call the function before the router is created, because
+    /// `popstate` listeners run in the order of registration.
     pub(crate) fn provide() {
         let guard = Self {
             changed: RwSignal::new(None),
@@ -63,7 +63,7 @@ impl UnsavedGuard {
         listen_first(page(), "popstate", move |event| guard.by_history(&event));
         if let Some(navigation) = history::navigation() {
             listen_first(navigation, "currententrychange", move |event: Event| {
-                // A step may still be undone.
+                // The guard can still be undoing a step.
                 if history::is_new(&event) {
                     guard.place.set_value(history::place());
                 }
@@ -87,7 +87,8 @@ impl UnsavedGuard {
     /// Guards the screen while `changed` is true.
     pub(crate) fn ask_while(self, changed: Memo<bool>) {
         self.changed.set(Some(changed));
-        // Registered only now, because `beforeunload` listeners disable the back-forward cache.
+        // The guard adds the listener late, because `beforeunload` listeners disable the
+        // back-forward cache.
         let closing = window_event_listener(leptos::ev::beforeunload, move |event| {
             if untrack(move || self.would_lose()) {
                 event.prevent_default();
@@ -96,7 +97,7 @@ impl UnsavedGuard {
         on_cleanup(move || closing.remove());
     }
 
-    /// Navigates to a path, after a confirmation if needed.
+    /// Navigates to a path. If the screen has unsaved changes, the user must confirm first.
     pub(crate) fn go(self, path: &str) {
         let path = path.to_owned();
         self.before(move || {
@@ -108,7 +109,8 @@ impl UnsavedGuard {
         });
     }
 
-    /// Runs an action that leaves the screen, after a confirmation if needed.
+    /// Runs an action that leaves the screen. If the screen has unsaved changes, the user must
+    /// confirm first.
     pub(crate) fn before(self, departure: impl Fn() + Send + Sync + 'static) {
         if untrack(move || self.would_lose()) {
             self.departure.set_value(Some(Arc::new(departure)));
@@ -118,13 +120,13 @@ impl UnsavedGuard {
         }
     }
 
-    /// Whether changes would be lost; callers subscribe to it.
+    /// Reports whether changes would be lost; the caller subscribes to the value.
     fn would_lose(self) -> bool {
         let changed = self.changed.get();
         changed.and_then(|changed| changed.try_get()) == Some(true)
     }
 
-    /// Holds a link until the user confirms.
+    /// Blocks the navigation of a link until the user confirms.
     fn by_link(self, event: &MouseEvent) {
         if !untrack(move || self.would_lose()) {
             return;
@@ -142,7 +144,7 @@ impl UnsavedGuard {
         self.agreed.set_value(false);
         let undone = self.undone.try_update_value(Option::take).flatten();
         if let Some(step) = undone.filter(|_| place == stood) {
-            // The router did not see the step.
+            // The router has not received the event.
             event.stop_immediate_propagation();
             self.before(move || self.agreed.set_value(history::step(step)));
             return;
@@ -167,7 +169,8 @@ impl UnsavedGuard {
         }
     }
 
-    /// Restores the screen with a new history entry, if the browser does not report the distance.
+    /// Restores the screen with a new history entry. The guard uses the method if the browser does
+    /// not report the history index.
     fn put_back(self, navigation: Navigation) {
         let gone = window().location();
         let (path, search) = (gone.pathname(), gone.search());
@@ -184,7 +187,7 @@ impl UnsavedGuard {
             self.before(move || self.agreed.set_value(history::step(-1)));
             return;
         }
-        // The URL stays at the target until the user answers.
+        // The URL shows the target until the user answers.
         self.before(move || {
             let instead = NavigateOptions {
                 replace: true,
@@ -202,7 +205,7 @@ impl UnsavedGuard {
     }
 }
 
-/// The target of a click, if it leads to another screen of the page.
+/// Returns the target of a click, if the click opens another screen of the page.
 fn followed(event: &MouseEvent) -> Option<String> {
     let apart = event.meta_key() || event.alt_key() || event.ctrl_key() || event.shift_key();
     if event.button() != 0 || apart {
@@ -231,7 +234,7 @@ pub(crate) fn listen_first<E: FromWasmAbi + 'static>(
     let hear = Closure::<dyn Fn(E)>::new(hear).into_js_value();
     let hears = StoredValue::new_local((at, hear.unchecked_into::<Function>()));
     hears.with_value(|(at, hear)| {
-        // Without the event there is no confirmation.
+        // Without the listener, the page does not ask for a confirmation.
         let _ = at.add_event_listener_with_callback_and_bool(name, hear, true);
     });
     on_cleanup(move || {
@@ -241,17 +244,17 @@ pub(crate) fn listen_first<E: FromWasmAbi + 'static>(
     });
 }
 
-/// The confirmation dialog.
+/// Shows the confirmation dialog.
 #[component]
 pub(crate) fn UnsavedDialog(guard: UnsavedGuard) -> impl IntoView {
     let pathname = use_location().pathname;
     Effect::new(move |_| {
-        // A screen that navigated by itself needs no confirmation.
+        // A screen that navigates without the user needs no confirmation.
         pathname.track();
         guard.asking.set(false);
     });
     Effect::new(move |_| {
-        // Saved or reverted changes need no confirmation.
+        // The dialog closes when the changes are saved or reverted.
         if !guard.would_lose() {
             guard.asking.set(false);
         }

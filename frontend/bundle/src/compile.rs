@@ -1,4 +1,4 @@
-//! From Rust to WebAssembly, and the JavaScript that it lives beside.
+//! Compiles the web UI to WebAssembly and generates its JavaScript module.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::folders::{BuildMode, Folders};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Compiles the page's program; fast when nothing changed.
+/// Compiles the program with cargo and returns the path of the WebAssembly file.
 pub(crate) fn cargo(folders: &Folders, mode: BuildMode) -> Result<PathBuf, BundleError> {
     let (profile, folder) = match mode {
         BuildMode::Dev => ("--profile=wasm-dev", "wasm-dev"),
@@ -42,17 +42,17 @@ pub(crate) fn cargo(folders: &Folders, mode: BuildMode) -> Result<PathBuf, Bundl
         .join("drover-ui.wasm"))
 }
 
-/// The page's program as a browser takes it.
+/// The compiled program in the form that browsers load.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// The module that loads it.
+    /// The JavaScript module that loads the program.
     pub(crate) script: Vec<u8>,
-    /// The program.
+    /// The WebAssembly program.
     pub(crate) wasm: Vec<u8>,
 }
 
 impl Program {
-    /// Writes the JavaScript for a compiled program.
+    /// Generates the JavaScript module for a compiled program.
     pub(crate) fn bind(wasm: &Path, staging: &Path) -> Result<Self, BundleError> {
         let failed = |error| BundleError::Bindgen(format!("{error:#}"));
         let mut bindgen = Bindgen::new();
@@ -60,14 +60,14 @@ impl Program {
         bindgen
             .remove_name_section(true)
             .remove_producers_section(true);
-        // The page says where the program lies: the name has a hash in it.
+        // The page passes the path of the program, because the file name contains a hash.
         bindgen.omit_default_module_path(true);
         bindgen.web(true).map_err(failed)?;
         let mut output = bindgen.generate_output().map_err(failed)?;
         let inline = output.snippets().values().map(Vec::len).sum::<usize>();
         if inline + output.local_modules().len() > 0 {
             let text = format!(
-                "dependencies bring JavaScript of their own, which nothing here would serve: {:?} {:?}",
+                "dependencies contain JavaScript snippets, which the server does not serve: {:?} {:?}",
                 output.snippets().keys(),
                 output.local_modules().keys()
             );

@@ -1,4 +1,4 @@
-//! The folder that is served.
+//! The output folder, which the server embeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,22 @@ use crate::error::BundleError;
 use crate::folders::{BuildMode, Folders};
 use crate::page::{File, Sources};
 
-/// What a finished folder was made from; a hidden file, which the server leaves out.
+/// The name of the file with the stamp of the build. The file is hidden, so the server does not
+/// serve it.
 const STAMP: &str = ".made-from";
-/// Keeps what is built out of commits; the folder is there without it, so that cargo can watch it.
+/// The name and content of the file that excludes the output from commits. The folder itself is
+/// committed, so that cargo can watch the folder.
 const IGNORE: (&str, &str) = (
     ".gitignore",
-    "# What `make ui` builds; the folder itself is there so that cargo can watch it.\n*\n!.gitignore\n",
+    "# The output of `make ui`. The folder exists so that cargo can watch it.\n*\n!.gitignore\n",
 );
 
-/// Everything that a build depends on, as one hash.
+/// The hash of all inputs of a build.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stamp(String);
 
 impl Stamp {
-    /// Of the program, what people wrote beside it, and this very builder.
+    /// Hashes the compiled program, the source files, and this build tool.
     pub(crate) fn of(mode: BuildMode, wasm: &Path, sources: &Sources) -> Result<Self, BundleError> {
         let mut hash = Sha256::new();
         hash.update(format!("{mode:?}"));
@@ -31,33 +33,33 @@ impl Stamp {
             hash.update(fs::read(path).map_err(BundleError::file("read", path))?);
         }
         for bytes in sources.bytes() {
-            // Lengths keep two texts that meet elsewhere apart.
+            // The length before each text prevents collisions of concatenated texts.
             hash.update(bytes.len().to_le_bytes());
             hash.update(bytes);
         }
         Ok(Self(format!("{:x}", hash.finalize())))
     }
 
-    /// Whether a folder was made from the same.
+    /// Reports whether a folder was built from the same inputs.
     pub(crate) fn is_of(&self, dist: &Path) -> bool {
         fs::read_to_string(dist.join(STAMP)).is_ok_and(|text| text == self.0)
     }
 
-    /// Says so in a folder.
+    /// Writes the stamp into a folder.
     pub(crate) fn keep(&self, dist: &Path) -> Result<(), BundleError> {
         let path = dist.join(STAMP);
         fs::write(&path, &self.0).map_err(BundleError::file("write", path))
     }
 }
 
-/// Writes the files into a new folder beside the served one, which stays as it is.
+/// Writes the files into a new folder next to the output folder.
 pub(crate) fn write(folders: &Folders, files: &[File]) -> Result<PathBuf, BundleError> {
     let fresh = folders.frontend.join("dist.new");
     remove(&fresh)?;
     for file in files {
         let path = fresh.join(&file.path);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(BundleError::file("make", folder))?;
+            fs::create_dir_all(folder).map_err(BundleError::file("create", folder))?;
         }
         fs::write(&path, &file.bytes).map_err(BundleError::file("write", path))?;
     }
@@ -66,7 +68,7 @@ pub(crate) fn write(folders: &Folders, files: &[File]) -> Result<PathBuf, Bundle
     Ok(fresh)
 }
 
-/// Puts a finished folder in the place of the old one.
+/// Replaces the output folder with a finished folder.
 pub(crate) fn replace(fresh: &Path, dist: &Path) -> Result<(), BundleError> {
     remove(dist)?;
     fs::rename(fresh, dist).map_err(BundleError::file("rename", fresh))
@@ -79,7 +81,8 @@ fn remove(folder: &Path) -> Result<(), BundleError> {
     Ok(())
 }
 
-/// A line for each file, and one for all: bytes as they are, and as most browsers get them.
+/// Returns the size of each file and the total size in bytes: uncompressed, and compressed with
+/// Brotli.
 pub(crate) fn sizes(dist: &Path) -> Result<Vec<String>, BundleError> {
     let mut names = Vec::new();
     for folder in ["", "assets"] {

@@ -1,55 +1,55 @@
-//! Why there is no page.
+//! The errors of a build.
 
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-/// Why a build of the page ended early.
+/// The error that stopped a build of the web UI.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BundleError {
-    /// A file could not be read or written.
-    #[error("{doing} {path}", path = path.display())]
+    /// A file cannot be read or written.
+    #[error("cannot {doing} {path}", path = path.display())]
     File {
-        /// What was tried.
+        /// The failed operation, such as `read`.
         doing: &'static str,
-        /// With which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A program could not be started.
-    #[error("start {program}: {install}")]
+    /// A program cannot be started.
+    #[error("cannot start {program}: {install}")]
     Start {
-        /// Its name.
+        /// The name of the program.
         program: &'static str,
-        /// What to install.
+        /// The instructions to install the program.
         install: &'static str,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A program refused; it has said why.
+    /// A program failed. The program has printed its error.
     #[error("{program} failed ({status})")]
     Failed {
-        /// Its name.
+        /// The name of the program.
         program: &'static str,
-        /// How it ended.
+        /// The exit status of the program.
         status: ExitStatus,
     },
-    /// The program in WebAssembly has no JavaScript to live beside.
-    #[error("wasm-bindgen: {0}")]
+    /// The JavaScript module cannot be generated.
+    #[error("cannot generate the JavaScript module: {0}")]
     Bindgen(String),
-    /// A template asks for something that no step makes, or lacks something that one does.
-    #[error("{template} {problem}")]
+    /// The placeholders of a template do not match the given values.
+    #[error("cannot fill the template {template}: {problem}")]
     Template {
-        /// The template's name.
+        /// The file name of the template.
         template: &'static str,
-        /// What is wrong with it.
+        /// The difference.
         problem: String,
     },
 }
 
 impl BundleError {
-    /// Names the file that an error is about.
+    /// Returns a function that adds the operation and the path to an I/O error.
     pub(crate) fn file(
         doing: &'static str,
         path: impl Into<PathBuf>,

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-/// The trade between build time and the page's size and speed.
+/// The build mode: a short build time, or a small and fast page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BuildMode {
-    /// For development: a short build.
+    /// A short build, for development.
     Dev,
-    /// For users: a small and fast page.
+    /// A small and fast page, for releases.
     Release,
 }
 
@@ -16,16 +16,16 @@ pub(crate) enum BuildMode {
 pub(crate) struct Folders {
     /// The workspace `frontend`.
     pub(crate) frontend: PathBuf,
-    /// The finished page, which the server's build embeds.
+    /// The output folder, which the server's build embeds.
     pub(crate) dist: PathBuf,
     /// The target folder of cargo.
     pub(crate) target: PathBuf,
-    /// Intermediate files.
+    /// The folder for intermediate files.
     pub(crate) staging: PathBuf,
 }
 
 impl Folders {
-    /// Finds the folders; the target folder is the one that contains this program.
+    /// Finds the folders. The target folder is the folder that contains this program.
     pub(crate) fn find() -> Self {
         let frontend = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()

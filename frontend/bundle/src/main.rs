@@ -1,4 +1,4 @@
-//! Builds the web UI into `frontend/dist`: `make ui`.
+//! The build tool of `make ui`, which builds the web UI into `frontend/dist`.
 
 mod compile;
 mod dist;

@@ -1,4 +1,4 @@
-//! The two steps that Node does: wasm-opt, and compression.
+//! The build steps that run Node: wasm-opt and compression.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::error::BundleError;
 use crate::folders::{BuildMode, Folders};
 
 const INSTALL: &str = "Node 20 or newer is missing (Debian: nodejs and npm, or https://nodejs.org)";
-/// What rustc's WebAssembly uses beyond the first version of the format.
+/// The WebAssembly features that rustc uses beyond the first version of the format.
 const FEATURES: &[&str] = &[
     "--enable-bulk-memory",
     "--enable-bulk-memory-opt",
@@ -20,7 +20,7 @@ const FEATURES: &[&str] = &[
     "--enable-multivalue",
 ];
 
-/// The program after wasm-opt.
+/// Optimizes the program with wasm-opt.
 pub(crate) fn optimised(program: Program, folders: &Folders) -> Result<Program, BundleError> {
     let before = folders.staging.join("app_bg.wasm");
     let after = folders.staging.join("app_opt.wasm");
@@ -35,7 +35,7 @@ pub(crate) fn optimised(program: Program, folders: &Folders) -> Result<Program, 
     Ok(Program { wasm, ..program })
 }
 
-/// Puts a `.br` and a `.gz` beside every file of a folder.
+/// Writes a `.br` and a `.gz` file for each file of a folder.
 pub(crate) fn compress(
     folders: &Folders,
     folder: &Path,
@@ -50,7 +50,7 @@ pub(crate) fn compress(
     run("compression", command.arg(quality).arg(folder))
 }
 
-/// Installs exactly what package-lock.json says.
+/// Installs the exact versions of package-lock.json.
 fn install(frontend: &Path) -> Result<(), BundleError> {
     let mut command = Command::new("npm");
     command.current_dir(frontend);

@@ -1,4 +1,4 @@
-//! What the page is made of, and how its parts name each other.
+//! Assembles the files of the page and inserts their names into each other.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::compile::Program;
 use crate::error::BundleError;
 
-/// The style sheets, in the order in which they count.
+/// The style sheets in their cascade order.
 const STYLES: &[&str] = &[
     "tokens.css",
     "base.css",
@@ -18,7 +18,7 @@ const STYLES: &[&str] = &[
     "object.css",
 ];
 
-/// What people write by hand, beside the program.
+/// The source files of the page, without the program.
 #[derive(Debug)]
 pub(crate) struct Sources {
     page: String,
@@ -29,7 +29,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// Reads them from the workspace.
+    /// Reads the source files from the workspace.
     pub(crate) fn read(frontend: &Path) -> Result<Self, BundleError> {
         let read = |name: &str| {
             let path = frontend.join(name);
@@ -48,7 +48,7 @@ impl Sources {
         })
     }
 
-    /// All of it, for the stamp.
+    /// Returns the contents of all source files, for the stamp.
     pub(crate) fn bytes(&self) -> impl Iterator<Item = &[u8]> {
         [
             &self.page,
@@ -65,13 +65,14 @@ impl Sources {
 /// A file of the page.
 #[derive(Debug)]
 pub(crate) struct File {
-    /// Its path below the root, for example `assets/app-….wasm`.
+    /// The path relative to the root, such as `assets/app-….wasm`.
     pub(crate) path: String,
-    /// What it holds.
+    /// The content of the file.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The files of the page. Every name but that of `index.html` changes with what the file holds.
+/// Assembles the files of the page. All file names except `index.html` contain a hash of the
+/// content.
 pub(crate) fn assemble(sources: &Sources, program: &Program) -> Result<Vec<File>, BundleError> {
     let style = hashed("style", "css", sources.style.as_bytes());
     let theme = hashed("theme", "js", sources.theme.as_bytes());
@@ -107,7 +108,8 @@ fn url(file: &File) -> String {
     format!("/{}", file.path)
 }
 
-/// A file whose name is known for ever: another content has another name.
+/// Creates a file whose name contains a hash of the content, so that browsers can cache it
+/// permanently.
 fn hashed(name: &str, ending: &str, bytes: &[u8]) -> File {
     let hash = format!("{:x}", Sha256::digest(bytes));
     let short = &hash[..16];
@@ -117,7 +119,8 @@ fn hashed(name: &str, ending: &str, bytes: &[u8]) -> File {
     }
 }
 
-/// A template with its `{{names}}` replaced; each must occur, and no other.
+/// Replaces the `{{names}}` of a template. The template must contain each given name, and no other
+/// name.
 fn filled(
     template: &'static str,
     text: &str,
@@ -128,13 +131,13 @@ fn filled(
     for (name, value) in values {
         let placeholder = format!("{{{{{name}}}}}");
         if !text.contains(&placeholder) {
-            return wrong(format!("does not name {placeholder}"));
+            return wrong(format!("the placeholder {placeholder} is missing"));
         }
         text = text.replace(&placeholder, value);
     }
     match text.split_once("{{") {
         Some((_, rest)) => wrong(format!(
-            "names {{{{{}, which is nothing",
+            "the placeholder {{{{{} is unknown",
             rest.lines().next().unwrap_or_default()
         )),
         None => Ok(text),
@@ -157,10 +160,13 @@ mod tests {
         let value = "x".to_owned();
         let filled = |text| filled("t", text, &[("a", &value)]).map_err(|e| e.to_string());
         assert_eq!(filled("<{{a}} {{a}}>"), Ok("<x x>".to_owned()));
-        assert_eq!(filled("<>"), Err("t does not name {{a}}".to_owned()));
+        assert_eq!(
+            filled("<>"),
+            Err("cannot fill the template t: the placeholder {{a}} is missing".to_owned())
+        );
         assert_eq!(
             filled("{{a}}{{b}}"),
-            Err("t names {{b}}, which is nothing".to_owned())
+            Err("cannot fill the template t: the placeholder {{b}} is unknown".to_owned())
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The command line and the order of the build's steps.
+//! The command line, and the order of the build steps.
 
 use std::error::Error;
 use std::io::{self, Write as _};
@@ -23,7 +23,7 @@ struct Recipe {
     dev: bool,
 }
 
-/// Runs the recipe; writes an error and its causes to standard error.
+/// Runs the build. Writes an error and its causes to standard error.
 pub(crate) fn run() -> ExitCode {
     match Recipe::parse().build() {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,6 +78,6 @@ impl Recipe {
 }
 
 fn say(text: &str) {
-    // A write error cannot be reported anywhere else.
+    // A write error cannot be reported.
     let _ = writeln!(io::stderr(), "{text}");
 }

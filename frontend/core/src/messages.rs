@@ -13,7 +13,7 @@
 
 #[expect(
     clippy::struct_field_names,
-    reason = "a message may have a word in common with its group"
+    reason = "the name of a message can contain the name of its group"
 )]
 pub mod english;
 mod rich;

@@ -40,7 +40,7 @@ impl Window {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "the value is clamped to what fits"
+    reason = "the value is clamped to the range of the type"
 )]
 fn whole(value: f64) -> usize {
     value.clamp(0.0, f64::from(u32::MAX)) as usize

@@ -1,4 +1,5 @@
-//! Badges for states: icon, color and word together, for accessibility.
+//! Badges for states. A badge combines icon, color and text, so that the color is not the only
+//! signal.
 
 use leptos::prelude::*;
 
@@ -7,20 +8,20 @@ use crate::icon::{Icon, Picture};
 /// The meaning of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Healthy.
+    /// A healthy state.
     Good,
-    /// Works, but needs attention.
+    /// A state that works but needs attention.
     Warning,
-    /// Failed.
+    /// A failed state.
     Bad,
-    /// In progress.
+    /// A state in progress.
     Busy,
-    /// No meaning.
+    /// A neutral state.
     Neutral,
 }
 
 impl Tone {
-    /// The CSS class of the color.
+    /// Returns the CSS class for the color.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Good => "tone-good",
@@ -42,13 +43,13 @@ impl Tone {
     }
 }
 
-/// A state in one to three words.
+/// Shows a state in one to three words.
 #[component]
 pub fn Badge(
-    /// The tone.
+    /// The tone of the state.
     #[prop(into)]
     tone: Signal<Tone>,
-    /// The text.
+    /// The text of the badge.
     #[prop(into)]
     words: Signal<String>,
 ) -> impl IntoView {

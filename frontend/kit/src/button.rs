@@ -7,12 +7,12 @@ use crate::icon::{Icon, Picture};
 /// The visual weight of a button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weight {
-    /// The main action.
+    /// The main action of a screen or dialog.
     Primary,
-    /// One of several actions.
+    /// A normal action.
     #[default]
     Plain,
-    /// Without a border.
+    /// An action without a border.
     Quiet,
     /// A destructive action.
     Danger,
@@ -29,41 +29,42 @@ impl Weight {
     }
 }
 
-/// What a button does.
+/// The action of a button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Runs its handler.
+    /// Runs `on_press`.
     #[default]
     Act,
-    /// Submits its form.
+    /// Submits the form that contains the button.
     Submit,
 }
 
-/// A button. While it is busy it cannot be pressed.
+/// Shows a button. A busy button cannot be pressed.
 #[component]
 pub fn Button(
-    /// The visual weight.
+    /// The visual weight of the button.
     #[prop(optional)]
     weight: Weight,
-    /// What it does.
+    /// The action of the button.
     #[prop(optional)]
     role: Role,
     /// An icon before the text.
     #[prop(optional, into)]
     icon: Option<Icon>,
-    /// Whether the action runs.
+    /// True while the action is running.
     #[prop(optional, into)]
     busy: Signal<bool>,
-    /// Whether it is disabled.
+    /// True to disable the button.
     #[prop(optional, into)]
     disabled: Signal<bool>,
-    /// The missing right of the user: disables the button and is shown as its reason.
+    /// The text for the right that the user does not have. The text disables the button and is
+    /// shown as the reason.
     #[prop(optional, into)]
     missing: Signal<Option<String>>,
-    /// Called when it is pressed.
+    /// Called when the user presses the button.
     #[prop(optional, into)]
     on_press: Option<Callback<()>>,
-    /// The text: a verb and its object.
+    /// The label: a verb and its object.
     children: Children,
 ) -> impl IntoView {
     let kind = match role {
@@ -82,7 +83,7 @@ pub fn Button(
             class=weight.class()
             disabled=move || disabled.get() || busy.get()
             aria-busy=move || busy.get().to_string()
-            // Not `disabled`, so that the keyboard reaches the reason.
+            // The attribute `disabled` would prevent that keyboard users reach the reason.
             aria-disabled=move || missing.with(Option::is_some).then_some("true")
             title=missing
             on:click=press

@@ -8,7 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 use crate::icon::{Icon, Picture};
 use crate::toast::Toasts;
 
-/// Copies a text to the clipboard; returns whether that worked.
+/// Copies a text to the clipboard; returns true after a success.
 pub(crate) async fn into_clipboard(text: &str) -> bool {
     let clipboard = window().navigator().clipboard();
     JsFuture::from(clipboard.write_text(text)).await.is_ok()
@@ -25,16 +25,16 @@ pub fn copy(text: String, toasts: Toasts) {
     });
 }
 
-/// A code block.
+/// Shows a code block with a copy button.
 #[component]
 pub fn Code(
-    /// The text.
+    /// The text of the code block.
     #[prop(into)]
     text: Signal<String>,
-    /// The accessible name: `Command`, `Manifest`.
+    /// The accessible name, such as `Command` or `Manifest`.
     #[prop(into)]
     label: String,
-    /// Whether long lines wrap.
+    /// True to wrap long lines.
     #[prop(optional)]
     wraps: bool,
 ) -> impl IntoView {

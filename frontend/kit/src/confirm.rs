@@ -8,25 +8,25 @@ use crate::dialog::Dialog;
 use crate::field::TextField;
 use crate::notice::{Banner, Mood};
 
-/// A dialog that shows the consequences. It stays open during the action and after an error; the
-/// caller closes it.
+/// Shows a dialog with the consequences of an action. The dialog stays open during the action and
+/// after an error; the caller closes the dialog.
 #[component]
 pub fn Confirm(
-    /// Whether it is open.
+    /// True while the dialog is open.
     open: RwSignal<bool>,
-    /// The question.
+    /// The title: a question.
     #[prop(into)]
     title: String,
-    /// The label of the button: a verb.
+    /// The label of the confirm button: a verb.
     #[prop(into)]
     verb: String,
     /// The label of the cancel button.
     #[prop(into, default = t().buttons.cancel().to_owned())]
     keep: String,
-    /// The text to type before an irreversible action.
+    /// The text that the user must type before an irreversible action.
     #[prop(optional_no_strip, into)]
     typed: Option<String>,
-    /// Whether the action runs.
+    /// True while the action is running.
     #[prop(optional, into)]
     busy: Signal<bool>,
     /// The error of the action.
@@ -35,7 +35,7 @@ pub fn Confirm(
     /// Runs the action.
     #[prop(into)]
     on_confirm: Callback<()>,
-    /// The consequences.
+    /// The text about the consequences.
     children: ChildrenFn,
 ) -> impl IntoView {
     let words = StoredValue::new((verb, keep, typed));

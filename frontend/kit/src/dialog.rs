@@ -1,4 +1,4 @@
-//! Dialogs: the `<dialog>` element, which traps the focus and closes on Escape.
+//! Dialogs with the `<dialog>` element, which traps the focus and closes on Escape.
 
 use drover_ui_core::messages::t;
 use leptos::html;
@@ -8,18 +8,18 @@ use crate::button::{Button, Weight};
 use crate::field::unique;
 use crate::icon::Icon;
 
-/// A modal dialog; its content exists while it is open.
+/// Shows a modal dialog. The content exists only while the dialog is open.
 #[component]
 pub fn Dialog(
-    /// Whether it is open.
+    /// True while the dialog is open.
     open: RwSignal<bool>,
-    /// The title.
+    /// The title of the dialog.
     #[prop(into)]
     title: String,
-    /// Whether Escape is blocked.
+    /// True to block the Escape key.
     #[prop(optional, into)]
     held: Signal<bool>,
-    /// The content.
+    /// The content of the dialog.
     children: ChildrenFn,
 ) -> impl IntoView {
     let (node, id) = (NodeRef::<html::Dialog>::new(), unique("dialog"));
@@ -30,7 +30,7 @@ pub fn Dialog(
             event.prevent_default();
         }
     };
-    // Browsers always close a dialog on the second Escape, so it is opened again.
+    // Browsers always close a dialog on the second Escape, so the component opens the dialog again.
     let closed = move |_| match node.get_untracked() {
         Some(dialog) if held.get_untracked() && open.get_untracked() => drop(dialog.show_modal()),
         _ => open.set(false),
@@ -61,12 +61,12 @@ pub fn Dialog(
     }
 }
 
-/// Opens and closes the modal dialog with the signal.
+/// Opens and closes the modal dialog when the signal changes.
 pub fn follow(node: NodeRef<html::Dialog>, open: RwSignal<bool>) {
     Effect::new(move || {
         let Some(dialog) = node.get() else { return };
         match (open.get(), dialog.open()) {
-            // The element is attached and closed, so this cannot fail.
+            // The element is attached and closed, so `show_modal` cannot fail.
             (true, false) => drop(dialog.show_modal()),
             (false, true) => dialog.close(),
             _ => {}

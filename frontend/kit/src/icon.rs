@@ -1,10 +1,10 @@
-//! Icons: line drawings on a 16-pixel grid, in the color of the text.
+//! Icons: line drawings on a grid of 16 pixels, in the color of the text.
 
 use leptos::prelude::*;
 
-/// An icon.
+/// The icons of the web UI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named by what it shows")]
+#[expect(missing_docs, reason = "the name of the variant describes the icon")]
 pub enum Icon {
     Alert,
     Check,
@@ -82,10 +82,10 @@ impl Icon {
     }
 }
 
-/// Draws an icon, hidden from screen readers because text is next to it.
+/// Shows an icon. Screen readers ignore the icon, because text is next to it.
 #[component]
 pub fn Picture(
-    /// What it shows.
+    /// The icon to show.
     #[prop(into)]
     icon: Signal<Icon>,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! Fields of forms, and fields that search.
+//! Form fields and search fields.
 
 pub mod field;
 pub mod find;

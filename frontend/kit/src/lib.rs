@@ -1,7 +1,7 @@
 //! The components of the web UI. The page `/kit` shows all of them.
 //!
-//! *Owns* how things look and behave under keyboard, pointer and screen reader. *Never* knows
-//! what is shown, nor where it comes from.
+//! The crate *owns* the look of the components and their behavior for keyboard, pointer and screen
+//! reader. It *never* depends on the shown data or its source.
 
 pub mod badge;
 pub mod button;

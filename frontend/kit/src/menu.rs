@@ -1,4 +1,4 @@
-//! Menus: popovers with arrow keys.
+//! Menus: popovers with arrow-key navigation.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -9,30 +9,31 @@ use crate::button::Weight;
 use crate::field::unique;
 use crate::icon::{Icon, Picture};
 
-/// A menu item.
+/// An item of a menu.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// An icon before the text.
     pub icon: Icon,
-    /// The text.
+    /// The text of the item.
     pub words: String,
     /// The check mark of an option; `None` for an action.
     pub checked: Option<Signal<bool>>,
-    /// Runs the action.
+    /// Called when the user chooses the item.
     pub on_choose: Callback<()>,
-    /// How it looks.
+    /// The visual weight of the item.
     pub weight: Weight,
-    /// The missing right of the user: disables the item and is shown as its reason.
+    /// The text for the right that the user does not have. The text disables the item and is shown
+    /// as the reason.
     pub missing: Option<String>,
 }
 
-/// A button with a menu.
+/// Shows a button that opens a menu.
 #[component]
 pub fn Menu(
-    /// The accessible name.
+    /// The accessible name of the button.
     #[prop(into)]
     label: String,
-    /// The options.
+    /// The items of the menu.
     items: Vec<Item>,
     /// The content of the button.
     children: Children,
@@ -43,7 +44,7 @@ pub fn Menu(
         .into_iter()
         .map(|item| view! { <Row item=item list=list/> })
         .collect_view();
-    // The first item is focused when the menu opens.
+    // The menu focuses the first item when it opens.
     let opened = move |_| {
         if let Some(menu) = list.get_untracked() {
             step(&menu, 0, Step::First);
@@ -53,7 +54,7 @@ pub fn Menu(
         <div class="menu-anchor">
             <button type="button" class="button quiet menu-button" popovertarget=id.clone() aria-haspopup="menu">
                 {children()}
-                // The visible text is part of the accessible name, for speech control (WCAG 2.5.3).
+                // The accessible name contains the visible text, for speech control (WCAG 2.5.3).
                 <span class="visually-hidden">{label.clone()}</span>
                 <Picture icon=Icon::ChevronDown/>
             </button>
@@ -94,7 +95,7 @@ fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
             return;
         }
         if let Some(menu) = list.get_untracked() {
-            // The menu may be closed by now.
+            // The menu can already be closed.
             let _ = menu.hide_popover();
         }
         item.on_choose.run(());
@@ -169,6 +170,6 @@ fn step(menu: &HtmlElement, from: usize, step: Step) {
         Step::By(1) => (from + 1) % count,
         Step::By(_) => (from + count - 1) % count,
     };
-    // The item may be disposed by now.
+    // The item can be disposed before the focus moves.
     let _ = items[to].focus();
 }

@@ -1,17 +1,17 @@
-//! Usage bars.
+//! Bars that show the usage of a resource.
 
 use leptos::prelude::*;
 
-/// Share from which a meter warns.
+/// The used share from which a meter shows a warning.
 const HIGH: f64 = 0.85;
 
-/// A bar with a figure; a dash while the value is unknown.
+/// Shows a bar with a percentage, or a dash while the value is unknown.
 #[component]
 pub fn Meter(
-    /// The used share: 1 is the whole; the figure also shows more than 100 %.
+    /// The used share; 1 is 100 %. The text also shows values above 100 %.
     #[prop(into)]
     part: Signal<Option<f64>>,
-    /// The text, for example `3.5 of 12 cores used`.
+    /// The accessible text, such as `3.5 of 12 cores used`.
     #[prop(into)]
     words: Signal<String>,
 ) -> impl IntoView {

@@ -1,18 +1,18 @@
-//! Empty states, banners and placeholders.
+//! Empty states, banners and loading placeholders.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
 
-/// Why content is absent.
+/// The reason why a screen or list has no content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absence {
     /// No objects exist.
     Empty,
     /// No object matches the filter.
     NoMatch,
-    /// The user lacks a right.
+    /// The user does not have the required right.
     NoPermission,
     /// The server cannot be reached.
     Offline,
@@ -34,18 +34,18 @@ impl Absence {
     }
 }
 
-/// An empty state with cause and next step.
+/// Shows an empty state with cause and next step.
 #[component]
 pub fn EmptyState(
-    /// Why.
+    /// The reason of the empty state.
     why: Absence,
-    /// The title.
+    /// The title of the empty state.
     #[prop(into)]
     title: String,
-    /// The next step.
+    /// The recommended next step.
     #[prop(into)]
     advice: String,
-    /// Buttons or commands.
+    /// The buttons or commands of the next step.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
@@ -62,20 +62,20 @@ pub fn EmptyState(
 /// The kind of a banner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
-    /// Information.
+    /// A banner with information.
     Info,
-    /// A warning.
+    /// A banner with a warning.
     Warning,
-    /// An error.
+    /// A banner with an error, which screen readers announce immediately.
     Error,
 }
 
-/// A banner.
+/// Shows a banner.
 #[component]
 pub fn Banner(
-    /// The kind.
+    /// The kind of the banner.
     mood: Mood,
-    /// The content.
+    /// The content of the banner.
     children: Children,
 ) -> impl IntoView {
     let (class, icon, role) = match mood {
@@ -91,10 +91,10 @@ pub fn Banner(
     }
 }
 
-/// Placeholder lines while content loads.
+/// Shows placeholder lines while content loads.
 #[component]
 pub fn Skeleton(
-    /// The number.
+    /// The number of placeholder lines.
     #[prop(default = 3)]
     lines: usize,
 ) -> impl IntoView {

@@ -1,9 +1,9 @@
-//! Sentences with marked parts.
+//! Renders sentences with marked parts.
 
 use drover_ui_core::messages::{Part, Rich};
 use leptos::prelude::*;
 
-/// The text with its code, emphasis and links.
+/// Renders a text with its code, emphasis and links.
 pub fn rich(text: Rich) -> AnyView {
     let parts = text.into_parts().into_iter().map(|part| match part {
         Part::Text(text) => text.into_any(),

@@ -1,4 +1,4 @@
-//! A secret that is shown once.
+//! Shows a secret once.
 
 use drover_ui_core::messages::t;
 use leptos::html;
@@ -10,7 +10,7 @@ use crate::code::into_clipboard;
 use crate::field::unique;
 use crate::icon::Icon;
 
-/// The result of copying.
+/// The result of copying the secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Copied {
     NotYet,
@@ -18,25 +18,25 @@ enum Copied {
     Refused,
 }
 
-/// The secret with a copy button; long secrets wrap.
+/// Shows the secret with a copy button. Long secrets wrap.
 #[component]
 pub fn SecretText(
-    /// The accessible name: `Token`, `Password`.
+    /// The accessible name, such as `Token` or `Password`.
     #[prop(into)]
     label: String,
-    /// The secret.
+    /// The text of the secret.
     text: String,
-    /// Set when the secret is copied.
+    /// Set to true when the user copies the secret.
     #[prop(optional)]
     taken: Option<RwSignal<bool>>,
-    /// Whether it is focused initially, because the previous element is gone.
+    /// True to focus the secret initially, because the previously focused element was removed.
     #[prop(optional)]
     focused: bool,
 ) -> impl IntoView {
     let place = NodeRef::<html::Output>::new();
     Effect::new(move || {
         if let Some(place) = place.get().filter(|_| focused) {
-            // The element may be disposed by now.
+            // The element can be disposed before the focus moves.
             let _ = place.focus();
         }
     });
@@ -44,7 +44,7 @@ pub fn SecretText(
     let text = StoredValue::new(text);
     let press = move |()| {
         spawn_local(async move {
-            // The dialog may be closed before the clipboard responds.
+            // The dialog can be closed before the clipboard responds.
             let Some(text) = text.try_get_value() else {
                 return;
             };

@@ -1,18 +1,18 @@
-//! A long text with virtual scrolling: logs, manifests.
+//! A view of long texts, such as logs and manifests, with virtual scrolling.
 
 use drover_ui_core::window::Window;
 use leptos::html;
 use leptos::prelude::*;
 
-/// The height of a row; the style sheet has the same number (`--line-row`).
+/// The height of a row in pixels. The style sheet has the same value (`--line-row`).
 const ROW_PIXELS: f64 = 20.0;
-/// Assumed size until it is measured.
+/// The assumed size before the first measurement.
 const FIRST_GUESS: Sight = Sight {
     scrolled: 0.0,
     tall: 600.0,
     columns: 100,
 };
-/// Characters that measure the character width.
+/// The characters that measure the width of a character.
 const PROBE: &str = "0000000000000000000000000000000000000000";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ struct Sight {
     columns: usize,
 }
 
-/// The scroll position and size of a sheet.
+/// The scroll position and the size of a text view.
 #[derive(Clone, Copy, Debug)]
 pub struct Scroll {
     place: NodeRef<html::Div>,
@@ -46,12 +46,12 @@ impl Default for Scroll {
 }
 
 impl Scroll {
-    /// Characters per row; callers subscribe to it.
+    /// Returns the number of characters per row; the caller subscribes to changes.
     pub fn columns(self) -> usize {
         self.columns.get()
     }
 
-    /// Whether the sheet follows its end.
+    /// Reports whether the view follows the end of the text.
     pub fn is_at_end(self) -> bool {
         self.at_end.get()
     }
@@ -67,7 +67,7 @@ impl Scroll {
         }
     }
 
-    /// Scrolls to the end after rendering.
+    /// Scrolls to the end after the next rendering.
     pub fn show_end(self) {
         self.at_end.set(true);
         request_animation_frame(move || {
@@ -101,7 +101,7 @@ impl Scroll {
         }
     }
 
-    /// Called after scrolling and after changes of rows.
+    /// Updates the state after scrolling and after changes of rows.
     fn scrolled(self) {
         let Some(place) = self.place.get_untracked() else {
             return;
@@ -109,7 +109,7 @@ impl Scroll {
         let top = f64::from(place.scroll_top());
         let below = place.scroll_height() - place.scroll_top() - place.client_height();
         let near = f64::from(below) < 1.5 * ROW_PIXELS;
-        // New rows below also move the end away, without scrolling by the user.
+        // New rows also increase the distance to the end, without scrolling by the user.
         let went_up = top < self.sight.get_untracked().scrolled - 1.0;
         let at_end = near || (self.at_end.get_untracked() && !went_up);
         if self.at_end.get_untracked() != at_end {
@@ -119,16 +119,16 @@ impl Scroll {
     }
 }
 
-/// Whole pixels, at least 0.
+/// Rounds to whole pixels, at least 0.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the value is clamped to what fits"
+    reason = "the value is clamped to the range of the type"
 )]
 fn pixels(value: f64) -> i32 {
     value.clamp(0.0, f64::from(i32::MAX)) as i32
 }
 
-/// A version that increases when a signal read by `track` changes.
+/// Returns a version number that increases when a signal read by `track` changes.
 pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
     Memo::new(move |last: Option<&u64>| {
         track();
@@ -136,33 +136,33 @@ pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
     })
 }
 
-/// The identity of a row: line, part of the line, and version of its style.
+/// The identity of a row: line number, part of the line, and version of its style.
 pub type RowKey = (u64, usize, u64);
 
-/// Rows of fixed-width text. A row is drawn once per key.
+/// Shows rows of text in a fixed-width font. The view draws each key once.
 #[component]
 pub fn Sheet(
-    /// The scroll position.
+    /// The scroll position of the view.
     scroll: Scroll,
-    /// The accessible name.
+    /// The accessible name of the view.
     #[prop(into)]
     label: Signal<String>,
-    /// `log`, or `region`.
+    /// The ARIA role: `log` or `region`.
     #[prop(default = "region")]
     role: &'static str,
-    /// Whether new rows are announced.
+    /// True if screen readers announce new rows.
     #[prop(optional, into)]
     is_read_out: Signal<bool>,
-    /// Number of rows.
+    /// The number of rows.
     #[prop(into)]
     rows: Signal<usize>,
-    /// Characters of the longest row.
+    /// The characters of the longest row.
     #[prop(into)]
     widest: Signal<usize>,
-    /// The key of a row.
+    /// Returns the key of a row.
     #[prop(into)]
     key: Callback<usize, RowKey>,
-    /// The content of a row.
+    /// Renders a row.
     #[prop(into)]
     draw: Callback<usize, AnyView>,
 ) -> impl IntoView {

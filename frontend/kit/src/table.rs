@@ -15,39 +15,39 @@ mod boxes;
 
 use boxes::{all_box, row_box};
 
-/// The height of a row; the style sheet has the same number (`--row`).
+/// The height of a row in pixels. The style sheet has the same value (`--row`).
 const ROW_PIXELS: f64 = 44.0;
-/// Assumed size until it is measured.
+/// The assumed height of the table in pixels before the first measurement.
 const FIRST_GUESS_PIXELS: f64 = 900.0;
 
 /// A row of a table.
 pub trait Row: Clone + PartialEq + Send + Sync + 'static {
-    /// The identity of the row.
+    /// Returns the identity of the row.
     fn key(&self) -> String;
 
-    /// The name, for the label of its checkbox.
+    /// Returns the name of the row, for the label of its checkbox.
     fn name(&self) -> String {
         self.key()
     }
 }
 
-/// A column.
+/// A column whose properties are known at compile time.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<R> {
-    /// The key in URLs.
+    /// The key of the column in URLs.
     pub key: &'static str,
-    /// The heading.
+    /// The heading of the column.
     pub heading: &'static str,
     /// The CSS class for width and alignment.
     pub class: &'static str,
-    /// The order, if the column sorts.
+    /// The comparison of two rows; `None` if the column cannot sort.
     pub order: Option<fn(&R, &R) -> Ordering>,
-    /// The content of the cell.
+    /// Renders the cell of a row.
     pub cell: fn(&R) -> AnyView,
 }
 
 impl<R> Column<R> {
-    /// A column without an order.
+    /// Creates a column that cannot sort.
     pub const fn new(
         key: &'static str,
         heading: &'static str,
@@ -63,7 +63,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// Adds an order.
+    /// Adds a comparison, so that the column can sort.
     #[must_use]
     pub const fn by(self, order: fn(&R, &R) -> Ordering) -> Self {
         Self {
@@ -73,28 +73,29 @@ impl<R> Column<R> {
     }
 }
 
-/// A column: [`Column`], or one that is known only at run time.
+/// A column of a table: [`Column`], or a column whose properties are known only at run time.
 pub trait TableColumn: Clone + Send + Sync + 'static {
-    /// The row type.
+    /// The type of the rows.
     type Row: Row;
-    /// The key type.
+    /// The type of the column keys.
     type Key: Clone + PartialEq + Send + Sync + 'static;
 
-    /// The key.
+    /// Returns the key of the column.
     fn key(&self) -> Self::Key;
-    /// The heading.
+    /// Returns the heading of the column.
     fn heading(&self) -> String;
-    /// The tooltip of the heading.
+    /// Returns the tooltip of the heading.
     fn hint(&self) -> Option<String> {
         None
     }
-    /// The CSS classes for width and alignment.
+    /// Returns the CSS classes for width and alignment.
     fn class(&self) -> String;
-    /// Whether the column sorts.
+    /// Reports whether the column can sort.
     fn sorts(&self) -> bool;
-    /// The content of the cell.
+    /// Renders the cell of a row.
     fn cell(&self, row: &Self::Row) -> AnyView;
-    /// The sorting after a third click on the heading; `None` toggles the direction.
+    /// Returns the sort order after a third click on the heading. With `None`, each click changes
+    /// the direction.
     fn unsorted(&self) -> Option<Sorting<Self::Key>> {
         None
     }
@@ -125,16 +126,16 @@ impl<R: Row> TableColumn for Column<R> {
     }
 }
 
-/// The sorting of a table.
+/// The sort order of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sorting<K = &'static str> {
-    /// The column's key.
+    /// The key of the sorted column.
     pub column: K,
-    /// Whether the order is descending.
+    /// True for descending order.
     pub descending: bool,
 }
 
-/// Sorts rows by a column; the sort is stable.
+/// Sorts rows by a column. The sort is stable.
 pub fn sorted<R: Row>(mut rows: Vec<R>, columns: &[Column<R>], by: Sorting) -> Vec<R> {
     let order = columns
         .iter()
@@ -153,22 +154,22 @@ pub fn sorted<R: Row>(mut rows: Vec<R>, columns: &[Column<R>], by: Sorting) -> V
     rows
 }
 
-/// A scrolling table. Rows have a fixed height; only visible rows and a few more are in the
-/// document.
+/// Shows a scrolling table. Rows have a fixed height. Only the visible rows and some rows around
+/// them are in the document.
 #[component]
 pub fn Table<C: TableColumn>(
-    /// The accessible name.
+    /// The accessible name of the table.
     #[prop(into)]
     label: String,
-    /// The columns.
+    /// The columns of the table.
     columns: Vec<C>,
-    /// The rows in order.
+    /// The rows in their order.
     #[prop(into)]
     rows: Signal<Arc<Vec<C::Row>>>,
-    /// The sorting, if it can be changed.
+    /// The sort order, if the user can change the order.
     #[prop(into)]
     sorting: RwSignal<Sorting<C::Key>>,
-    /// The selection; adds checkboxes to the rows and the heading.
+    /// The selected rows. With a selection, rows and heading have checkboxes.
     #[prop(optional_no_strip, into)]
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
@@ -218,7 +219,7 @@ pub fn Table<C: TableColumn>(
     }
 }
 
-/// The visible rows by key, with their index.
+/// The visible rows by key, with their indexes.
 type InSight<R> = HashMap<String, (usize, R)>;
 
 fn in_sight<R: Row>(rows: &[R], window: Window) -> InSight<R> {
@@ -245,7 +246,7 @@ fn TableRow<C: TableColumn>(
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
     let key = row_key.clone();
-    // A row that left the view keeps its content until it is removed.
+    // A row that left the view keeps its content until the row is removed.
     let row = Memo::new(move |last: Option<&Option<(usize, C::Row)>>| {
         let found = seen.with(|seen| seen.get(&row_key).cloned());
         found.or_else(|| last.cloned().flatten())
@@ -267,7 +268,7 @@ fn TableRow<C: TableColumn>(
     view! { <tr aria-rowindex=place class:selected=chosen>{tick}{cells}</tr> }
 }
 
-/// One cell only, because cells of hidden columns would take space.
+/// Renders a placeholder row with one cell. More cells would take space for hidden columns.
 #[component]
 fn Spacer(pixels: Signal<f64>) -> impl IntoView {
     view! {
@@ -311,10 +312,10 @@ fn head<C: TableColumn>(column: &C, sorting: RwSignal<Sorting<C::Key>>) -> AnyVi
     .into_any()
 }
 
-/// Arrow keys move between the links of rows.
+/// Moves the focus between the links of rows with the arrow keys.
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "the form in which handlers get an event"
+    reason = "event handlers receive the event by value"
 )]
 fn step(event: KeyboardEvent) {
     let down = match event.key().as_str() {
@@ -334,7 +335,7 @@ fn step(event: KeyboardEvent) {
     let link = next.and_then(|row| row.query_selector("a").ok().flatten());
     if let Some(link) = link.and_then(|link| link.dyn_into::<HtmlElement>().ok()) {
         event.prevent_default();
-        // The row may be disposed by now.
+        // The row can be disposed before the focus moves.
         let _ = link.focus();
     }
 }

@@ -1,4 +1,4 @@
-//! Tabs with arrow keys.
+//! Tabs with arrow-key navigation.
 
 use leptos::html;
 use leptos::prelude::*;
@@ -7,30 +7,30 @@ use web_sys::{HtmlElement, KeyboardEvent};
 
 use crate::field::unique;
 
-/// A tab: its key in URLs and its text.
+/// A tab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tab {
-    /// The key.
+    /// The key of the tab in URLs.
     pub key: String,
-    /// The text.
+    /// The label of the tab.
     pub words: String,
 }
 
-/// Tabs above a panel.
+/// Shows tabs above a panel.
 #[component]
 pub fn Tabs(
-    /// The accessible name.
+    /// The accessible name of the tabs.
     #[prop(into)]
     label: String,
-    /// The tabs.
+    /// The tabs in their order.
     tabs: Vec<Tab>,
     /// The key of the selected tab.
     #[prop(into)]
     chosen: Signal<String>,
-    /// Called with the key of another tab.
+    /// Called with the key of the newly selected tab.
     #[prop(into)]
     on_choose: Callback<String>,
-    /// The panel.
+    /// The content of the panel.
     children: Children,
 ) -> impl IntoView {
     let row = NodeRef::<html::Div>::new();
@@ -98,7 +98,7 @@ fn focus_child(row: NodeRef<html::Div>, place: usize) {
         })
         .and_then(|child| child.dyn_into::<HtmlElement>().ok());
     if let Some(child) = child {
-        // The tab may be disposed by now.
+        // The tab can be disposed before the focus moves.
         let _ = child.focus();
     }
 }

@@ -1,32 +1,32 @@
-//! Counts per state, which are also filters.
+//! Counts per state that also filter a list.
 
 use leptos::prelude::*;
 
 use crate::badge::Tone;
 
-/// A count.
+/// A count of the items in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Count<K> {
-    /// The key.
+    /// The key of the state.
     pub key: K,
-    /// The text.
+    /// The label of the count.
     pub words: &'static str,
-    /// The tone, if any.
+    /// The tone of the state; `None` for a count without a color.
     pub tone: Option<Tone>,
-    /// The number.
+    /// The number of items.
     pub count: usize,
 }
 
-/// A row of counts, of which one can be selected; zero counts are hidden.
+/// Shows a row of counts. The user can select one count as a filter. Zero counts are hidden.
 #[component]
 pub fn Tally<K: Copy + PartialEq + Send + Sync + 'static>(
-    /// The accessible name.
+    /// The accessible name of the group.
     #[prop(into)]
     label: String,
-    /// The counts.
+    /// The counts in their order.
     #[prop(into)]
     counts: Signal<Vec<Count<K>>>,
-    /// The selected key.
+    /// The key of the selected count.
     chosen: RwSignal<Option<K>>,
 ) -> impl IntoView {
     let button = move |count: Count<K>| {

@@ -1,4 +1,4 @@
-//! The theme: of the system, or chosen in this browser.
+//! The theme of the page: the theme of the system, or a theme chosen in this browser.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -6,28 +6,29 @@ use web_sys::Storage;
 
 use crate::icon::Icon;
 
-/// The key in the browser's storage; `page/theme.js` reads it before the first paint.
+/// The key in the browser's storage. The script `page/theme.js` reads the key before the first
+/// paint.
 const KEY: &str = "drover-theme";
 
-/// A theme.
+/// The themes of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
-    /// The system's theme.
+    /// The theme of the operating system or browser.
     #[default]
     System,
-    /// Dark on light.
+    /// Dark text on a light background.
     Light,
-    /// Light on dark.
+    /// Light text on a dark background.
     Dark,
-    /// Black and white with thick lines.
+    /// High contrast: white on black with thick lines.
     Contrast,
 }
 
 impl Theme {
-    /// All of them.
+    /// All themes, in the order of the menu.
     pub const ALL: [Self; 4] = [Self::System, Self::Light, Self::Dark, Self::Contrast];
 
-    /// The display name.
+    /// Returns the display name of the theme.
     pub fn words(self) -> &'static str {
         match self {
             Self::System => t().kit.theme_system(),
@@ -37,7 +38,7 @@ impl Theme {
         }
     }
 
-    /// Its icon.
+    /// Returns the icon of the theme.
     pub const fn icon(self) -> Icon {
         match self {
             Self::System => Icon::Terminal,
@@ -56,7 +57,7 @@ impl Theme {
         }
     }
 
-    /// The stored theme.
+    /// Returns the stored theme.
     fn kept() -> Self {
         let kept = storage().and_then(|storage| storage.get_item(KEY).ok()?);
         Self::ALL
@@ -65,7 +66,7 @@ impl Theme {
             .unwrap_or_default()
     }
 
-    /// Without storage the theme lasts until the page is closed.
+    /// Stores the theme. Without storage, the theme lasts until the page is closed.
     fn keep(self) {
         if let Some(storage) = storage() {
             let _ = match self.key() {
@@ -77,7 +78,7 @@ impl Theme {
 
     fn show(self) {
         if let Some(root) = document().document_element() {
-            // The attribute name is valid, so this cannot fail.
+            // The attribute name is valid, so the call cannot fail.
             let _ = match self.key() {
                 Some(key) => root.set_attribute("data-theme", key),
                 None => root.remove_attribute("data-theme"),
@@ -90,7 +91,7 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok().flatten()
 }
 
-/// The theme as a context.
+/// The current theme, as a context.
 #[derive(Clone, Copy, Debug)]
 pub struct ThemeChoice(RwSignal<Theme>);
 
@@ -102,12 +103,12 @@ impl ThemeChoice {
         choice
     }
 
-    /// The current theme.
+    /// Returns the current theme.
     pub fn current(self) -> Theme {
         self.0.get()
     }
 
-    /// Selects a theme.
+    /// Applies and stores a theme.
     pub fn choose(self, theme: Theme) {
         theme.keep();
         theme.show();

@@ -1,4 +1,4 @@
-//! Toasts: short messages that disappear.
+//! Toasts: short messages that disappear automatically.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
 
-/// Long enough to read a sentence twice.
+/// The display time of a toast.
 const SHOWN_FOR: Duration = Duration::from_secs(6);
-/// Limit of visible toasts.
+/// The maximum number of visible toasts.
 const MAX_TOASTS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ struct Toast {
     warns: bool,
 }
 
-/// The toasts as a context.
+/// The visible toasts, as a context.
 #[derive(Clone, Copy, Debug)]
 pub struct Toasts {
     shown: RwSignal<Vec<Toast>>,
@@ -37,12 +37,12 @@ impl Toasts {
         toasts
     }
 
-    /// Shows a success.
+    /// Shows a message about a success.
     pub fn say(self, text: impl Into<String>) {
         self.push(text.into(), false);
     }
 
-    /// Shows an error.
+    /// Shows a message about an error.
     pub fn warn(self, text: impl Into<String>) {
         self.push(text.into(), true);
     }
@@ -68,10 +68,10 @@ impl Toasts {
     }
 }
 
-/// The area of the toasts.
+/// Shows the toasts in a corner of the page.
 #[component]
 pub fn ToastCorner(
-    /// The toasts.
+    /// The visible toasts.
     toasts: Toasts,
 ) -> impl IntoView {
     view! {

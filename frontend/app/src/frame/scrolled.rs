@@ -1,7 +1,7 @@
-//! The scroll positions of the screens in the history: Back shows a list where it was left.
+//! Restores the scroll positions of screens: Back shows a list at its previous position.
 //!
-//! The page scrolls inside of elements, and a list has its rows only when the server has answered, so
-//! the browser's own restoration does not find them.
+//! The screens scroll in elements, and the rows of a list appear after the response of the server.
+//! The browser's scroll restoration supports neither.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use web_sys::{Element, Event};
 
 use crate::unsaved::listen_first;
 
-/// The elements that scroll.
+/// The CSS selectors of the elements that scroll.
 const SCROLLERS: &str = ".main, .table-scroll";
-/// Screens whose positions are kept.
+/// The maximum number of screens whose positions are stored.
 const MAX_SCREENS: usize = 50;
-/// A list is scrolled again as soon as its rows are there; after this time the page stops trying.
+/// The time limit for restoring a position. The page retries until the rows of a list appear.
 const RESTORE_WITHIN: Duration = Duration::from_secs(5);
 const RETRY_EVERY: Duration = Duration::from_millis(50);
 
@@ -26,22 +26,22 @@ type Offsets = Vec<i32>;
 
 #[derive(Clone, Copy)]
 struct Scrolled {
-    /// By URL, the newest last.
+    /// The offsets by URL; the newest entry is the last one.
     screens: StoredValue<VecDeque<(String, Offsets)>>,
-    /// The offsets that are being restored; none while the user scrolls.
+    /// The offsets that the page restores; `None` while the user scrolls.
     restoring: StoredValue<Option<Offsets>>,
-    /// Retries that are left.
+    /// The number of remaining retries.
     retries: StoredValue<u128>,
 }
 
-/// Keeps the positions until the owner is gone.
+/// Stores the positions until the owner is cleaned up.
 pub(super) fn keep() {
     let scrolled = Scrolled {
         screens: StoredValue::new(VecDeque::new()),
         restoring: StoredValue::new(None),
         retries: StoredValue::new(0),
     };
-    // Scroll events do not bubble.
+    // Scroll events do not bubble, so the listener captures them.
     listen_first(window().into(), "scroll", move |_: Event| scrolled.record());
     for name in ["wheel", "pointerdown", "keydown", "touchstart"] {
         listen_first(window().into(), name, move |_: Event| {
@@ -80,11 +80,11 @@ impl Scrolled {
         self.retry();
     }
 
-    /// Scrolls, and tries again while rows are missing.
+    /// Scrolls, and retries while rows are missing.
     fn retry(self) {
         set_timeout(
             move || {
-                // The frame is gone after a sign-out.
+                // The frame is disposed after a sign-out.
                 let Some(Some(wanted)) = self.restoring.try_get_value() else {
                     return;
                 };
@@ -101,7 +101,7 @@ impl Scrolled {
     }
 }
 
-/// Scrolls the elements; returns whether all of them are where they were.
+/// Scrolls the elements; returns true if all elements reached their offsets.
 fn scroll_to(wanted: &[i32]) -> bool {
     let scrollers = scrollers();
     for (element, offset) in scrollers.iter().zip(wanted) {

@@ -1,4 +1,4 @@
-//! Lists of `/v1`, polled every few seconds while the tab is visible.
+//! Lists of the `/v1` API. The page polls the lists while the tab is visible.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +19,9 @@ use crate::network::rest;
 use crate::reflector::{Store, until_cleanup};
 use crate::session::Session;
 
-/// Poll interval.
+/// The interval between two requests of a list.
 const POLL: Duration = Duration::from_secs(10);
-/// Bound against a server that never ends the list.
+/// The maximum number of pages, as a limit against endless lists.
 const MAX_PAGES: u32 = 200;
 
 /// An item of a list.
@@ -31,12 +31,12 @@ pub(crate) trait Listed:
 }
 impl<T: DeserializeOwned + Clone + PartialEq + Send + Sync + 'static> Listed for T {}
 
-/// A polled list of `/v1`, bound to its screen.
+/// A polled list of the `/v1` API. The list belongs to its screen.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing<T: Listed> {
     followed: Store<T>,
     wake: StoredValue<Option<oneshot::Sender<()>>>,
-    /// Whether the list changed since the last request.
+    /// True if this page changed the list after the last request.
     changed: StoredValue<bool>,
 }
 
@@ -49,7 +49,7 @@ impl<T: Listed> Listing<T> {
         Self::ask(session, async move || every_page(session, &path).await)
     }
 
-    /// Polls one object as a list of one; the list is empty if the object does not exist.
+    /// Polls an object as a list with one item. The list is empty if the object does not exist.
     pub(crate) fn follow_one(path: String) -> Self {
         let session = expect_context::<Session>();
         Self::ask(session, async move || match session.get(&path).await {
@@ -72,23 +72,23 @@ impl<T: Listed> Listing<T> {
         listing
     }
 
-    /// The items; `None` until the first response.
+    /// Returns the items; `None` before the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
         self.followed.items()
     }
 
-    /// Their freshness.
+    /// Returns the freshness of the list.
     pub(crate) fn freshness(self) -> Freshness {
         self.followed.freshness()
     }
 
-    /// Polls now, after a change by this page.
+    /// Polls immediately, after a change by this page.
     pub(crate) fn again(self) {
-        // A pending response may be older than the change.
+        // The pending response can be older than the change.
         let _ = self.changed.try_set_value(true);
         let wake = self.wake.try_update_value(Option::take).flatten();
         if let Some(wake) = wake {
-            // No task waits while a response is pending.
+            // No receiver exists while a response is pending.
             let _ = wake.send(());
         }
     }
@@ -140,7 +140,7 @@ pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
     }
 }
 
-/// Reads all pages of a list of `/v1`; the path may have a query.
+/// Reads all pages of a `/v1` list. The path can contain a query.
 pub(crate) async fn every_page<T: DeserializeOwned>(
     session: Session,
     list: &str,

@@ -1,4 +1,4 @@
-//! Information about this server.
+//! The screen with information about this server.
 
 use drover_api::rest::Version;
 use drover_ui_core::hub::{ApiVersion, HUB_VERSION};
@@ -13,7 +13,7 @@ use crate::command::{SameCommand, origin};
 use crate::screens::title::title;
 use crate::session::{Session, display_name};
 
-/// The server, the page and the session.
+/// Shows information about the server, the page and the session.
 #[component]
 pub(crate) fn About() -> impl IntoView {
     title(t().frame.about());
@@ -21,7 +21,7 @@ pub(crate) fn About() -> impl IntoView {
     let version = RwSignal::new(None::<Result<Version, Problem>>);
     spawn_local(async move {
         let answer = session.get("/v1/version").await;
-        // The screen may be disposed by now.
+        // The screen can be disposed before the response arrives.
         let _ = version.try_set(Some(answer));
     });
     let server = move || match version.get() {
@@ -64,7 +64,7 @@ fn Server(version: Version) -> impl IntoView {
     }
 }
 
-/// The hub's API; visible to administrators only.
+/// Shows the version of the hub's API. Only administrators can read the version.
 #[component]
 fn HubFact() -> impl IntoView {
     let session = expect_context::<Session>();
@@ -74,7 +74,7 @@ fn HubFact() -> impl IntoView {
     let hub = RwSignal::new(None::<Result<ApiVersion, Problem>>);
     spawn_local(async move {
         let answer = session.get(HUB_VERSION).await;
-        // The screen may be disposed by now.
+        // The screen can be disposed before the response arrives.
         let _ = hub.try_set(Some(answer));
     });
     let words = move || match hub.get() {

@@ -1,4 +1,4 @@
-//! The screens of the signed-in user: sign-in, password, tokens, logins of the command line.
+//! The screens of the user's account: sign-in, password, tokens, and approval of CLI logins.
 
 pub(crate) mod device;
 pub(crate) mod password;

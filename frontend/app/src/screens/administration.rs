@@ -1,4 +1,4 @@
-//! Users, roles, projects and the server.
+//! The administration screens: users, roles, projects, providers, settings and the audit log.
 
 pub(crate) mod access;
 pub(crate) mod audit;

@@ -1,4 +1,4 @@
-//! Clusters and the objects in them.
+//! The screens of clusters and of Kubernetes objects.
 
 pub(crate) mod cluster;
 pub(crate) mod home;

@@ -1,4 +1,4 @@
-//! The page for unknown addresses.
+//! The page for unknown URLs.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, EmptyState};

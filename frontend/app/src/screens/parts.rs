@@ -1,4 +1,4 @@
-//! Parts that several screens have.
+//! Components that several screens use.
 
 pub(crate) mod address;
 pub(crate) mod batch;

@@ -5,8 +5,8 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlFormElement, HtmlInputElement};
 
-/// Posts the sign-out form; the provider redirects back. A blocked post is reported later by the
-/// browser; the user is signed out of Drover in any case.
+/// Posts the sign-out form to the provider. The provider redirects back. The browser reports a
+/// blocked post later. The sign-out from Drover does not depend on the post.
 pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     let document = document();
     let form: HtmlFormElement = document.create_element("form").ok()?.dyn_into().ok()?;
@@ -22,7 +22,7 @@ pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     }
     document.body()?.append_child(&form).ok()?;
     let sent = form.submit().ok();
-    // The form holds the ID token, so it is removed.
+    // The form contains the ID token, so the code removes the form.
     form.remove();
     sent
 }

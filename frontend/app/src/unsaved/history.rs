@@ -6,37 +6,37 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::JsValue;
 use web_sys::{Event, EventTarget};
 
-/// The Navigation API, if the browser has it.
+/// Returns the Navigation API, if the browser supports it.
 pub(super) fn navigation() -> Option<EventTarget> {
     of(&window(), "navigation")?.dyn_into().ok()
 }
 
-/// The index of the current history entry, if the browser reports it.
+/// Returns the index of the current history entry, if the browser supports the Navigation API.
 pub(super) fn place() -> Option<i32> {
     let entry = of(navigation()?.as_ref(), "currentEntry")?;
     let place = of(&entry, "index")?.as_f64()?;
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "browsers keep some dozens of entries, and count in whole numbers"
+        reason = "the index is a small whole number"
     )]
     let place = place as i32;
     (place >= 0).then_some(place)
 }
 
-/// Whether the entry changed by a push or replace, not by a step.
+/// Reports whether a push or replace caused the event, not a history step.
 pub(super) fn is_new(event: &Event) -> bool {
     let kind = of(event, "navigationType").and_then(|it| it.as_string());
     kind.is_none_or(|kind| kind != "traverse")
 }
 
-/// Steps through the history asynchronously; returns whether a step follows.
+/// Steps through the history asynchronously; returns true if a step follows.
 pub(super) fn step(by: i32) -> bool {
     let go = |by| window().history()?.go_with_delta(by);
     // A step of 0 would reload the page.
     by != 0 && go(by).is_ok()
 }
 
-/// Pushes a history entry; returns whether the browser did.
+/// Pushes a history entry; returns true if the browser accepted the entry.
 pub(super) fn push(path: &str) -> bool {
     let push = || {
         let history = window().history()?;
@@ -45,7 +45,7 @@ pub(super) fn push(path: &str) -> bool {
     push().is_ok()
 }
 
-/// A property of an object.
+/// Returns a property of a JavaScript object.
 fn of(object: &JsValue, name: &str) -> Option<JsValue> {
     let found = Reflect::get(object, &name.into()).ok()?;
     (!found.is_undefined() && !found.is_null()).then_some(found)

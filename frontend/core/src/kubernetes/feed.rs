@@ -278,7 +278,7 @@ fn of<'a, T: Deserialize<'a>>(object: &'a RawValue) -> Result<T, Problem> {
 
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "the form in which map_err gives it"
+    reason = "map_err passes the error by value"
 )]
 fn strange(error: serde_json::Error) -> Problem {
     Problem::strange(&error.to_string())

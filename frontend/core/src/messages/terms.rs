@@ -3,7 +3,7 @@
 /// The kind of objects in a list. Each language has separate sentences per kind, because articles,
 /// cases and plurals differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names of the variants are sufficient")]
 pub enum Noun {
     Clusters,
     IdentityProviders,
@@ -17,7 +17,7 @@ pub enum Noun {
 
 /// A unit of a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names of the variants are sufficient")]
 pub enum Unit {
     Day,
     Hour,

@@ -7,13 +7,13 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use web_sys::{Element, KeyboardEvent};
 
-/// A unique element ID.
+/// Returns a unique element ID.
 pub(crate) fn unique(stem: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{stem}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The content type of a text field.
+/// The type of content in a text field, for password managers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Any text.
@@ -35,7 +35,7 @@ impl Content {
         }
     }
 
-    /// The `autocomplete` value for password managers.
+    /// Returns the value of the `autocomplete` attribute.
     const fn autocomplete(self) -> &'static str {
         match self {
             Self::Text => "off",
@@ -46,36 +46,37 @@ impl Content {
     }
 }
 
-/// A node reference of an input; focuses the input on request.
+/// Creates a node reference of an input; focuses the input if `focused` is true.
 pub(crate) fn input(focused: bool) -> NodeRef<html::Input> {
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {
         if let Some(input) = input.get().filter(|_| focused) {
-            // The field may be disposed by now.
+            // The field can be disposed before the focus moves.
             let _ = input.focus();
         }
     });
     input
 }
 
-/// A single-line text field. An error replaces the help and is announced.
+/// Shows a single-line text field. An error replaces the help text and is announced to screen
+/// readers.
 #[component]
 pub fn TextField(
-    /// The label.
+    /// The label of the field.
     #[prop(into)]
     label: String,
-    /// The text.
+    /// The typed text.
     value: RwSignal<String>,
-    /// The content type.
+    /// The type of content.
     #[prop(optional)]
     content: Content,
     /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error.
+    /// The error of the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// Whether it is focused initially.
+    /// True to focus the field initially.
     #[prop(optional)]
     focused: bool,
     /// The `name` attribute for password managers.
@@ -105,21 +106,22 @@ pub fn TextField(
     }
 }
 
-/// A multi-line text field. An error replaces the help and is announced.
+/// Shows a multi-line text field. An error replaces the help text and is announced to screen
+/// readers.
 #[component]
 pub fn TextArea(
-    /// The label.
+    /// The label of the field.
     #[prop(into)]
     label: String,
-    /// The text.
+    /// The typed text.
     value: RwSignal<String>,
     /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error.
+    /// The error of the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// Number of visible lines.
+    /// The number of visible lines.
     #[prop(default = 3)]
     lines: u32,
 ) -> impl IntoView {
@@ -143,7 +145,7 @@ pub fn TextArea(
     }
 }
 
-/// The help or the error below a field.
+/// Shows the help text or the error below a field.
 pub(crate) fn note(
     id: String,
     help: Signal<String>,
@@ -160,15 +162,15 @@ pub(crate) fn note(
     view! { <p id=id class=class aria-live="polite">{text}</p> }
 }
 
-/// A select.
+/// Shows a select element.
 #[component]
 pub fn Select(
-    /// The label.
+    /// The label of the select.
     #[prop(into)]
     label: String,
     /// The options: key and text.
     options: Vec<(String, String)>,
-    /// The selected key.
+    /// The key of the selected option.
     value: RwSignal<String>,
 ) -> impl IntoView {
     let id = unique("field");
@@ -188,13 +190,13 @@ pub fn Select(
     }
 }
 
-/// A checkbox.
+/// Shows a checkbox.
 #[component]
 pub fn Checkbox(
-    /// The label.
+    /// The label of the checkbox.
     #[prop(into)]
     label: String,
-    /// Whether it is checked.
+    /// True if the checkbox is selected.
     checked: RwSignal<bool>,
 ) -> impl IntoView {
     view! {
@@ -209,18 +211,18 @@ pub fn Checkbox(
     }
 }
 
-/// A filter field.
+/// Shows a filter field.
 #[component]
 pub fn SearchField(
-    /// The accessible name.
+    /// The accessible name of the field.
     #[prop(into)]
     label: String,
-    /// The placeholder.
+    /// The placeholder of the field.
     #[prop(into)]
     hint: String,
-    /// The text.
+    /// The typed text.
     value: RwSignal<String>,
-    /// Whether the key `/` focuses it.
+    /// True if the key `/` focuses the field.
     #[prop(optional)]
     slash: bool,
 ) -> impl IntoView {
@@ -230,7 +232,7 @@ pub fn SearchField(
             let wanted = event.key() == "/" && !is_typed(&event);
             if let Some(input) = input.get_untracked().filter(|_| wanted) {
                 event.prevent_default();
-                // The field may be disposed by now.
+                // The field can be disposed before the focus moves.
                 let _ = input.focus();
             }
         });
@@ -254,7 +256,7 @@ pub fn SearchField(
     }
 }
 
-/// Whether a key belongs to a field or a dialog, or has a modifier.
+/// Reports whether a key event belongs to a field or a dialog, or has a modifier key.
 fn is_typed(event: &KeyboardEvent) -> bool {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return true;
@@ -264,20 +266,20 @@ fn is_typed(event: &KeyboardEvent) -> bool {
     target.is_some_and(|it| it.closest(taken).ok().flatten().is_some())
 }
 
-/// A text field with suggestions. The value applies when it equals a suggestion or the field loses
-/// the focus.
+/// Shows a text field with suggestions. The value applies when the text equals a suggestion, or
+/// when the field loses the focus.
 #[component]
 pub fn SuggestField(
-    /// The accessible name.
+    /// The accessible name of the field.
     #[prop(into)]
     label: String,
-    /// The placeholder.
+    /// The placeholder of the field.
     #[prop(into)]
     hint: String,
-    /// The suggestions.
+    /// The suggested values.
     #[prop(into)]
     choices: Signal<Vec<String>>,
-    /// The value.
+    /// The applied value.
     value: RwSignal<String>,
 ) -> impl IntoView {
     let list = unique("choices");

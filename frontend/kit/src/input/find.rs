@@ -1,4 +1,4 @@
-//! Search in a long text.
+//! The search field for long texts.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -6,18 +6,18 @@ use web_sys::KeyboardEvent;
 
 use crate::icon::{Icon, Picture};
 
-/// A search field: Enter shows the next match, Shift+Enter the previous one.
+/// Shows a search field. Enter selects the next match, and Shift+Enter selects the previous match.
 #[component]
 pub fn FindField(
-    /// The accessible name.
+    /// The accessible name of the field.
     #[prop(into)]
     label: String,
-    /// The search text.
+    /// The text to search for.
     value: RwSignal<String>,
-    /// Number of matching lines.
+    /// The number of matching lines.
     #[prop(into)]
     count: Signal<usize>,
-    /// Index of the current match.
+    /// The index of the current match.
     #[prop(into)]
     at: Signal<Option<usize>>,
     /// Called with `true` for the next and `false` for the previous match.

@@ -1,4 +1,4 @@
-//! Pickers: one of many by fuzzy search, or several by checkboxes.
+//! Pickers: a single selection with fuzzy search, or a multiple selection with checkboxes.
 
 use std::collections::BTreeSet;
 
@@ -9,43 +9,43 @@ use web_sys::{KeyboardEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
 
 use crate::field::{SearchField, note, unique};
 
-/// Limit of shown options.
+/// The maximum number of shown options.
 const SHOWN: usize = 50;
-/// Number of options from which a filter is shown.
+/// The number of options above which the picker shows a filter.
 const MANY: usize = 10;
 
-/// An option.
+/// An option of a picker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Choice {
-    /// The key.
+    /// The key of the option.
     pub key: String,
-    /// The text.
+    /// The text of the option.
     pub words: String,
-    /// A note; may be empty.
+    /// The note next to the text; can be empty.
     pub note: String,
 }
 
-/// A combobox: one of many options, or none.
+/// Shows a combobox that selects one option or no option.
 #[component]
 pub fn Picker(
-    /// The label.
+    /// The label of the field.
     #[prop(into)]
     label: String,
-    /// The options.
+    /// The options of the picker.
     #[prop(into)]
     choices: Signal<Vec<Choice>>,
-    /// The key of the selected tab.
+    /// The key of the selected option.
     value: RwSignal<Option<String>>,
-    /// The placeholder.
+    /// The placeholder for no selection.
     #[prop(into)]
     none: String,
     /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error.
+    /// The error of the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// Whether notes wrap instead of being cut.
+    /// True to wrap notes instead of truncating them.
     #[prop(optional)]
     wraps: bool,
 ) -> impl IntoView {
@@ -89,7 +89,7 @@ pub fn Picker(
     }
 }
 
-/// The state of the field.
+/// The state of a picker.
 #[derive(Clone, Copy)]
 struct Field {
     choices: Signal<Vec<Choice>>,
@@ -105,7 +105,7 @@ impl Field {
         let (typed, open) = (RwSignal::new(String::new()), RwSignal::new(false));
         let fitting = Memo::new(move |_| {
             let choices = choices.get();
-            // The selected text in the field is not a filter.
+            // The text of the selected option does not filter the list.
             let chosen = value.with(|value| words_of(&choices, value.as_deref()));
             let letters = typed.get();
             let letters = if letters == chosen { "" } else { &letters };
@@ -123,7 +123,7 @@ impl Field {
             place: RwSignal::new(0),
             fitting,
         };
-        // The field shows the selected value, also when its text is loaded later.
+        // The field shows the selected option. The text of the option can be loaded later.
         let words = Memo::new(move |_| {
             choices.with(|it| value.with(|value| words_of(it, value.as_deref())))
         });
@@ -146,11 +146,11 @@ impl Field {
     fn choose(self, key: String) {
         self.open.set(false);
         self.value.set(Some(key));
-        // Selecting the same option resets the typed text.
+        // Selecting the current option again resets the typed text.
         self.leave();
     }
 
-    /// Resets the field to the selected option.
+    /// Resets the field to the text of the selected option.
     fn leave(self) {
         self.open.set(false);
         let chosen = self.value.get_untracked();
@@ -177,7 +177,7 @@ impl Field {
                     self.choose(chosen.key);
                 }
             }
-            // Escape closes the list but not the dialog around it.
+            // Escape closes the list, but not the dialog that contains the field.
             "Escape" if open => {
                 self.leave();
                 event.stop_propagation();
@@ -195,19 +195,19 @@ fn words_of(choices: &[Choice], key: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// The matches, listed below a field that keeps the focus.
+/// The list of matching options below a field. The field keeps the focus.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
-    /// The matches.
+    /// The matching options.
     pub(crate) fitting: Memo<Vec<Choice>>,
-    /// The index of the marked match.
+    /// The index of the highlighted option.
     pub(crate) place: Signal<Option<usize>>,
-    /// Selects an option by its key.
+    /// Selects the option with this key.
     pub(crate) choose: Callback<String>,
 }
 
 impl Options {
-    /// The rows of the list with this ID.
+    /// Renders the rows of the list with this element ID.
     pub(crate) fn view(self, list: &str) -> AnyView {
         let fitting = self.fitting.get();
         if fitting.is_empty() {
@@ -216,7 +216,8 @@ impl Options {
         self.scrolls(list.to_owned());
         let rows = fitting.into_iter().enumerate().map(|(row, choice)| {
             let key = choice.key;
-            // Keeps the focus in the field, so that the list stays open until the click.
+            // The handler keeps the focus in the field, so that the list stays open until the
+            // click.
             let hold = |event: web_sys::MouseEvent| event.prevent_default();
             view! {
                 <div
@@ -235,7 +236,7 @@ impl Options {
         rows.collect_view().into_any()
     }
 
-    /// Keeps the marked row visible.
+    /// Scrolls the list so that the highlighted row is visible.
     fn scrolls(self, list: String) {
         Effect::new(move || {
             let Some(row) = self.place.get() else { return };
@@ -248,13 +249,13 @@ impl Options {
     }
 }
 
-/// Checkboxes for several options, with a filter for many.
+/// Shows checkboxes for a multiple selection, with a filter for many options.
 #[component]
 pub fn Choices(
-    /// The label.
+    /// The label of the group.
     #[prop(into)]
     label: String,
-    /// The options.
+    /// The options of the group.
     #[prop(into)]
     choices: Signal<Vec<Choice>>,
     /// The keys of the selected options.

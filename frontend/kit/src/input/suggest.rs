@@ -1,4 +1,4 @@
-//! A free text field with search results.
+//! A text field with search results.
 
 use drover_ui_core::messages::t;
 use leptos::prelude::*;
@@ -7,14 +7,14 @@ use web_sys::KeyboardEvent;
 use crate::field::{input, note, unique};
 use crate::picker::{Choice, Options};
 
-/// A text field whose search results can replace the text. A single result equal to the text is not
-/// offered.
+/// Shows a text field whose search results can replace the text. A single result that equals the
+/// text is not shown.
 #[component]
 pub fn SuggestField(
-    /// The label.
+    /// The label of the field.
     #[prop(into)]
     label: String,
-    /// The text; selecting a result sets its key.
+    /// The typed text. Selecting a result sets the text to the key of the result.
     value: RwSignal<String>,
     /// The search results.
     #[prop(into)]
@@ -22,10 +22,10 @@ pub fn SuggestField(
     /// The help text.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error.
+    /// The error of the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// Whether it is focused initially.
+    /// True to focus the field initially.
     #[prop(optional)]
     focused: bool,
 ) -> impl IntoView {
@@ -75,7 +75,7 @@ pub fn SuggestField(
 #[derive(Clone, Copy)]
 struct Field {
     value: RwSignal<String>,
-    /// Whether the list may be open.
+    /// True if the list can be open.
     wanted: RwSignal<bool>,
     /// The index of the result that Enter selects.
     place: RwSignal<Option<usize>>,
@@ -104,7 +104,7 @@ impl Field {
         self.wanted.get() && self.fitting.with(|it| !it.is_empty())
     }
 
-    /// The index of the marked result, if the list is open.
+    /// Returns the index of the highlighted result; `None` if the list is closed.
     fn active(self) -> Option<usize> {
         self.place.get().filter(|_| self.is_open())
     }
@@ -145,11 +145,11 @@ impl Field {
                     self.fitting
                         .with_untracked(|it| it.get(place).map(|it| it.key.clone()))
                 });
-                // Without a marked result Enter keeps the text.
+                // Without a highlighted result, Enter keeps the text.
                 let Some(key) = taken else { return };
                 self.take(key);
             }
-            // Escape closes the list but not the dialog around it.
+            // Escape closes the list, but not the dialog that contains the field.
             "Escape" if open => {
                 self.wanted.set(false);
                 event.stop_propagation();

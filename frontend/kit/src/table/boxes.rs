@@ -1,11 +1,11 @@
-//! The checkboxes that select rows.
+//! The checkboxes that select rows of a table.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::selection::{Part, Selection};
 use leptos::prelude::*;
 use web_sys::MouseEvent;
 
-/// The checkbox of a row. With Shift it selects a range.
+/// Renders the checkbox of a row. A click with Shift selects a range.
 pub(super) fn row_box(
     key: String,
     name: Signal<String>,
@@ -34,7 +34,7 @@ pub(super) fn row_box(
     }
 }
 
-/// The checkbox of all listed rows.
+/// Renders the checkbox that selects all listed rows.
 pub(super) fn all_box(order: Memo<Vec<String>>, selection: RwSignal<Selection>) -> impl IntoView {
     let part = Memo::new(move |_| order.with(|order| selection.with(|it| it.part(order))));
     let change = move |event| {

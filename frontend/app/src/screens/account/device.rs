@@ -1,4 +1,4 @@
-//! The approval of a login of the command line (OAuth device flow).
+//! The approval of a login of the command line (OAuth device authorization grant).
 
 use drover_api::rest::DeviceView;
 use drover_ui_core::messages::t;
@@ -31,7 +31,7 @@ enum Step {
     Left(DeviceView),
 }
 
-/// The screen that `drover login` opens.
+/// Shows the screen that `drover login` opens.
 #[component]
 pub(crate) fn Device() -> impl IntoView {
     title(t().device.title());
@@ -67,7 +67,7 @@ fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
         step.set(Step::Code);
         let path = format!("/v1/device/{}", segment(&typed));
         let request = async move { session.get(&path).await };
-        // The screen may be disposed by now.
+        // The screen can be disposed before the response arrives.
         sending.send(request, move |view| {
             drop(step.try_set(Step::Question(view)));
         });
@@ -84,7 +84,7 @@ fn CodeForm(step: RwSignal<Step>) -> impl IntoView {
     }
 }
 
-/// The request, and the effect of its approval.
+/// Shows the login request and the effect of its approval.
 #[component]
 fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
     let (session, clock) = (expect_context::<Session>(), expect_context::<Clock>());
@@ -121,13 +121,14 @@ fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
     }
 }
 
-/// The heading of the result. It takes the focus because the pressed button is gone.
+/// Shows the heading of the result. The heading takes the focus, because the pressed button is
+/// removed.
 #[component]
 fn Outcome(words: &'static str) -> impl IntoView {
     let heading = NodeRef::<html::H2>::new();
     Effect::new(move || {
         if let Some(heading) = heading.get() {
-            // The heading may be disposed by now.
+            // The heading can be disposed before the focus moves.
             let _ = heading.focus();
         }
     });

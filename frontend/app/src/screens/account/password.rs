@@ -1,4 +1,4 @@
-//! The change of the own password, required or voluntary.
+//! The change of the user's own password, required or voluntary.
 
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;
@@ -16,16 +16,16 @@ use crate::screens::title::title;
 use crate::session::sign_out;
 use crate::session::{Session, SessionState};
 
-/// Minimum length of a password; the server validates it.
+/// The minimum length of a password. The server also validates the length.
 const SHORTEST: usize = 12;
 const COMMAND: &str = "drover user passwd";
 
-/// The screen without the frame.
+/// Shows the password form without the frame, for users that must change the password.
 #[component]
 pub(crate) fn MustChangePassword() -> impl IntoView {
     title(t().password.choose());
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
-    // Another state mounts this screen again.
+    // A change of the state mounts this screen again.
     let typed = match untrack(move || session.state()) {
         SessionState::MustChangePassword(typed) => typed,
         _ => None,
@@ -49,7 +49,7 @@ pub(crate) fn MustChangePassword() -> impl IntoView {
     }
 }
 
-/// The screen in the frame.
+/// Shows the password form in the frame.
 #[component]
 pub(crate) fn ChangePassword() -> impl IntoView {
     title(t().frame.change_password());
@@ -77,7 +77,7 @@ pub(crate) fn ChangePassword() -> impl IntoView {
     .into_any()
 }
 
-/// Client-side errors of the new password.
+/// Returns the client-side errors of the new password.
 fn complaint(new: &str, again: &str) -> (Option<String>, Option<String>) {
     let short =
         (!new.is_empty() && new.chars().count() < SHORTEST).then(|| t().forms.too_short(SHORTEST));
@@ -116,7 +116,7 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
                 Ok(()) => toasts.say(t().password.changed()),
                 Err(refused) => problem.set(Some(refused)),
             }
-            // The screen and its signals may be disposed by now.
+            // The screen and its signals can be disposed before the response arrives.
             for field in [current, new, again] {
                 if problem.try_get_untracked().flatten().is_none() {
                     let _ = field.try_set(String::new());

@@ -1,4 +1,4 @@
-//! Sign-in.
+//! The sign-in page.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::fetch::Request;
 use crate::screens::title::title;
 use crate::session::Session;
 
-/// The form, and the attempt in progress.
+/// The sign-in form and the attempt in progress.
 #[derive(Clone, Copy)]
 struct Attempt {
     session: Session,
-    /// The account kind of the form.
+    /// The account that the form asks for.
     account: RwSignal<Account>,
     username: RwSignal<String>,
     password: RwSignal<String>,
@@ -43,7 +43,8 @@ impl Attempt {
             doing: RwSignal::new(None),
             problem: RwSignal::new(None),
         };
-        // A user who returns from the provider without a sign-in finds the form as it was.
+        // The browser can restore the page when the user returns from the provider without a
+        // sign-in.
         let shown = window_event_listener_untyped("pageshow", move |_| attempt.doing.set(None));
         on_cleanup(move || shown.remove());
         attempt
@@ -58,7 +59,7 @@ impl Attempt {
         self.is_free() && named && self.password.with(|typed| !typed.is_empty())
     }
 
-    /// Submits the form.
+    /// Submits the sign-in form.
     fn submit(self) {
         if !untrack(move || self.is_ready()) {
             return;
@@ -73,7 +74,7 @@ impl Attempt {
                 Account::At(provider) => self.session.sign_in_at(provider, name, typed).await,
             };
             if let Err(refused) = entered {
-                // On success the screen and its signals are disposed.
+                // After a success, the screen and its signals are disposed.
                 self.failed(refused);
             }
         });
@@ -83,7 +84,7 @@ impl Attempt {
     fn take(self, way: &Way) {
         match way {
             Way::Type(account) => {
-                // A password of one account is never sent to another.
+                // A password of one account is never sent to another account.
                 self.password.set(String::new());
                 self.problem.set(None);
                 self.account.set(account.clone());
@@ -120,14 +121,14 @@ impl Attempt {
     }
 }
 
-/// The path of this page, with its query.
+/// Returns the path of this page with its query.
 fn here() -> String {
     let location = window().location();
     let (path, query) = (location.pathname(), location.search());
     path.unwrap_or_default() + &query.unwrap_or_default()
 }
 
-/// The providers, as the server lists them.
+/// The providers in the order of the server; `None` before the first response.
 type Told = RwSignal<Option<Result<Arc<Vec<ProviderView>>, Problem>>>;
 
 fn providers() -> Told {
@@ -135,17 +136,17 @@ fn providers() -> Told {
     spawn_local(async move {
         let answer = Request::get("/v1/providers").answer().await;
         let items = answer.map(|list: List<ProviderView>| Arc::new(list.items));
-        // The user may be signed in by now.
+        // The user can be signed in before the response arrives.
         let _ = told.try_set(Some(items));
     });
     told
 }
 
-/// Asks for user name and password, or redirects to a provider. The URL stays, so that the
-/// requested screen follows.
+/// Shows the sign-in page: a form for user name and password, and buttons for providers. The URL
+/// stays the same, so that the requested screen appears after the sign-in.
 #[component]
 pub(crate) fn SignIn(
-    /// Why the session ended.
+    /// The reason why the previous session ended.
     why: Option<String>,
 ) -> impl IntoView {
     title(t().sign_in.sign_in());
@@ -161,7 +162,7 @@ pub(crate) fn SignIn(
                 <h1>{t().sign_in.sign_in()}</h1>
                 {why.map(|why| view! { <Banner mood=Mood::Info>{why}</Banner> })}
                 {problem}
-                // Another account kind has its own form with the focus.
+                // Each account has a separate form, which takes the focus.
                 {move || view! { <Typed account=attempt.account.get() attempt=attempt/> }}
                 <Others attempt=attempt told=told/>
                 <div class="sign-in-foot">
@@ -172,7 +173,7 @@ pub(crate) fn SignIn(
     }
 }
 
-/// User name and password.
+/// Shows the form for user name and password.
 #[component]
 fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
     let submit = move |event: web_sys::SubmitEvent| {
@@ -202,7 +203,7 @@ fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
     }
 }
 
-/// A button for each other sign-in method.
+/// Shows a button for each other sign-in method.
 #[component]
 fn Others(attempt: Attempt, told: Told) -> impl IntoView {
     let button = move |way: Way| {

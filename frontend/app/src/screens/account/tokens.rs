@@ -1,4 +1,4 @@
-//! Tokens of the user; administrators see all tokens.
+//! The list of the user's tokens. Administrators see the tokens of all users.
 
 mod columns;
 mod create;
@@ -29,22 +29,22 @@ use delete::{DeleteTokens, Ending};
 
 const SCREEN: &str = "/tokens";
 
-/// The kind of the list.
+/// The labels of the list.
 const TOKENS: ListKind = ListKind {
     noun: Noun::Tokens,
     lines: 8,
 };
 
-/// The filters beside the text.
+/// The filters next to the text filter.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
     /// The purpose filter.
     purpose: RwSignal<Option<TokenPurpose>>,
-    /// Whether only own tokens are shown.
+    /// True if the list shows only the user's own tokens.
     mine: RwSignal<bool>,
 }
 
-/// The screen.
+/// Shows the list of tokens.
 #[component]
 pub(crate) fn Tokens() -> impl IntoView {
     title(t().lists.heading(TOKENS.noun));
@@ -126,7 +126,7 @@ fn counts(rows: Rows<TokenRow>) -> Signal<Vec<Count<TokenPurpose>>> {
     })
 }
 
-/// The selected tokens, visible or not.
+/// Returns the selected tokens, including tokens that the filter hides.
 fn chosen(rows: Rows<TokenRow>, selection: RwSignal<Selection>) -> Vec<TokenRow> {
     let chosen = |row: &&TokenRow| selection.with_untracked(|it| it.contains(&row.token.id));
     rows.with_untracked(|rows| rows.iter().filter(chosen).cloned().collect())

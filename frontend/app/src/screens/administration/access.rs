@@ -1,4 +1,4 @@
-//! The access check: which users may do what in a cluster, by which role and binding.
+//! The access check: shows which users can send a request in a cluster, with roles and bindings.
 
 mod answer;
 
@@ -20,7 +20,7 @@ use answer::Answer;
 
 const SCREEN: &str = "/access";
 
-/// The form, the last question and its answer.
+/// The form, the last question and the answer.
 #[derive(Clone, Copy)]
 struct Asking {
     session: Session,
@@ -30,14 +30,14 @@ struct Asking {
     object: RwSignal<String>,
     namespace: RwSignal<String>,
     user: RwSignal<String>,
-    /// The last question; stored in the URL.
+    /// The last question, which the URL contains.
     asked: RwSignal<Question>,
     answer: RwSignal<Option<Explanation>>,
     sending: Sending,
 }
 
 impl Asking {
-    /// Reads the URL; a complete question is sent at once.
+    /// Reads the question from the URL. A complete question is sent immediately.
     fn of_url() -> Self {
         let text = || RwSignal::new(String::new());
         let asking = Self {
@@ -89,7 +89,7 @@ impl Asking {
         self.asked.set(question);
         self.answer.set(None);
         let request = async move { self.session.get(&path).await };
-        // The screen may be disposed by now.
+        // The screen can be disposed before the response arrives.
         self.sending.send(request, move |answer| {
             drop(self.answer.try_set(Some(answer)));
         });
@@ -108,7 +108,7 @@ fn path(question: &Question) -> String {
     address::path(SCREEN, &parts.map(|(name, value)| (name, value.clone())))
 }
 
-/// The address of the access check for a cluster.
+/// Returns the URL path of the access check for a cluster.
 pub(crate) fn path_of(cluster: &str) -> String {
     let question = Question {
         cluster: cluster.to_owned(),
@@ -117,7 +117,7 @@ pub(crate) fn path_of(cluster: &str) -> String {
     path(&question)
 }
 
-/// The address of the access check for a user.
+/// Returns the URL path of the access check for a user.
 pub(crate) fn path_for(user: &str) -> String {
     let question = Question {
         user: user.to_owned(),
@@ -126,7 +126,7 @@ pub(crate) fn path_for(user: &str) -> String {
     path(&question)
 }
 
-/// The screen.
+/// Shows the access check.
 #[component]
 pub(crate) fn Access() -> impl IntoView {
     title(t().access.title());

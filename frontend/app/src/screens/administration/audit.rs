@@ -1,4 +1,4 @@
-//! The audit log, for administrators.
+//! The screen of the audit log, for administrators.
 
 mod columns;
 mod filters;
@@ -29,25 +29,26 @@ use filters::{Filters, Typed};
 use record::{Opened, RecordDialog};
 
 const SCREEN: &str = "/audit";
-/// Retries: the server allows one search per user at a time, and the previous one may still run.
+/// The number of attempts. The server allows one search per user, and a previous search can still
+/// be running.
 const TRIES: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
-/// The form, the last filter and the records.
+/// The form, the last filter and the found records.
 #[derive(Clone, Copy)]
 struct Looking {
     session: Session,
     typed: Typed,
-    /// The last question; stored in the URL.
+    /// The last filter, which the URL contains.
     asked: RwSignal<Filter>,
-    /// The last filter with absolute times, for older pages.
+    /// The last filter with absolute times, for the following pages.
     fixed: RwSignal<Filter>,
     reading: RwSignal<Option<Reading>>,
     sending: Sending,
 }
 
 impl Looking {
-    /// Reads the URL and starts the search.
+    /// Reads the filter from the URL and starts the search.
     fn of_url() -> Self {
         let looking = Self {
             session: expect_context(),
@@ -93,8 +94,8 @@ impl Looking {
         }
     }
 
-    /// Reads the next parts of the log until a record matches. Earlier records stay when a part
-    /// fails or the user stops.
+    /// Reads pages of the log until a record matches. The shown records stay when a page fails or
+    /// the user stops the search.
     fn read(self) {
         let filter = self.fixed.get_untracked();
         let (known, mut from) = self.reading.with_untracked(|it| {
@@ -109,7 +110,7 @@ impl Looking {
                     reading.take(list);
                     (reading.records.len() - known, reading.older.clone())
                 });
-                // The screen may be disposed by now.
+                // The screen can be disposed before the response arrives.
                 let Some((new, Some(older))) = taken else {
                     break;
                 };
@@ -142,7 +143,7 @@ fn path(filter: &Filter) -> String {
     address::path(SCREEN, &parts.map(|(name, value)| (name, value.to_owned())))
 }
 
-/// The address of the audit log of a user.
+/// Returns the URL path of the audit log of a user.
 pub(crate) fn path_for(user: &str) -> String {
     path(&Filter {
         user: user.to_owned(),
@@ -150,7 +151,7 @@ pub(crate) fn path_for(user: &str) -> String {
     })
 }
 
-/// The screen.
+/// Shows the audit log.
 #[component]
 pub(crate) fn Audit() -> impl IntoView {
     title(t().frame.audit());
@@ -180,7 +181,7 @@ fn Managed() -> impl IntoView {
     }
 }
 
-/// The oldest record, and where records are stored.
+/// Returns the text about the oldest record and the storage of the records.
 fn kept(reading: &Reading) -> String {
     let in_memory = reading.source == Some(AuditSource::Memory);
     match reading.kept_since {
@@ -189,12 +190,12 @@ fn kept(reading: &Reading) -> String {
     }
 }
 
-/// The state of the list.
+/// The state of the list of records.
 #[derive(Clone, PartialEq)]
 enum ListState {
     Loading,
     Problem(String),
-    /// The filter is invalid.
+    /// The filter is invalid, so the page sent no request.
     NotAsked,
     /// The user stopped the search.
     Stopped,
@@ -292,7 +293,7 @@ fn NoRecords(looking: Looking) -> impl IntoView {
     view! { <EmptyState why=why title=title advice=advice/> }
 }
 
-/// The number of records, and the button for older ones.
+/// Shows the number of records and the button for older records.
 #[component]
 fn Older(looking: Looking, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
     let more = Memo::new(move |_| {

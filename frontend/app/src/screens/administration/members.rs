@@ -1,4 +1,4 @@
-//! Members of a cluster, of a project or of all clusters: list, grant, remove.
+//! Lists the members of a cluster, of a project or of all clusters, and grants and removes roles.
 
 mod columns;
 mod grant;
@@ -25,13 +25,13 @@ use columns::{BY_DEFAULT, MemberRow, columns};
 use grant::GrantRole;
 use remove::{Removal, RemoveRole};
 
-/// The kind of the list.
+/// The labels of the list.
 const MEMBERS: ListKind = ListKind {
     noun: Noun::Members,
     lines: 4,
 };
 
-/// The roles of a scope, with the user's right to grant and remove each.
+/// The roles of a scope, with the user's rights to grant and remove each role.
 type Roles = Store<GrantableRole>;
 
 fn roles(scope: &Scope) -> Roles {
@@ -52,10 +52,10 @@ fn roles(scope: &Scope) -> Roles {
     roles
 }
 
-/// The members of one scope, with actions if the list is readable.
+/// Shows the members of a scope. The actions appear if the user can read the list.
 #[component]
 pub(crate) fn Members(
-    /// The scope.
+    /// The scope of the members.
     scope: Scope,
     /// Receives the freshness of the list.
     follows: impl FnOnce(Signal<Freshness>) + 'static,
@@ -65,7 +65,7 @@ pub(crate) fn Members(
     let roles = roles(&scope);
     let (granting, removal) = (RwSignal::new(false), Removal::provide());
     let rows = move || {
-        // Role names are shown until the roles are loaded.
+        // The list shows role names until the roles are loaded.
         let (items, known) = (listing.items().unwrap_or_default(), roles.items());
         let roles = known.clone().unwrap_or_default();
         let rows = items.iter().map(|member| MemberRow {
@@ -79,7 +79,7 @@ pub(crate) fn Members(
     let passing = |typed: String| move |row: &MemberRow| passes(&row.member, &row.role, &typed);
     let view = View::in_order(BY_DEFAULT);
     let contents = Contents::new(listing, view, columns(), rows, passing);
-    // Without the right to list members there are no actions.
+    // Users that cannot list members have no actions.
     let seen = move || listing.items().is_some();
     let may_grant = Memo::new(move |_| {
         let roles = roles.items().unwrap_or_default();

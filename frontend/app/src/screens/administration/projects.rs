@@ -1,4 +1,4 @@
-//! Projects: the list, and one project.
+//! The list of projects, and the page of a project.
 
 mod columns;
 mod delete;
@@ -26,13 +26,13 @@ pub(crate) use one::ProjectPage;
 const PATH: &str = "/v1/projects";
 const SCREEN: &str = "/projects";
 
-/// The kind of the list.
+/// The labels of the list.
 const PROJECTS: ListKind = ListKind {
     noun: Noun::Projects,
     lines: 6,
 };
 
-/// The screen.
+/// Shows the list of projects.
 #[component]
 pub(crate) fn Projects() -> impl IntoView {
     title(t().lists.heading(PROJECTS.noun));

@@ -1,4 +1,4 @@
-//! Identity providers, for administrators.
+//! The list of identity providers, for administrators.
 
 mod actions;
 mod change;
@@ -31,13 +31,14 @@ pub(crate) use one::ProviderPage;
 const PATH: &str = "/v1/auth-providers";
 const SCREEN: &str = "/providers";
 
-/// The kind of the list.
+/// The labels of the list.
 const PROVIDERS: ListKind = ListKind {
     noun: Noun::IdentityProviders,
     lines: 4,
 };
 
-/// The server URL of the settings; the origin of the page until they are loaded.
+/// Returns the server URL from the settings. The value is the origin of the page until the settings
+/// are loaded.
 fn server_url() -> RwSignal<String> {
     let session = expect_context::<Session>();
     let url = RwSignal::new(origin());
@@ -46,14 +47,14 @@ fn server_url() -> RwSignal<String> {
         let settings = answer.map(|page| page.items).unwrap_or_default();
         let mut settings = settings.into_iter();
         if let Some(told) = settings.find(|setting| setting.name == "server-url") {
-            // The screen may be disposed by now.
+            // The screen can be disposed before the response arrives.
             let _ = url.try_set(told.in_effect);
         }
     });
     url
 }
 
-/// The screen.
+/// Shows the list of identity providers.
 #[component]
 pub(crate) fn Providers() -> impl IntoView {
     title(t().lists.heading(PROVIDERS.noun));

@@ -1,4 +1,4 @@
-//! Roles and global roles: list, page, creation and global members.
+//! Roles and global roles: list, page, create screen and global members.
 
 mod columns;
 mod conflict;

@@ -1,4 +1,4 @@
-//! The server's settings, for administrators.
+//! The screen with the server's settings, for administrators.
 
 mod edit;
 mod log;
@@ -28,7 +28,7 @@ use log::LogFilter;
 
 type Settings = Memo<Arc<Vec<SettingView>>>;
 
-/// The setting in the dialog; stored in the URL.
+/// The setting in the dialog, which the URL contains.
 #[derive(Clone, Copy, Debug)]
 struct Editing {
     open: RwSignal<bool>,
@@ -66,7 +66,7 @@ impl Editing {
     }
 }
 
-/// The screen.
+/// Shows the settings.
 #[component]
 pub(crate) fn SettingsPage() -> impl IntoView {
     title(t().frame.settings());
@@ -179,7 +179,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
     }
 }
 
-/// The badge of a setting.
+/// Returns tone and text for the badge of a setting.
 fn standing(setting: &SettingView) -> (Tone, String) {
     if setting.problem.is_some() {
         (Tone::Warning, t().settings.not_applied().to_owned())

@@ -1,4 +1,4 @@
-//! Users, for callers with the right to list them.
+//! The list of users, for callers with the right to list users.
 
 mod actions;
 mod columns;
@@ -31,13 +31,13 @@ pub(crate) use one::UserPage;
 const PATH: &str = "/v1/users";
 const SCREEN: &str = "/users";
 
-/// The kind of the list.
+/// The labels of the list.
 const USERS: ListKind = ListKind {
     noun: Noun::Users,
     lines: 6,
 };
 
-/// The tone of an account state.
+/// Returns the tone of an account state.
 const fn tone(account_state: AccountState) -> Tone {
     match account_state {
         AccountState::Disabled => Tone::Neutral,
@@ -46,7 +46,7 @@ const fn tone(account_state: AccountState) -> Tone {
     }
 }
 
-/// The tone of an identity state.
+/// Returns the tone of an identity state.
 const fn state_tone(state: IdentityState) -> Tone {
     match state {
         IdentityState::Confirmed => Tone::Good,
@@ -55,7 +55,7 @@ const fn state_tone(state: IdentityState) -> Tone {
     }
 }
 
-/// The screen.
+/// Shows the list of users.
 #[component]
 pub(crate) fn Users() -> impl IntoView {
     title(t().lists.heading(USERS.noun));
@@ -83,7 +83,7 @@ fn Managed() -> impl IntoView {
             </Button>
         }
     };
-    // The list always has the current user, so it is never empty without a filter.
+    // The list contains the current user, so only a filter can make it empty.
     view! {
         <ListScreen kind=USERS contents=contents command="drover user list" action=make>
             <Tally label=t().labels.filter_by_state() counts=counts(contents.rows) chosen=chosen/>

@@ -1,4 +1,4 @@
-//! The page of one cluster.
+//! The overview page of a cluster.
 
 mod actions;
 mod annotate;
@@ -25,7 +25,7 @@ use facts::{Components, Conditions, Overview, Resources};
 pub(crate) use frame::{ClusterFrame, InSight};
 pub(crate) use members::ClusterMembers;
 
-/// The screen.
+/// Shows the overview of a cluster.
 #[component]
 pub(crate) fn ClusterPage() -> impl IntoView {
     view! { <ClusterFrame actions=|| view! { <Actions/> }><Facts/></ClusterFrame> }
@@ -61,7 +61,7 @@ fn Actions() -> impl IntoView {
     }
 }
 
-/// A warning for the cluster that runs the hub.
+/// Shows a warning on the page of the cluster that runs the hub.
 #[component]
 fn HostsHub(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let hosts = Memo::new(move |_| cluster.with(|cluster| cluster.hosts_hub));

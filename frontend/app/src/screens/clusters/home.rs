@@ -1,4 +1,4 @@
-//! All clusters, failing clusters first.
+//! The list of clusters, failing clusters first.
 
 mod columns;
 
@@ -26,7 +26,7 @@ use crate::screens::title::title;
 use crate::session::Session;
 use columns::{BY_DEFAULT, ClusterRow, columns};
 
-/// The tone of a state.
+/// Returns the tone of a cluster state.
 pub(crate) const fn tone(health: Health) -> Tone {
     match health {
         Health::Failing | Health::Disconnected => Tone::Bad,
@@ -39,13 +39,13 @@ pub(crate) const fn tone(health: Health) -> Tone {
 
 const SCREEN: &str = "/";
 
-/// The kind of the list.
+/// The labels of the list.
 const CLUSTERS: ListKind = ListKind {
     noun: Noun::Clusters,
     lines: 8,
 };
 
-/// The screen.
+/// Shows the list of clusters.
 #[component]
 pub(crate) fn Home() -> impl IntoView {
     title(t().lists.heading(CLUSTERS.noun));
@@ -56,7 +56,7 @@ pub(crate) fn Home() -> impl IntoView {
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
     let contents = contents(view, chosen);
     let (rows, shown) = (contents.rows, contents.shown);
-    // Labels are the only bulk action.
+    // The only action on several clusters is the change of labels.
     let selection = rights
         .may_change_clusters
         .then(|| RwSignal::new(Selection::default()));
@@ -92,7 +92,7 @@ fn contents(view: View, chosen: RwSignal<Option<Health>>) -> Contents<ClusterRow
     Contents::new(clusters, view, columns(), rows, passing)
 }
 
-/// The bar with actions on the selection.
+/// Shows the bar with actions on the selected clusters.
 #[component]
 fn Chosen(
     rows: Rows<ClusterRow>,
@@ -117,7 +117,7 @@ fn Chosen(
     }
 }
 
-/// Counts per state, which are also filters.
+/// Counts the clusters per state. Each count is also a filter.
 fn counts(rows: Rows<ClusterRow>) -> Signal<Vec<Count<Health>>> {
     Signal::derive(move || {
         let of = |key: Health| Count {

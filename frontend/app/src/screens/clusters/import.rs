@@ -1,4 +1,4 @@
-//! The import of a cluster: form, command and status.
+//! The import of a cluster: form, import command and status.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ use drover_ui_core::cluster::screen as cluster_screen;
 use crate::screens::home::tone;
 use crate::screens::title::title;
 
-/// The screen: first the form, then the command.
+/// Shows the form, and then the import command.
 #[component]
 pub(crate) fn ImportCluster() -> impl IntoView {
     title(t().home.import());
@@ -46,7 +46,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
                 .map_or_else(|| "NAME".to_owned(), shell::word)
         )
     };
-    // The command of an existing cluster needs the right to change that cluster.
+    // The import command of an existing cluster requires the right to update the cluster.
     let named = import.made.with_untracked(Option::is_some);
     if !named && !session.rights().may_import_clusters {
         let advice = Needs::ImportClusters.words();
@@ -80,7 +80,7 @@ struct Importing {
     made: RwSignal<Option<String>>,
     token: RwSignal<Option<(String, Import)>>,
     problem: RwSignal<Option<Problem>>,
-    /// Whether a command is being created.
+    /// True while a command is being created.
     busy: RwSignal<bool>,
 }
 
@@ -95,7 +95,7 @@ impl Importing {
         }
     }
 
-    /// Requests an import command.
+    /// Requests an import command from the server.
     fn ask(self, session: Session) {
         let Some(name) = self.made.get_untracked() else {
             return;
@@ -105,7 +105,7 @@ impl Importing {
         spawn_local(async move {
             let path = format!("/v1/clusters/{}/import", segment(&name));
             let request = ImportRequest { ttl_seconds: None };
-            // The screen and its signals may be disposed by now.
+            // The screen and its signals can be disposed before the response arrives.
             let answer = session.send("POST", &path, &request).await;
             let _ = self.busy.try_set(false);
             match answer {
@@ -116,8 +116,8 @@ impl Importing {
     }
 }
 
-/// The cluster exists without a command. Each command holds a new token, so the page creates one
-/// only on request.
+/// Shows a button that creates the import command of an existing cluster. Each command contains a
+/// new token, so the page creates a command only on request.
 #[component]
 fn Ask(import: Importing) -> impl IntoView {
     let session = expect_context::<Session>();
@@ -164,13 +164,14 @@ fn Form(import: Importing) -> impl IntoView {
             match answer {
                 Ok(_) if import.made.try_set(Some(wish.name.clone())).is_none() => {
                     import.ask(session);
-                    // A reload shows this cluster again, and creates no other.
+                    // After a reload, the page shows this cluster and does not create another
+                    // cluster.
                     navigate(
                         &format!("/import?cluster={}", segment(&wish.name)),
                         in_place(),
                     );
                 }
-                // The screen is disposed.
+                // The navigation disposed the screen.
                 Ok(_) => {}
                 Err(refused) => drop(problem.try_set(Some(refused))),
             }
@@ -206,7 +207,7 @@ fn wish(name: &str, description: &str, labels: BTreeMap<String, String>) -> Clus
 #[component]
 fn Command(name: String, import: Import) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
-    // A leading space keeps the line out of the shell history (HISTCONTROL=ignorespace).
+    // A leading space keeps the line out of the shell history (`HISTCONTROL=ignorespace`).
     let line = format!(
         " export DROVER_IMPORT_TOKEN={}\n{}",
         shell::quoted(import.registration_token.expose()),
@@ -233,7 +234,7 @@ fn Command(name: String, import: Import) -> impl IntoView {
     }
 }
 
-/// The live status of the import.
+/// Shows the live status of the import.
 #[component]
 fn Arrival(name: String) -> impl IntoView {
     let clusters = expect_context::<Clusters>();

@@ -1,4 +1,4 @@
-//! Live lists of objects by kind, and the timeline of events.
+//! Live lists of Kubernetes objects by kind, and the list of events.
 
 mod columns;
 mod filters;
@@ -20,7 +20,7 @@ use crate::screens::cluster::{ClusterFrame, InSight};
 use list::KindList;
 use timeline::Timeline;
 
-/// The tone of a state.
+/// Returns the tone of a severity.
 pub(crate) const fn tone_of(severity: Severity) -> Tone {
     match severity {
         Severity::Failing => Tone::Bad,
@@ -31,7 +31,7 @@ pub(crate) const fn tone_of(severity: Severity) -> Tone {
     }
 }
 
-/// The screen of the kind that the URL names.
+/// Shows the list of the kind that the URL selects.
 #[component]
 pub(crate) fn KindPage() -> impl IntoView {
     let params = use_params_map();
@@ -41,7 +41,7 @@ pub(crate) fn KindPage() -> impl IntoView {
     view! {
         <ClusterFrame screen=screen>
             {move || {
-                // Each cluster and kind has its own list.
+                // The list is created again for another cluster or kind.
                 let cluster = expect_context::<InSight>().name.get();
                 match kind.get() {
                     None => view! { <NoScreen plural=plural.get()/> }.into_any(),

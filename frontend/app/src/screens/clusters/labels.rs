@@ -1,4 +1,4 @@
-//! Labels of one or many clusters, with a plan before the change.
+//! The dialogs that change the labels of clusters. Both dialogs show a plan before the change.
 
 mod apply;
 
@@ -18,7 +18,7 @@ use apply::{Apply, Applying};
 
 type Shared = Arc<ClusterView>;
 
-/// The dialog for many clusters: labels to set, and labels to remove.
+/// Shows the dialog for several clusters: labels to set, and labels to remove.
 #[component]
 pub(crate) fn ManyLabels(open: RwSignal<bool>, clusters: Signal<Vec<Shared>>) -> impl IntoView {
     let applying = Applying::new();
@@ -54,7 +54,7 @@ fn Many(open: RwSignal<bool>, clusters: Signal<Vec<Shared>>, applying: Applying)
     }
 }
 
-/// The existing labels with their values.
+/// Returns the existing labels of the selected clusters with their values.
 fn choices(chosen: &[Shared]) -> Vec<Choice> {
     let found = present(chosen.iter().map(AsRef::as_ref));
     let choices = found.into_iter().map(|(key, values)| {
@@ -75,7 +75,7 @@ fn choices(chosen: &[Shared]) -> Vec<Choice> {
     choices.collect()
 }
 
-/// The dialog for one cluster: its complete labels.
+/// Shows the dialog for one cluster with all its labels.
 #[component]
 pub(crate) fn OneLabels(open: RwSignal<bool>, cluster: Signal<Shared>) -> impl IntoView {
     let applying = Applying::new();
@@ -93,7 +93,8 @@ fn One(open: RwSignal<bool>, cluster: Signal<Shared>, applying: Applying) -> imp
     let before = cluster.with_untracked(|cluster| of_people(&cluster.labels));
     let typed = RwSignal::new(written(&before));
     let before = StoredValue::new(before);
-    // The change is a difference to the shown labels, so that concurrent changes stay.
+    // The change contains only differences to the shown labels, so concurrent changes of other
+    // labels stay.
     let change = Signal::derive(move || {
         let after = read(&typed.get())?;
         Ok(before.with_value(|before| Change::between(before, after)))

@@ -1,4 +1,4 @@
-//! One object of a cluster: overview, events, manifest and logs.
+//! The page of a Kubernetes object: overview, events, manifest and logs.
 
 mod crash;
 mod events;
@@ -36,7 +36,7 @@ use manifest::ManifestTab;
 use overview::OverviewTab;
 use words::{Age, AgeForm, Refused};
 
-/// The screen.
+/// Shows the page of an object.
 #[component]
 pub(crate) fn ObjectPage() -> impl IntoView {
     let params = use_params_map();
@@ -73,14 +73,14 @@ fn NoKind(kind: String) -> impl IntoView {
     }
 }
 
-/// The live object.
+/// The live object of the page.
 #[derive(Clone, Copy)]
 struct Shown {
-    /// Its location.
+    /// The location of the object.
     named: StoredValue<Named>,
-    /// Its last known state.
+    /// The last known state of the object.
     object: Memo<Option<Object>>,
-    /// When it was deleted.
+    /// The time of the deletion.
     gone: RwSignal<Option<Timestamp>>,
     followed: Store<Object>,
 }
@@ -115,13 +115,13 @@ impl Shown {
         }
     }
 
-    /// The object; only for views that exist when it is known.
+    /// Returns the object, for views that exist only after the object is loaded.
     fn known(self) -> Signal<Object> {
         let object = self.object;
         Signal::derive(move || {
             object
                 .get()
-                .expect("what is within is shown for a known object")
+                .expect("the view exists only after the object is loaded")
         })
     }
 }
@@ -216,7 +216,7 @@ fn There(shown: Shown) -> impl IntoView {
     }
 }
 
-/// Warns that the object was deleted or recreated.
+/// Shows a warning if the object was deleted or recreated.
 #[component]
 fn Gone(shown: Shown) -> impl IntoView {
     let object = shown.object;
@@ -236,12 +236,12 @@ fn Gone(shown: Shown) -> impl IntoView {
     }
 }
 
-/// Whether the kind has logs.
+/// Reports whether objects of the kind have logs.
 fn has_logs(kind: Kind) -> bool {
     !matches!(kind.name, "Node" | "CronJob")
 }
 
-/// The tabs of a kind.
+/// Returns the tabs for a kind.
 fn tabs(kind: Kind) -> Vec<Tab> {
     let all = [
         ("overview", t().cluster.overview()),
@@ -259,7 +259,7 @@ fn tabs(kind: Kind) -> Vec<Tab> {
     .collect()
 }
 
-/// A callback that opens another tab.
+/// Returns a callback that opens another tab.
 fn choosing(named: &Named) -> Callback<String> {
     let screen = named
         .kind

@@ -1,4 +1,4 @@
-//! Filters and order in the URL, so that a link shows the same view.
+//! Stores filters and sort order in the URL, so that a link shows the same view.
 
 use drover_ui_core::url::segment;
 use drover_ui_kit::table::Sorting;
@@ -7,13 +7,13 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use wasm_bindgen::JsValue;
 
-/// Reads the query of a screen: now, and after each navigation to the same screen.
+/// Reads the query of a screen initially, and after each navigation to the same screen.
 pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send + Sync + 'static) {
     let (query, pathname) = (use_query_map(), use_location().pathname);
     read(&|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));
     let screen = screen.to_owned();
     Effect::new(move |first: Option<()>| {
-        // During a navigation the old screen still receives URL changes.
+        // During a navigation, the previous screen still receives URL changes.
         let here = pathname.with(|pathname| *pathname == screen);
         query.track();
         if here && first.is_some() {
@@ -26,10 +26,10 @@ pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send +
 pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
     Effect::new(move |earlier: Option<String>| {
         let path = path();
-        // A navigation to another screen may be in progress.
+        // A navigation to another screen can be in progress.
         if earlier.is_some_and(|earlier| earlier != path) && is_here(&path) {
             let history = window().history();
-            // A browser that limits the rate keeps the old URL.
+            // A browser that limits the rate of history changes keeps the previous URL.
             let _ = history.and_then(|history| {
                 history.replace_state_with_url(&JsValue::NULL, "", Some(&path))
             });
@@ -38,7 +38,7 @@ pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
     });
 }
 
-/// Whether the page shows the screen of a path.
+/// Reports whether the page shows the screen of a path.
 fn is_here(path: &str) -> bool {
     let screen = path.split('?').next().unwrap_or_default();
     let here = window().location().pathname().unwrap_or_default();
@@ -46,8 +46,8 @@ fn is_here(path: &str) -> bool {
     decoded(screen) == decoded(&here)
 }
 
-/// Navigates to a created object after the dialog left the URL, so that Back shows the list and not
-/// the dialog.
+/// Returns a function that navigates to a created object after the dialog removed its query from
+/// the URL. Back then returns to the list, not to the dialog.
 pub(crate) fn to_created() -> impl Fn(String) + Clone + 'static {
     let navigate = use_navigate();
     move |path: String| {
@@ -56,7 +56,7 @@ pub(crate) fn to_created() -> impl Fn(String) + Clone + 'static {
     }
 }
 
-/// Replaces the history entry.
+/// Returns options for a navigation that replaces the history entry.
 pub(crate) fn in_place() -> NavigateOptions {
     NavigateOptions {
         replace: true,
@@ -65,7 +65,7 @@ pub(crate) fn in_place() -> NavigateOptions {
     }
 }
 
-/// A path with the non-empty parts as its query.
+/// Returns a path with the non-empty parts as its query.
 pub(crate) fn path(screen: &str, parts: &[(&str, String)]) -> String {
     let parts = parts.iter().filter(|(_, value)| !value.is_empty());
     let query: Vec<_> = parts
@@ -78,7 +78,7 @@ pub(crate) fn path(screen: &str, parts: &[(&str, String)]) -> String {
     }
 }
 
-/// A sorting in a URL: the column, with `-` for descending.
+/// Formats a sort order for the URL: the column, with `-` for descending.
 pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
     if sorting == by_default {
         return String::new();
@@ -87,7 +87,7 @@ pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
     format!("{sign}{}", sorting.column)
 }
 
-/// The sorting of a URL; the default for unknown columns.
+/// Parses the sort order of a URL; the default for unknown columns.
 pub(crate) fn sorting(text: &str, columns: &[&'static str], by_default: Sorting) -> Sorting {
     let (descending, key) = match text.strip_prefix('-') {
         Some(key) => (true, key),

@@ -1,4 +1,4 @@
-//! Something that is done to many things: a few at once, with what failed by name.
+//! An action on several objects, with limited concurrency, progress, and a list of failures.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -9,40 +9,41 @@ use futures::StreamExt as _;
 use futures::stream::iter;
 use leptos::prelude::*;
 
-/// Requests under way at once: the server has others to serve.
+/// The maximum number of concurrent requests. The limit leaves capacity for other clients.
 const CONCURRENCY: usize = 8;
 
-/// How far it is.
+/// The state of an action on several objects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     progress: RwSignal<Option<Progress>>,
 }
 
 impl Batch {
-    /// Nothing is done yet.
+    /// Creates the state before the action starts.
     pub(crate) fn new() -> Self {
         Self {
             progress: RwSignal::new(None),
         }
     }
 
-    /// What was done before is over, and shown no more.
+    /// Resets the state, so that the previous progress is hidden.
     pub(crate) fn forget(self) {
         self.progress.set(None);
     }
 
-    /// Whether the execution runs.
+    /// Reports whether the action is running.
     pub(crate) fn is_running(self) -> bool {
         self.progress
             .with(|it| it.as_ref().is_some_and(|it| !it.is_over()))
     }
 
-    /// Whether it was begun.
+    /// Reports whether the action has started.
     pub(crate) fn is_begun(self) -> bool {
         self.progress.with(Option::is_some)
     }
 
-    /// Whether something is still to be done to a thing of this name: nothing was begun, or it failed.
+    /// Reports whether the next run must include the object: the action has not started, or failed
+    /// for the object.
     pub(crate) fn wants(self, name: &str) -> bool {
         self.progress.with_untracked(|progress| match progress {
             None => true,
@@ -50,7 +51,7 @@ impl Batch {
         })
     }
 
-    /// Does it to each, and comes back when all are over; gives whether none failed.
+    /// Runs the action for all objects; returns true if the action succeeded for all objects.
     pub(crate) async fn run<T>(
         self,
         things: Vec<T>,
@@ -66,7 +67,7 @@ impl Batch {
         let mut good = true;
         while let Some((name, result)) = results.next().await {
             good &= result.is_ok();
-            // Who began it may be gone; what is begun is brought to its end all the same.
+            // The screen can be disposed during the action. The action continues.
             let _ = self.progress.try_update(|progress| {
                 if let Some(progress) = progress {
                     progress.note(&name, result.map_err(|problem| problem.message));
@@ -77,12 +78,12 @@ impl Batch {
     }
 }
 
-/// How far it is, and what failed.
+/// Shows the progress and the failures of the action.
 #[component]
 pub(crate) fn BatchProgress(
-    /// What is done.
+    /// The state of the action.
     batch: Batch,
-    /// Tries again what failed.
+    /// Runs the action again for the failed objects.
     #[prop(into)]
     on_retry: Callback<()>,
 ) -> impl IntoView {

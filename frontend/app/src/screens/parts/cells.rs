@@ -1,4 +1,4 @@
-//! Cells that lists of different things share.
+//! Table cells that several lists use.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::readiness::{Readiness, Status};
@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full};
 
-/// One thing, and in soft letters below it a text that is cut where it does not fit.
+/// Renders a value, with a second line of muted text that is truncated to the width of the cell.
 pub(crate) fn two(first: impl IntoView + 'static, second: &str) -> AnyView {
     let second = second.to_owned();
     view! {
@@ -21,7 +21,7 @@ pub(crate) fn two(first: impl IntoView + 'static, second: &str) -> AnyView {
     .into_any()
 }
 
-/// What a status means for who looks at it.
+/// Returns the tone of a readiness status.
 pub(crate) const fn tone(status: Status) -> Tone {
     match status {
         Status::Failing => Tone::Bad,
@@ -30,20 +30,20 @@ pub(crate) const fn tone(status: Status) -> Tone {
     }
 }
 
-/// How something stands, and why.
+/// Renders the readiness with its cause.
 pub(crate) fn status(readiness: &Readiness) -> AnyView {
     let badge = view! { <Badge tone=tone(readiness.status) words=readiness.words.clone()/> };
     two(badge, readiness.why.as_deref().unwrap_or_default())
 }
 
-/// How long ago, with the whole time for who asks.
+/// Renders an age, with the date and time in the tooltip.
 pub(crate) fn time(at: Timestamp) -> AnyView {
     let clock = expect_context::<Clock>();
     view! { <span class="truncate" title=in_full(at).to_string()>{move || ago(at, clock.now())}</span> }
         .into_any()
 }
 
-/// The same of what may not have been yet.
+/// Renders an age, or `never` without a time.
 pub(crate) fn time_or_never(at: Option<Timestamp>) -> AnyView {
     match at {
         Some(at) => time(at),

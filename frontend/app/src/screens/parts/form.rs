@@ -1,4 +1,4 @@
-//! A form in a dialog: on its way to the server, and what was refused.
+//! Forms in dialogs: sending, errors and buttons.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -11,17 +11,17 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlElement, ScrollIntoViewOptions, ScrollLogicalPosition};
 
-/// Whether a form is being sent, and what the server said against it.
+/// The state of a form: whether a request is pending, and the error of the last request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     busy: RwSignal<bool>,
     problem: RwSignal<Option<Problem>>,
-    /// What is on its way.
+    /// The handle that aborts the pending request.
     going: StoredValue<Option<AbortHandle>>,
 }
 
 impl Sending {
-    /// Nothing was sent yet.
+    /// Creates the state of a form without a request.
     pub(crate) fn new() -> Self {
         Self {
             busy: RwSignal::new(false),
@@ -30,24 +30,24 @@ impl Sending {
         }
     }
 
-    /// Begins anew, as a form does that is opened again.
+    /// Resets the error when the form opens again.
     pub(crate) fn forget(self) {
         self.problem.set(None);
     }
 
-    /// Whether it is on its way.
+    /// Reports whether a request is pending.
     pub(crate) fn busy(self) -> Signal<bool> {
         self.busy.into()
     }
 
-    /// What was said against a field.
+    /// Returns the error of a field.
     pub(crate) fn of(self, field: &'static str) -> Signal<Option<String>> {
         let of =
             move |problem: &Option<Problem>| problem.as_ref().and_then(|it| it.of_field(field));
         Signal::derive(move || self.problem.with(of))
     }
 
-    /// What was said that is about none of these fields.
+    /// Returns the error unless it belongs to one of these fields.
     pub(crate) fn elsewhere(self, fields: &'static [&'static str]) -> Signal<Option<String>> {
         Signal::derive(move || {
             let problem = self.problem.get()?;
@@ -56,7 +56,8 @@ impl Sending {
         })
     }
 
-    /// Sends it, unless it is on its way; `then` is told the answer if there is a good one.
+    /// Sends a request unless a request is pending. `then` receives the response of a successful
+    /// request.
     pub(crate) fn send<T: 'static>(
         self,
         request: impl Future<Output = Result<T, Problem>> + 'static,
@@ -68,7 +69,8 @@ impl Sending {
         self.send_instead(request, then);
     }
 
-    /// The same, in the place of what is on its way: only the newest question has an answer.
+    /// Sends a request and aborts the pending request. `then` receives the response of a successful
+    /// request.
     pub(crate) fn send_instead<T: 'static>(
         self,
         request: impl Future<Output = Result<T, Problem>> + 'static,
@@ -81,7 +83,7 @@ impl Sending {
         self.problem.set(None);
         spawn_local(async move {
             let Ok(answer) = request.await else { return };
-            // The dialog and its signals may be disposed by now.
+            // The dialog and its signals can be disposed before the response arrives.
             let _ = self.busy.try_set(false);
             match answer {
                 Ok(answer) => then(answer),
@@ -93,7 +95,8 @@ impl Sending {
         });
     }
 
-    /// Waits no more for what is on its way. For questions: a change is made all the same.
+    /// Aborts the pending request. Use the method only for reads: the server can still apply a
+    /// change.
     pub(crate) fn stop(self) {
         let going = self.going.try_update_value(Option::take).flatten();
         if let Some(handle) = going {
@@ -103,7 +106,7 @@ impl Sending {
     }
 }
 
-/// Brings what was refused into view: a form may be longer than its dialog, and is sent from its end.
+/// Scrolls to the error. A form can be longer than its dialog, and the submit button is at the end.
 fn show_problem() {
     let dialog = document().query_selector("dialog[open]").ok().flatten();
     let find = |wanted: &str| match &dialog {
@@ -127,18 +130,19 @@ fn show_problem() {
     }
 }
 
-/// A dialog with a form, which begins anew whenever it is opened; while it is sent, nothing closes it.
+/// Shows a dialog with a form. The form resets when the dialog opens. The dialog cannot be closed
+/// while a request is pending.
 #[component]
 pub(crate) fn FormDialog<F, V>(
-    /// Whether it is open.
+    /// True while the dialog is open.
     open: RwSignal<bool>,
-    /// What it is about.
+    /// The title of the dialog.
     #[prop(into)]
     title: String,
-    /// Whether it must be used for another reason: it shows what cannot be shown again.
+    /// True to block closing for another reason, such as a secret that is shown once.
     #[prop(optional, into)]
     held: Signal<bool>,
-    /// The form, and what sends it.
+    /// Renders the form.
     children: F,
 ) -> impl IntoView
 where
@@ -157,12 +161,12 @@ where
     }
 }
 
-/// What was refused, above the fields; what is about a field stands there.
+/// Shows the error of the form above its fields. Errors of the listed fields appear at the fields.
 #[component]
 pub(crate) fn Refusal(
-    /// The form.
+    /// The state of the form.
     sending: Sending,
-    /// Fields that show their own errors.
+    /// The fields that show their own errors.
     #[prop(default = &[])]
     fields: &'static [&'static str],
 ) -> impl IntoView {
@@ -173,19 +177,19 @@ pub(crate) fn Refusal(
     }
 }
 
-/// The buttons below a form.
+/// Shows the buttons below a form.
 #[component]
 pub(crate) fn FormFoot(
-    /// The dialog.
+    /// True while the dialog is open.
     open: RwSignal<bool>,
-    /// What the form does: a verb, and with what.
+    /// The label of the submit button: a verb and its object.
     verb: &'static str,
-    /// The form.
+    /// The state of the form.
     sending: Sending,
-    /// Whether the form may be submitted.
+    /// True to disable the submit button.
     #[prop(optional, into)]
     disabled: Signal<bool>,
-    /// Another button, before these.
+    /// A button before the other buttons.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! What stands in the place of a list: the list, or why there is none.
+//! Lists, and the empty and error states of lists.
 
 mod contents;
 mod one;
@@ -24,23 +24,23 @@ pub(crate) use one::{NoneOfThem, OneScreen};
 pub(crate) use screen::{ListBody, ListFilter, ListKind, ListScreen};
 pub(crate) use view::{Filter, View};
 
-/// What is there.
+/// The state of a list.
 #[derive(Clone, PartialEq)]
 pub(crate) enum ListState {
-    /// The first response is pending.
+    /// The first response has not arrived.
     Loading,
-    /// There was none yet.
+    /// The first request failed.
     Problem(Problem),
-    /// There is nothing.
+    /// The list has no items.
     Empty,
-    /// The filter hides everything.
+    /// The filter hides all items.
     NoMatch,
-    /// Rows.
+    /// The list shows rows.
     Rows,
 }
 
 impl ListState {
-    /// What is there when the list is known or not, has so many rows, and shows so many.
+    /// Returns the state for the number of all rows and of shown rows.
     pub(crate) fn of(known: bool, freshness: Freshness, rows: usize, shown: usize) -> Self {
         match (known, freshness) {
             (false, Freshness::Stale { problem, .. }) => Self::Problem(problem),
@@ -52,7 +52,7 @@ impl ListState {
     }
 }
 
-/// `2 of 12`, `1,200 in all`; nothing of nothing.
+/// Returns `2 of 12` or `1,200 in total`; empty for an empty list.
 pub(crate) fn counted(shown: usize, all: usize) -> String {
     let text = |number: usize| count(u64::try_from(number).unwrap_or(u64::MAX));
     match (shown, all) {
@@ -62,7 +62,7 @@ pub(crate) fn counted(shown: usize, all: usize) -> String {
     }
 }
 
-/// How many of the chosen rows are shown.
+/// Returns the number of selected rows that the filter shows.
 pub(crate) fn in_sight<R: Row>(
     shown: Memo<Arc<Vec<R>>>,
     selection: RwSignal<Selection>,
@@ -73,7 +73,7 @@ pub(crate) fn in_sight<R: Row>(
     })
 }
 
-/// What is gone is chosen no more.
+/// Deselects rows that no longer exist.
 pub(crate) fn forget_gone<R: Row>(rows: Memo<Arc<Vec<R>>>, selection: RwSignal<Selection>) {
     Effect::new(move || {
         rows.with(|rows| {
@@ -83,12 +83,12 @@ pub(crate) fn forget_gone<R: Row>(rows: Memo<Arc<Vec<R>>>, selection: RwSignal<S
     });
 }
 
-/// The list was refused, or not reached.
+/// Shows the error of a list request.
 #[component]
 pub(crate) fn Refused(
-    /// The cause.
+    /// The error of the request.
     problem: Problem,
-    /// The kind of objects.
+    /// The kind of the listed objects.
     noun: Noun,
 ) -> impl IntoView {
     let Problem { kind, message, .. } = problem;
@@ -101,10 +101,10 @@ pub(crate) fn Refused(
     view! { <EmptyState why=why title=title advice=advice/> }
 }
 
-/// A screen that only administrators may see.
+/// Shows that only administrators can open the screen.
 #[component]
 pub(crate) fn AdministratorsOnly(
-    /// The title.
+    /// The title of the screen.
     title: &'static str,
 ) -> impl IntoView {
     view! {
@@ -118,12 +118,12 @@ pub(crate) fn AdministratorsOnly(
     }
 }
 
-/// A screen that needs a missing right.
+/// Shows that the user does not have the right for the screen.
 #[component]
 pub(crate) fn NeedsRight(
-    /// The kind of objects.
+    /// The kind of the listed objects.
     noun: Noun,
-    /// The missing right.
+    /// The required right.
     needs: Needs,
 ) -> impl IntoView {
     view! {
@@ -137,14 +137,14 @@ pub(crate) fn NeedsRight(
     }
 }
 
-/// The bar with the size of the selection and its actions.
+/// Shows the bar with the number of selected rows and the actions.
 #[component]
 pub(crate) fn ChosenBar(
-    /// The selection.
+    /// The selected rows.
     selection: RwSignal<Selection>,
-    /// Number of selected rows that pass the filter.
+    /// The number of selected rows that the filter shows.
     in_sight: Signal<usize>,
-    /// The actions.
+    /// The actions on the selected rows.
     children: ChildrenFn,
 ) -> impl IntoView {
     let words = move || {

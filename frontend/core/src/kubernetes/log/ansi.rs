@@ -6,7 +6,7 @@ use std::str::Chars;
 
 /// The colors of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named by what it is")]
+#[expect(missing_docs, reason = "the names of the variants are colors")]
 pub enum Color {
     Black,
     Red,

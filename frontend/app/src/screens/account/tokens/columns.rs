@@ -16,18 +16,17 @@ use crate::clock::{Clock, in_full};
 use crate::screens::cells::{time, time_or_never, two};
 use drover_ui_core::cluster::screen as cluster_screen;
 
-/// The next expiry first.
+/// The default order: by expiry, earliest first.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "expires",
     descending: false,
 };
 
-/// A token, and whether it is the session of this browser.
+/// A token in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TokenRow {
-    /// The token.
     pub(super) token: TokenView,
-    /// Whether its deletion ends this session.
+    /// True if the token belongs to the session of this browser.
     pub(super) here: bool,
 }
 
@@ -42,7 +41,7 @@ impl Row for TokenRow {
     }
 }
 
-/// All columns; the user column only in lists with tokens of several users.
+/// Returns the columns. Only lists with tokens of several users have a user column.
 pub(super) fn columns(everybodys: bool) -> Vec<Column<TokenRow>> {
     let all = [
         Column::new("description", t().tokens.token(), "col-token", description).by(by_description),
@@ -80,12 +79,12 @@ fn by_end(a: &TokenRow, b: &TokenRow) -> Ordering {
     a.token.expires_at.cmp(&b.token.expires_at)
 }
 
-/// Last used first; never used last.
+/// Sorts by last use, latest first. Unused tokens are last.
 fn by_use(a: &TokenRow, b: &TokenRow) -> Ordering {
     b.token.last_used_at.cmp(&a.token.last_used_at)
 }
 
-/// Newest first.
+/// Sorts by creation time, newest first.
 fn by_birth(a: &TokenRow, b: &TokenRow) -> Ordering {
     b.token.created_at.cmp(&a.token.created_at)
 }

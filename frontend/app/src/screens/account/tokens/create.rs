@@ -1,4 +1,4 @@
-//! The creation of a token. Its secret is shown once.
+//! The dialog that creates a token and shows its secret once.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Maximum length of the description; the server validates it.
+/// The maximum length of the description. The server also validates the length.
 const DESCRIPTION: usize = 256;
 
 type Issued = RwSignal<Option<Arc<IssuedToken>>>;
 
-/// The dialog: first the form, then the secret, which is dropped when the dialog closes.
+/// Shows the form and then the secret. The page drops the secret when the dialog closes.
 #[component]
 pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> impl IntoView {
     let issued: Issued = RwSignal::new(None);
@@ -49,7 +49,7 @@ pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> 
     }
 }
 
-/// Token lifetimes from the settings; readable by administrators only.
+/// The token lifetimes in the settings. Only administrators can read the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lives {
     by_default: Option<u64>,
@@ -79,14 +79,14 @@ impl Lives {
     }
 }
 
-/// Reads the lifetimes if the user may read settings; the form also works without them.
+/// Reads the lifetimes if the user can read settings. The form also works without the lifetimes.
 fn lives() -> RwSignal<Lives> {
     let (session, lives) = (expect_context::<Session>(), RwSignal::new(Lives::default()));
     if session.rights().may_list_settings {
         spawn_local(async move {
             let answer: Result<List<SettingView>, Problem> = session.get("/v1/settings").await;
             if let Ok(settings) = answer {
-                // The dialog may be closed by now.
+                // The dialog can be closed before the response arrives.
                 let _ = lives.try_set(Lives::of(&settings.items));
             }
         });
@@ -94,7 +94,7 @@ fn lives() -> RwSignal<Lives> {
     lives
 }
 
-/// The form.
+/// The values of the form.
 #[derive(Clone, Copy)]
 struct Wish {
     description: RwSignal<String>,
@@ -168,7 +168,7 @@ fn Form(
         let request = async move { session.send("POST", "/v1/tokens", &request).await };
         sending.send(request, move |token: IssuedToken| {
             listing.again();
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = issued.try_set(Some(Arc::new(token)));
         });
     };
@@ -206,7 +206,7 @@ fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>)
     }
 }
 
-/// The secret, shown once.
+/// Shows the secret of the created token.
 #[component]
 fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
     let taken = RwSignal::new(false);

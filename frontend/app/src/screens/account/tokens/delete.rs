@@ -1,4 +1,4 @@
-//! The deletion of tokens, with its progress.
+//! The dialog that deletes tokens and shows the progress.
 
 use drover_api::rest::TokenView;
 use drover_ui_core::messages::t;
@@ -21,10 +21,10 @@ use crate::screens::batch::{Batch, BatchProgress};
 use crate::session::Session;
 use crate::session::sign_out;
 
-/// Tokens listed by name; further tokens are counted.
+/// The maximum number of tokens listed by name. The dialog counts the other tokens.
 const NAMED: usize = 6;
 
-/// The tokens to delete.
+/// The tokens to delete, and the state of the dialog.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ending {
     open: RwSignal<bool>,
@@ -32,7 +32,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Provides it as a context.
+    /// Provides the state as a context.
     pub(super) fn provide() -> Self {
         let ending = Self {
             open: RwSignal::new(false),
@@ -49,7 +49,7 @@ impl Ending {
     }
 }
 
-/// The dialog.
+/// Shows the dialog that deletes tokens.
 #[component]
 pub(super) fn DeleteTokens(
     ending: Ending,
@@ -58,7 +58,7 @@ pub(super) fn DeleteTokens(
 ) -> impl IntoView {
     let Ending { open, rows } = ending;
     move || {
-        // Each opening has its own progress.
+        // Each opening of the dialog starts with new progress.
         rows.track();
         view! { <Question open=open rows=rows listing=listing selection=selection/> }
     }
@@ -76,7 +76,7 @@ fn Question(
     let here = rows.with_untracked(|rows| rows.iter().any(|row| row.here));
     let go = move || {
         let mut left = rows.get_untracked();
-        // The own session is deleted last.
+        // The token of the current session is deleted last.
         left.retain(|row| row.here || batch.wants(&row.name()));
         let count = left.len();
         left.retain(|row| !row.here);
@@ -88,7 +88,7 @@ fn Question(
                 sign_out(session, toasts, false);
             } else if good {
                 toasts.say(deleted(count));
-                // The screen and its signals may be disposed by now.
+                // The screen and its signals can be disposed before the deletion ends.
                 let _ = open.try_set(false);
                 let _ = selection.try_update(Selection::clear);
             }

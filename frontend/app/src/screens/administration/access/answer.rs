@@ -63,7 +63,7 @@ fn strong(first: &str, second: &str) -> AnyView {
     )
 }
 
-/// The verdict and the bindings.
+/// Shows the result and the bindings.
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (verdict, words) = verdict(&answer);

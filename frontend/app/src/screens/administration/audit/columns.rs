@@ -14,18 +14,17 @@ use super::record::Opened;
 use crate::clock::{Clock, in_full, time_of_day};
 use crate::screens::cells::two;
 
-/// Newest first, as the log is read.
+/// The default order: newest first, which is the order of the log.
 pub(super) const BY_TIME: Sorting = Sorting {
     column: "time",
     descending: true,
 };
 
-/// A record and its index.
+/// A record of the audit log in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AuditRow {
     /// The number of newer records.
     pub(super) place: usize,
-    /// The record.
     pub(super) record: Arc<AuditView>,
 }
 
@@ -35,7 +34,7 @@ impl Row for AuditRow {
     }
 }
 
-/// All columns.
+/// Returns all columns.
 pub(super) fn columns() -> Vec<Column<AuditRow>> {
     vec![
         Column::new("time", t().audit.time(), "col-record-time", time),
@@ -46,7 +45,7 @@ pub(super) fn columns() -> Vec<Column<AuditRow>> {
     ]
 }
 
-/// The tone of an outcome.
+/// Returns the tone of an outcome.
 pub(super) const fn tone(record: &AuditView) -> Tone {
     match weight(record) {
         Weight::Fine => match record.stage {
@@ -59,7 +58,7 @@ pub(super) const fn tone(record: &AuditView) -> Tone {
     }
 }
 
-/// The time is a button that opens the record.
+/// Renders the time as a button that opens the record.
 fn time(row: &AuditRow) -> AnyView {
     let (clock, opened) = (expect_context::<Clock>(), expect_context::<Opened>());
     let (record, at) = (Arc::clone(&row.record), row.record.time);

@@ -1,4 +1,4 @@
-//! The filters of the audit log.
+//! The filter form of the audit log.
 
 use drover_api::rest::AuditOutcome;
 use drover_ui_core::audit::{ANY, CHANGES, Filter, complaint_of_time, outcome};
@@ -9,10 +9,10 @@ use leptos::prelude::*;
 
 use super::Looking;
 
-/// Fields that show their own errors.
+/// The fields that show their own errors.
 pub(super) const FIELDS: &[&str] = &["verb", "code", "since", "until"];
 
-/// The form.
+/// The typed filter values.
 #[derive(Clone, Copy)]
 pub(super) struct Typed {
     user: RwSignal<String>,
@@ -27,7 +27,7 @@ pub(super) struct Typed {
 }
 
 impl Typed {
-    /// An empty value.
+    /// Creates empty filter values.
     pub(super) fn new() -> Self {
         let text = || RwSignal::new(String::new());
         Self {
@@ -43,7 +43,7 @@ impl Typed {
         }
     }
 
-    /// Fills the form.
+    /// Sets the filter values.
     pub(super) fn set(self, filter: &Filter) {
         self.user.set(filter.user.clone());
         self.cluster.set(filter.cluster.clone());
@@ -56,7 +56,7 @@ impl Typed {
         self.until.set(filter.until.clone());
     }
 
-    /// The filter of the form.
+    /// Returns the typed filter.
     pub(super) fn filter(self) -> Filter {
         let text = |text: RwSignal<String>| text.with(|text| text.trim().to_owned());
         Filter {
@@ -73,7 +73,7 @@ impl Typed {
     }
 }
 
-/// The form.
+/// Shows the filter form.
 #[component]
 pub(super) fn Filters(looking: Looking) -> impl IntoView {
     let Looking { typed, sending, .. } = looking;

@@ -1,4 +1,4 @@
-//! The dialog with one record of the audit log.
+//! The dialog that shows a record of the audit log.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use leptos::prelude::*;
 use super::columns::tone;
 use crate::clock::in_full;
 
-/// The open record.
+/// The record in the dialog, and the state of the dialog.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened {
     open: RwSignal<bool>,
@@ -20,7 +20,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Provides it as a context.
+    /// Provides the state as a context.
     pub(super) fn provide() -> Self {
         let opened = Self {
             open: RwSignal::new(false),
@@ -30,14 +30,14 @@ impl Opened {
         opened
     }
 
-    /// Opens a record.
+    /// Opens the dialog for a record.
     pub(super) fn show(self, record: Arc<AuditView>) {
         self.record.set(Some(record));
         self.open.set(true);
     }
 }
 
-/// The dialog.
+/// Shows the dialog with the fields of a record.
 #[component]
 pub(super) fn RecordDialog(opened: Opened) -> impl IntoView {
     let Opened { open, record } = opened;

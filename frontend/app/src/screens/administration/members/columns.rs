@@ -14,22 +14,21 @@ use leptos::prelude::*;
 use super::remove::Removal;
 use crate::screens::cells::{self, time, two};
 
-/// By subject.
+/// The default order: by subject.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "who",
     descending: false,
 };
 
-/// A member as a row.
+/// A member in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MemberRow {
-    /// The member.
     pub(super) member: MemberView,
     /// The display name of the role.
     pub(super) role: String,
-    /// Whether the user may remove it.
+    /// True if the user can remove the member.
     pub(super) may_remove: bool,
-    /// Whether the role is in effect.
+    /// The readiness of the binding.
     pub(super) readiness: Readiness,
 }
 
@@ -43,7 +42,7 @@ impl Row for MemberRow {
     }
 }
 
-/// All columns.
+/// Returns all columns.
 pub(super) fn columns() -> Vec<Column<MemberRow>> {
     vec![
         Column::new("who", t().labels.subject(), "col-subject", subject).by(by_who),
@@ -67,7 +66,7 @@ fn by_status(a: &MemberRow, b: &MemberRow) -> Ordering {
     a.readiness.status.cmp(&b.readiness.status)
 }
 
-/// Newest first.
+/// Sorts by creation time, newest first.
 fn by_age(a: &MemberRow, b: &MemberRow) -> Ordering {
     b.member.created_at.cmp(&a.member.created_at)
 }

@@ -14,7 +14,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The dialog.
+/// Shows the dialog that grants a role.
 #[component]
 pub(super) fn GrantRole(
     open: RwSignal<bool>,
@@ -30,7 +30,7 @@ pub(super) fn GrantRole(
     }
 }
 
-/// Fields that show their own errors.
+/// The fields that show their own errors.
 const FIELDS: &[&str] = &["user", "group", "role"];
 
 #[component]
@@ -62,7 +62,7 @@ fn Form(
         sending.send(request, move |member: MemberView| {
             listing.again();
             toasts.say(t().members.granted_to(who(&member)));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };
@@ -86,7 +86,7 @@ fn Form(
     });
     let screen = move || {
         let screen = scope.with_value(|it| Some(it.role_screen(&role.get()?)))?;
-        // A new tab keeps the form.
+        // The link opens a new tab, so that the form stays.
         Some(view! {
             <a href=screen target="_blank" rel="noopener">
                 {t().members.show_role()}<span class="visually-hidden">{t().labels.in_new_tab()}</span>

@@ -1,4 +1,4 @@
-//! The dialog that removes a role.
+//! The dialog that removes a role from a subject.
 
 use drover_api::rest::MemberView;
 use drover_ui_core::member::{Scope, who};
@@ -13,7 +13,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// The membership to remove.
+/// The membership to remove, and the state of the dialog.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Removal {
     open: RwSignal<bool>,
@@ -21,7 +21,7 @@ pub(super) struct Removal {
 }
 
 impl Removal {
-    /// Provides it as a context.
+    /// Provides the state as a context.
     pub(super) fn provide() -> Self {
         let removal = Self {
             open: RwSignal::new(false),
@@ -31,14 +31,14 @@ impl Removal {
         removal
     }
 
-    /// Opens the dialog.
+    /// Opens the dialog for a member.
     pub(super) fn ask(self, row: MemberRow) {
         self.asked.set(Some(row));
         self.open.set(true);
     }
 }
 
-/// The dialog.
+/// Shows the dialog that removes a role from a subject.
 #[component]
 pub(super) fn RemoveRole(
     removal: Removal,
@@ -72,7 +72,7 @@ fn Question(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().members.removed(&name));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };

@@ -1,4 +1,4 @@
-//! The subject picker: finds users by user name or by login at a provider.
+//! The subject picker, which finds users by user name or by login at a provider.
 
 use std::time::Duration;
 
@@ -14,19 +14,19 @@ use crate::clock::sleep;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// Debounce of the search.
+/// The debounce time of the search.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// The typed subject and the search result.
 #[derive(Clone, Copy)]
 pub(super) struct SubjectPicker {
-    /// The text of the field.
+    /// The typed text.
     pub(super) text: RwSignal<String>,
-    /// The trimmed text.
+    /// The typed text without spaces at both ends.
     typed: Memo<String>,
     answer: RwSignal<Option<Answer>>,
     known: Memo<Known>,
-    /// The text of the last submission.
+    /// The text at the time of the last submission.
     sent: RwSignal<Option<String>>,
 }
 
@@ -42,16 +42,16 @@ struct Answer {
 enum Known {
     /// The text cannot be a user name.
     Nothing,
-    /// The search runs; the text may already be a user name.
+    /// The search is running. The previous answer can already contain a user with this user name.
     Asked(Option<PersonView>),
-    /// The users with this name.
+    /// The search found these users.
     People(Vec<PersonView>),
-    /// The search failed.
+    /// The search failed with this error.
     Unknown(String),
 }
 
 impl SubjectPicker {
-    /// An empty field.
+    /// Creates an empty picker.
     pub(super) fn new() -> Self {
         let (text, answer) = (RwSignal::new(String::new()), RwSignal::new(None::<Answer>));
         let typed = Memo::new(move |_| text.with(|text| text.trim().to_owned()));
@@ -67,13 +67,13 @@ impl SubjectPicker {
         }
     }
 
-    /// Whether the form may be submitted, as far as the page knows.
+    /// Reports whether the form can be submitted.
     pub(super) fn is_ready(self) -> bool {
         let asked = self.known.with(|known| *known == Known::Asked(None));
         !asked && self.typed.with(|typed| !typed.is_empty())
     }
 
-    /// Records the submission; returns whether the subject is unambiguous.
+    /// Records the submission; returns true if the subject is unambiguous.
     pub(super) fn sends(self) -> bool {
         self.sent.set(Some(self.typed.get_untracked()));
         !untrack(move || self.is_one_of_several())
@@ -90,7 +90,7 @@ impl SubjectPicker {
         })
     }
 
-    /// The error of the field: errors of the server apply only to the submitted text.
+    /// Returns the error of the field. Errors of the server apply only to the submitted text.
     fn error(self, said: Signal<Option<String>>) -> Signal<Option<String>> {
         Signal::derive(move || {
             let sent = self.sent.get();
@@ -104,7 +104,7 @@ impl SubjectPicker {
         })
     }
 
-    /// Searches when the text changes.
+    /// Searches for users when the text changes.
     fn asks(self, scope: StoredValue<Scope>) {
         let (session, asking) = (expect_context::<Session>(), Sending::new());
         Effect::new(move || {
@@ -121,7 +121,7 @@ impl SubjectPicker {
                 Ok(Answer { name, people })
             };
             asking.send_instead(request, move |answer| {
-                // The dialog may be closed by now.
+                // The dialog can be closed before the response arrives.
                 let _ = self.answer.try_set(Some(answer));
             });
         });
@@ -138,7 +138,7 @@ impl Known {
                 Ok(people) => Self::People(people.clone()),
                 Err(problem) => Self::Unknown(problem.message.clone()),
             },
-            // The text was selected from the list.
+            // The user selected this text from the list.
             Some(Answer {
                 people: Ok(people), ..
             }) => Self::Asked(own(people, typed).cloned()),
@@ -153,7 +153,7 @@ impl Known {
         }
     }
 
-    /// The help text for this state.
+    /// Returns the help text for the search state.
     fn words(&self, typed: &str) -> String {
         let people = match self {
             Self::Nothing => return t().members.subject_help().to_owned(),
@@ -171,12 +171,12 @@ impl Known {
     }
 }
 
-/// The user with this user name.
+/// Returns the user with exactly this user name.
 fn own<'a>(people: &'a [PersonView], name: &str) -> Option<&'a PersonView> {
     people.iter().find(|it| it.name == name)
 }
 
-/// The field, with the matching users as suggestions.
+/// Shows the text field, with the matching users as suggestions.
 #[component]
 pub(super) fn SubjectField(
     picker: SubjectPicker,

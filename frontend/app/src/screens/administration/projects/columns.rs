@@ -12,18 +12,16 @@ use leptos::prelude::*;
 use crate::screens::cells::{self, time, two};
 use drover_ui_core::cluster::screen as cluster_screen;
 
-/// By name.
+/// The default order: by name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "name",
     descending: false,
 };
 
-/// A project as a row.
+/// A project in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProjectRow {
-    /// The project.
     pub(super) project: ProjectView,
-    /// Its readiness.
     pub(super) readiness: Readiness,
 }
 
@@ -33,7 +31,7 @@ impl Row for ProjectRow {
     }
 }
 
-/// All columns.
+/// Returns all columns.
 pub(super) fn columns() -> Vec<Column<ProjectRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-subject", name).by(by_name),
@@ -62,13 +60,13 @@ fn by_cluster(a: &ProjectRow, b: &ProjectRow) -> Ordering {
     a.project.cluster.cmp(&b.project.cluster)
 }
 
-/// Most namespaces first.
+/// Sorts by number of namespaces, most namespaces first.
 fn by_size(a: &ProjectRow, b: &ProjectRow) -> Ordering {
     let size = |row: &ProjectRow| row.project.own_namespaces.len();
     size(b).cmp(&size(a))
 }
 
-/// Newest first.
+/// Sorts by creation time, newest first.
 fn by_birth(a: &ProjectRow, b: &ProjectRow) -> Ordering {
     b.project.created_at.cmp(&a.project.created_at)
 }

@@ -1,4 +1,4 @@
-//! The deletion of a project.
+//! The dialog that deletes a project.
 
 use drover_api::rest::ProjectView;
 use drover_ui_core::messages::t;
@@ -16,7 +16,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// The dialog.
+/// Shows the dialog that deletes a project.
 #[component]
 pub(super) fn DeleteProject(
     name: String,
@@ -36,7 +36,7 @@ pub(super) fn DeleteProject(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().projects.deleting(&name));
-            // Navigates only if the user is still here.
+            // The page navigates only if the screen still exists.
             if open.try_set(false).is_none() {
                 navigate("/projects", NavigateOptions::default());
             }

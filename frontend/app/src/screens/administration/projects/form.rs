@@ -1,4 +1,4 @@
-//! The form that creates and edits a project.
+//! The forms that create and edit a project.
 
 use drover_api::kinds::PodSecurity;
 use drover_api::rest::{ProjectPatch, ProjectView};
@@ -21,17 +21,17 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Fields that show their own errors.
+/// The fields that show their own errors.
 const FIELDS: &[&str] = &["name", "cluster", "displayName", "description"];
 
-/// Pod security levels, strictest last.
+/// The pod security levels, least strict first.
 const LEVELS: [PodSecurity; 3] = [
     PodSecurity::Privileged,
     PodSecurity::Baseline,
     PodSecurity::Restricted,
 ];
 
-/// The create dialog.
+/// Shows the dialog that creates a project.
 #[component]
 pub(super) fn CreateProject(open: RwSignal<bool>) -> impl IntoView {
     view! {
@@ -64,7 +64,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
         let lead = lead.clone();
         sending.send(request, move |project: ProjectView| {
             toasts.say(t().projects.created(&project.name));
-            // Navigates only if the dialog is still open.
+            // The page navigates only if the dialog still exists.
             if open.try_set(false).is_none() {
                 lead(screen(&project.name));
             }
@@ -93,7 +93,7 @@ fn ClusterPicker(value: RwSignal<Option<String>>, error: Signal<Option<String>>)
     }
 }
 
-/// The fields that creating and editing share.
+/// Shows the fields of the create form and the edit form.
 #[component]
 fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     let begun = draft.get_untracked();
@@ -125,7 +125,7 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             t().projects.pod_security_level(known).to_owned(),
         )
     });
-    // A set level can be changed but not removed.
+    // A user can change the level of a project but cannot remove the level.
     let unset = begun.pod_security.is_none().then(|| {
         let words = t().projects.pod_security_unset().to_owned();
         (String::new(), words)
@@ -147,7 +147,7 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     }
 }
 
-/// The edit dialog.
+/// Shows the dialog that edits a project.
 #[component]
 pub(super) fn ChangeProject(
     project: Signal<Option<ProjectView>>,
@@ -156,7 +156,8 @@ pub(super) fn ChangeProject(
 ) -> impl IntoView {
     view! {
         <FormDialog open=open title=t().projects.edit_title() let:sending>
-            // The form starts with the current values; later changes do not overwrite it.
+            // The form starts with the current values. Later changes of the project do not
+            // overwrite the form.
             {project.get_untracked().map(|it| view! {
                 <ChangeForm project=it open=open sending=sending listing=listing/>
             })}
@@ -164,10 +165,10 @@ pub(super) fn ChangeProject(
     }
 }
 
-/// The result of saving.
+/// The result of saving a project.
 enum Saved {
     Changed(Box<ProjectView>),
-    /// Another user changed the project; this is the newer version.
+    /// Another user changed the project; contains the newer version.
     Conflict(Box<ProjectView>),
 }
 
@@ -211,14 +212,14 @@ fn ChangeForm(
             match saved {
                 Saved::Changed(project) => {
                     toasts.say(t().projects.saved(&project.name));
-                    // The dialog may be closed by now.
+                    // The dialog can be closed before the response arrives.
                     let _ = open.try_set(false);
                 }
                 Saved::Conflict(now) => {
                     let merged = before.try_with_value(|before| {
                         draft.try_with_untracked(|it| it.upon(before, &now))
                     });
-                    // The dialog may be closed by now.
+                    // The dialog can be closed before the response arrives.
                     let Some((merged, changes)) = merged.flatten() else {
                         return;
                     };
@@ -245,7 +246,7 @@ fn ChangeForm(
     }
 }
 
-/// The changes of the other user.
+/// Shows the changes of the other user.
 fn told(changes: Vec<String>) -> impl IntoView {
     let items = changes.into_iter();
     let items = items.map(|change| view! { <li>{change}</li> });

@@ -1,4 +1,4 @@
-//! One project: facts, namespaces, quotas and members.
+//! The page of a project: facts, namespaces, quotas and members.
 
 use drover_api::rest::ProjectView;
 use drover_ui_core::kind::Kind;
@@ -31,7 +31,7 @@ use drover_ui_core::cluster::screen as cluster_screen;
 
 const NOTHING: &str = "–";
 
-/// The screen; the URL's parameter `project` names it.
+/// Shows the page of the project that the URL parameter `project` selects.
 #[component]
 pub(crate) fn ProjectPage() -> impl IntoView {
     let params = use_params_map();
@@ -168,7 +168,7 @@ fn Namespaces(project: ProjectView) -> impl IntoView {
     view! { <ul class="stack">{rows.collect_view()}</ul> }.into_any()
 }
 
-/// A table with two values per resource.
+/// Shows a table with two values per resource.
 #[component]
 fn Pairs(heads: [&'static str; 3], pairs: Vec<Pair>) -> impl IntoView {
     if pairs.is_empty() {

@@ -1,4 +1,4 @@
-//! Fields for two quantities per resource.
+//! Form fields for two quantities per resource.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::project::draft::{TypedPair, complaint};
@@ -6,15 +6,15 @@ use drover_ui_kit::button::Button;
 use drover_ui_kit::field::TextField;
 use leptos::prelude::*;
 
-/// Fields for the listed resources, and one field that adds a resource.
+/// Shows fields for the listed resources, and a field that adds a resource.
 #[component]
 pub(super) fn PairFields(
-    /// The legend.
+    /// The legend of the field group.
     legend: &'static str,
     /// The labels of the two quantities.
     heads: [&'static str; 2],
     pairs: RwSignal<Vec<TypedPair>>,
-    /// The typed resource that is not added yet.
+    /// The typed resource name that is not added yet.
     further: RwSignal<String>,
 ) -> impl IntoView {
     let resources = Memo::new(move |_| {

@@ -1,4 +1,4 @@
-//! Actions on an identity provider, each with a confirmation.
+//! Actions on an identity provider that need a confirmation.
 
 use drover_api::rest::{AuthProviderView, TokenView};
 use drover_ui_core::messages::t;
@@ -21,19 +21,19 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// An action that needs only a confirmation.
+/// An action on a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Allows sign-ins.
+    /// Enables sign-ins with the provider.
     Enable,
-    /// Blocks sign-ins.
+    /// Disables sign-ins with the provider.
     Disable,
     /// Deletes the provider.
     Delete,
 }
 
 impl Step {
-    /// The label of its button.
+    /// Returns the label of the button.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Enable => t().buttons.enable_menu(),
@@ -42,7 +42,7 @@ impl Step {
         }
     }
 
-    /// The style of its button.
+    /// Returns the style of the button.
     pub(super) const fn weight(self) -> Weight {
         match self {
             Self::Enable | Self::Disable => Weight::Plain,
@@ -91,14 +91,14 @@ impl Step {
     }
 }
 
-/// The confirmation dialog.
+/// Shows the confirmation dialog of an action.
 #[component]
 pub(super) fn ConfirmStep(
     step: Step,
     name: String,
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
-    /// The last test result of this screen.
+    /// The last test result on this screen.
     tested: Tested,
 ) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
@@ -117,7 +117,7 @@ pub(super) fn ConfirmStep(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(step.done(&name));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let here = open.try_set(false).is_none();
             if here && step == Step::Delete {
                 navigate("/providers", NavigateOptions::default());
@@ -140,7 +140,7 @@ pub(super) fn ConfirmStep(
     }
 }
 
-/// Warns about an untested provider.
+/// Shows a warning if the provider is untested or the test failed.
 #[component]
 fn Untested(tested: Tested) -> impl IntoView {
     let why = match untrack(move || tested.works()) {
@@ -151,7 +151,7 @@ fn Untested(tested: Tested) -> impl IntoView {
     Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
 }
 
-/// The number of users and tokens that lose access.
+/// Shows the number of users and tokens that lose access.
 #[component]
 fn WhoIsCut(name: String) -> impl IntoView {
     let tokens = Listing::<TokenView>::follow("/v1/tokens");

@@ -14,10 +14,10 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Retries after conflicts with status writes of the server.
+/// The number of attempts. The server's status updates cause conflicts.
 const TRIES: usize = 5;
 
-/// The edit dialog.
+/// Shows the dialog that edits an identity provider.
 #[component]
 pub(super) fn ChangeProvider(
     provider: Signal<Option<AuthProviderView>>,
@@ -29,7 +29,8 @@ pub(super) fn ChangeProvider(
 ) -> impl IntoView {
     view! {
         <FormDialog open=open title=t().providers.edit_title() let:sending>
-            // The form starts with the current values; later changes do not overwrite it.
+            // The form starts with the current values. Later changes of the provider do not
+            // overwrite the form.
             {provider.get_untracked().map(|it| view! {
                 <ChangeForm provider=it open=open sending=sending listing=listing on_secret=on_secret/>
             })}
@@ -56,7 +57,7 @@ fn ChangeForm(
     };
     let (protocol, kept) = (begun.protocol, provider.has_secret);
     let (draft, secret) = (RwSignal::new(begun), RwSignal::new(String::new()));
-    // Whether the user is signed in with this provider.
+    // The user is warned before changes of the provider of the current session.
     let own = session.provider().as_ref() == Some(&provider.name);
     let enabled = is_enabled(&provider.spec);
     let provider = StoredValue::new(provider);
@@ -80,11 +81,11 @@ fn ChangeForm(
         sending.send(request, move |provider: AuthProviderView| {
             listing.again();
             if another_secret {
-                // The screen may be disposed by now.
+                // The screen can be disposed before the response arrives.
                 let _ = on_secret.try_run(());
             }
             toasts.say(t().providers.saved(&provider.name));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };
@@ -106,8 +107,8 @@ fn ChangeForm(
     .into_any()
 }
 
-/// Updates the spec of a provider. With `base`, the update fails if the spec differs from it.
-/// Conflicts with status writes are retried.
+/// Updates the spec of a provider. With `base`, the update fails if the stored spec differs from
+/// `base`. Conflicts with status updates are retried.
 pub(super) async fn change(
     session: Session,
     name: &str,

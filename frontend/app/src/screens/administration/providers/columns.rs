@@ -12,18 +12,16 @@ use leptos::prelude::*;
 
 use crate::screens::cells::{self, time, time_or_never};
 
-/// By name.
+/// The default order: by name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "name",
     descending: false,
 };
 
-/// A provider as a row.
+/// An identity provider in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProviderRow {
-    /// The provider.
     pub(super) provider: AuthProviderView,
-    /// Its readiness.
     pub(super) readiness: Readiness,
 }
 
@@ -37,7 +35,7 @@ impl Row for ProviderRow {
     }
 }
 
-/// All columns.
+/// Returns all columns.
 pub(super) fn columns() -> Vec<Column<ProviderRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-subject", name).by(by_name),
@@ -63,7 +61,7 @@ fn by_protocol(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     Protocol::of(&a.provider.spec).cmp(&Protocol::of(&b.provider.spec))
 }
 
-/// Enabled providers first.
+/// Sorts enabled providers first.
 fn by_door(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     is_enabled(&b.provider.spec).cmp(&is_enabled(&a.provider.spec))
 }
@@ -72,12 +70,12 @@ fn by_status(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     a.readiness.status.cmp(&b.readiness.status)
 }
 
-/// Last response first; never responded last.
+/// Sorts by last response, latest first. Providers without a response are last.
 fn by_answer(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     b.provider.last_answer_at.cmp(&a.provider.last_answer_at)
 }
 
-/// Newest first.
+/// Sorts by creation time, newest first.
 fn by_birth(a: &ProviderRow, b: &ProviderRow) -> Ordering {
     b.provider.created_at.cmp(&a.provider.created_at)
 }
@@ -100,7 +98,7 @@ fn protocol(row: &ProviderRow) -> AnyView {
     view! { <span class="truncate">{words}</span> }.into_any()
 }
 
-/// A badge with the state of sign-ins.
+/// Returns a badge that shows whether sign-ins are enabled.
 pub(super) fn door_badge(enabled: bool) -> AnyView {
     let (tone, words) = if enabled {
         (Tone::Good, t().users.enabled())

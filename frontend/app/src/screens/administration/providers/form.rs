@@ -1,4 +1,4 @@
-//! The form that creates an identity provider, and the fields that editing shares.
+//! The form that creates an identity provider, and the fields that the edit form also uses.
 
 use drover_api::rest::{AuthProviderCreate, AuthProviderView, Secret};
 use drover_ui_core::messages::t;
@@ -15,7 +15,7 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The create dialog.
+/// Shows the dialog that creates an identity provider.
 #[component]
 pub(super) fn CreateProvider(open: RwSignal<bool>) -> impl IntoView {
     view! {
@@ -57,7 +57,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
         let lead = lead.clone();
         sending.send(request, move |provider: AuthProviderView| {
             toasts.say(t().providers.created(&provider.name));
-            // Navigates only if the dialog is still open.
+            // The page navigates only if the dialog still exists.
             if open.try_set(false).is_none() {
                 lead(screen(&provider.name));
             }
@@ -77,7 +77,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
                 let protocol = chosen.get();
                 if draft.with_untracked(|draft| draft.protocol != protocol) {
                     draft.update(|draft| *draft = draft.clone().speaking(protocol));
-                    // A secret is never kept for another protocol.
+                    // The form never uses a typed secret for another protocol.
                     secret.set(String::new());
                 }
                 view! { <Settings protocol=protocol draft=draft sending=sending changes=false/> }
@@ -101,7 +101,7 @@ fn command(name: &str) -> String {
     format!("drover provider create {name} --file FILE")
 }
 
-/// Fields that show their own errors.
+/// The fields that show their own errors.
 pub(super) const FIELDS: &[&str] = &{
     let mut fields = ["name"; PATHS.len() + 3];
     fields[1] = "secret";
@@ -114,7 +114,7 @@ pub(super) const FIELDS: &[&str] = &{
     fields
 };
 
-/// The redirect URI to register at the provider.
+/// Shows the redirect URI that the provider must allow.
 #[component]
 pub(super) fn CallbackUrl(
     #[prop(into)] protocol: Signal<Protocol>,
@@ -132,13 +132,13 @@ pub(super) fn CallbackUrl(
     }
 }
 
-/// The settings of a protocol.
+/// Shows the fields of a protocol.
 #[component]
 pub(super) fn Settings(
     protocol: Protocol,
     draft: RwSignal<Draft>,
     sending: Sending,
-    /// Whether an existing provider is edited; some settings are then fixed.
+    /// True if the form edits an existing provider. Some settings are then read-only.
     changes: bool,
 ) -> impl IntoView {
     let stays = |field: &Field| changes && draft.with_untracked(|draft| draft.stays(field));
@@ -204,7 +204,7 @@ pub(super) fn SecretField(
     protocol: Protocol,
     secret: RwSignal<String>,
     sending: Sending,
-    /// Whether a secret is stored.
+    /// True if a secret is stored.
     kept: bool,
 ) -> impl IntoView {
     let help = match (kept, protocol.needs_secret()) {
@@ -218,7 +218,7 @@ pub(super) fn SecretField(
     }
 }
 
-/// The fields of all protocols.
+/// Shows the fields of all protocols.
 #[component]
 pub(super) fn Common(
     draft: RwSignal<Draft>,

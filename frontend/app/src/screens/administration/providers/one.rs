@@ -1,4 +1,4 @@
-//! One identity provider: facts, settings, test and actions.
+//! The page of an identity provider: facts, settings, test and actions.
 
 use drover_api::rest::AuthProviderView;
 use drover_ui_core::messages::Noun;
@@ -30,7 +30,7 @@ use crate::session::Session;
 
 const NOTHING: &str = "–";
 
-/// The screen; the URL's parameter `provider` names it.
+/// Shows the page of the provider that the URL parameter `provider` selects.
 #[component]
 pub(crate) fn ProviderPage() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_providers {

@@ -15,19 +15,19 @@ use serde_json::Value;
 use crate::screens::form::{Refusal, Sending};
 use crate::session::Session;
 
-/// The server's own limit is one minute.
+/// The timeout of a test in milliseconds. The server's limit is one minute.
 const TIMEOUT_MS: u32 = 70_000;
 
 /// The configuration that a test checked.
 #[derive(Clone, Debug, PartialEq)]
 struct Tried {
-    /// The settings without `enabled`.
+    /// The provider's spec without `enabled`.
     spec: Value,
-    /// The number of secret changes on this screen.
+    /// The number of secret changes on this screen before the test.
     secrets: u32,
 }
 
-/// The last test; outdated when the configuration changes.
+/// The last test. The test is outdated when the configuration changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tested {
     now: Memo<Option<Tried>>,
@@ -36,7 +36,7 @@ pub(super) struct Tested {
 }
 
 impl Tested {
-    /// No test of this provider.
+    /// Creates the state without a test.
     pub(super) fn nothing_of(found: Memo<Option<AuthProviderView>>) -> Self {
         let secrets = RwSignal::new(0);
         let now = Memo::new(move |_| {
@@ -51,13 +51,13 @@ impl Tested {
         }
     }
 
-    /// Marks the test as outdated by a new secret.
+    /// Marks the test as outdated after a change of the secret.
     pub(super) fn have_another_secret(self) {
-        // The screen may be disposed by now.
+        // The screen can be disposed before the response arrives.
         let _ = self.secrets.try_update(|secrets| *secrets += 1);
     }
 
-    /// The result for the current configuration; `None` if untested.
+    /// Returns the result for the current configuration; `None` if the configuration is untested.
     pub(super) fn works(self) -> Option<bool> {
         self.trial().map(|trial| trial.works)
     }
@@ -72,14 +72,14 @@ impl Tested {
     }
 }
 
-/// The test form and its result.
+/// Shows the test form and the test result.
 #[component]
 pub(super) fn Trial(
     name: String,
     protocol: Option<Protocol>,
-    /// The last test.
+    /// The last test on this screen.
     tested: Tested,
-    /// Actions after a successful test.
+    /// The actions to show after a successful test.
     children: ChildrenFn,
 ) -> impl IntoView {
     let session = expect_context::<Session>();
@@ -106,12 +106,12 @@ pub(super) fn Trial(
         let of = tested.now.get_untracked();
         let request = async move {
             let answer = session.send_within(&path, &request, TIMEOUT_MS).await;
-            // The password is dropped after the test.
+            // The page drops the password after the test.
             let _ = password.try_set(String::new());
             answer
         };
         sending.send(request, move |shown: ProviderTrial| {
-            // The screen may be disposed by now.
+            // The screen can be disposed before the response arrives.
             let _ = tested.last.try_set(Some((of, shown)));
         });
     };

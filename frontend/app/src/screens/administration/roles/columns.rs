@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use crate::screens::cells::two;
 
-/// By scope, then by name.
+/// The default order: by scope, then by name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "place",
     descending: false,
@@ -25,7 +25,7 @@ impl Row for RoleRow {
     }
 }
 
-/// All columns.
+/// Returns all columns.
 pub(super) fn columns() -> Vec<Column<RoleRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-role-name", name).by(by_name),
@@ -47,7 +47,7 @@ fn by_origin(a: &RoleRow, b: &RoleRow) -> Ordering {
     a.0.origin().cmp(b.0.origin()).then_with(|| by_name(a, b))
 }
 
-/// Most bindings first.
+/// Sorts by number of bindings, most bindings first.
 fn by_bound(a: &RoleRow, b: &RoleRow) -> Ordering {
     b.0.bound.cmp(&a.0.bound).then_with(|| by_name(a, b))
 }

@@ -6,19 +6,19 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Banner, Mood};
 use leptos::prelude::*;
 
-/// Shows the differences and the choices; the edits stay.
+/// Shows the differences and the choices for an edit conflict. The user's edits stay.
 #[component]
 pub(super) fn Conflict(
     /// The changes of the other user.
     changes: Vec<Change>,
-    /// Whether the role is being saved.
+    /// True while the role is being saved.
     busy: Signal<bool>,
-    /// Whether the YAML is invalid.
+    /// True if the YAML is invalid.
     unreadable: Signal<bool>,
-    /// Overwrites the newer version.
+    /// Overwrites the newer version with the user's edits.
     #[prop(into)]
     on_overwrite: Callback<()>,
-    /// Loads the newer version.
+    /// Discards the user's edits and loads the newer version.
     #[prop(into)]
     on_take: Callback<()>,
 ) -> impl IntoView {

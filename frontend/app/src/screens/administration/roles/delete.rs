@@ -1,4 +1,4 @@
-//! The deletion of a role.
+//! The dialog that deletes a role.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::role::{Listed, who_loses};
@@ -12,7 +12,7 @@ use leptos_router::hooks::use_navigate;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// The dialog.
+/// Shows the dialog that deletes a role.
 #[component]
 pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
@@ -24,7 +24,7 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
         bound,
         ..
     } = listed;
-    // A role with bindings must be typed to confirm.
+    // The user must type the name of a role that has bindings.
     let typed = (bound != Some(0)).then(|| name.clone());
     let command = kind.command("delete", &name);
     let (path, question) = (kind.path_of(&name), t().roles.delete_title(&title));
@@ -33,7 +33,7 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
         let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(t().roles.deleted(&title));
-            // Navigates only if the user is still here.
+            // The page navigates only if the screen still exists.
             if open.try_set(false).is_none() {
                 navigate("/roles", NavigateOptions::default());
             }

@@ -1,4 +1,4 @@
-//! Members of all clusters.
+//! The screen with the members of all clusters.
 
 use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;
@@ -10,7 +10,7 @@ use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::screens::members::Members;
 use crate::screens::title::title;
 
-/// The screen.
+/// Shows the members of all clusters.
 #[component]
 pub(crate) fn GlobalMembers() -> impl IntoView {
     title(t().roles.global_roles());

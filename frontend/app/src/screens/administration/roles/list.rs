@@ -1,4 +1,4 @@
-//! The list of roles of both kinds.
+//! The list of roles and global roles.
 
 use drover_api::rest::{GlobalRoleView, RoleView};
 use drover_ui_core::messages::{Noun, t};
@@ -13,18 +13,18 @@ use crate::screens::title::title;
 
 const SCREEN: &str = "/roles";
 
-/// The kind of the list.
+/// The labels of the list.
 const ROLES: ListKind = ListKind {
     noun: Noun::Roles,
     lines: 6,
 };
 
-/// The screen.
+/// Shows the list of roles.
 #[component]
 pub(crate) fn Roles() -> impl IntoView {
     title(t().lists.heading(ROLES.noun));
     let templates = Listing::<RoleView>::follow(Kind::Template.path());
-    // Without the right to list global roles only roles are shown.
+    // Users that cannot list global roles see only cluster and project roles.
     let globals = Listing::<GlobalRoleView>::follow(Kind::Global.path());
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, Vec::new());
     let rows = move || {
@@ -35,7 +35,7 @@ pub(crate) fn Roles() -> impl IntoView {
     };
     let passing = |typed: String| move |row: &RoleRow| row.0.passes(&typed);
     let contents = Contents::new(templates, view, columns(), rows, passing);
-    // A user who may copy a role may also create one.
+    // A user that can copy a role can also create a role.
     let may_make = move |kind| {
         let is_model = |row: &RoleRow| row.0.kind == kind && row.0.rights.may_copy;
         contents.rows.with(|rows| rows.iter().any(is_model))

@@ -1,4 +1,4 @@
-//! Requests for roles.
+//! API requests for roles.
 
 use drover_api::rest::RoleCreate;
 use drover_ui_core::messages::t;
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use crate::session::Session;
 
-/// Retries after conflicts with status writes of the server.
+/// The number of attempts. The server's status updates cause conflicts.
 const TRIES: usize = 5;
 
-/// Reads a role.
+/// Reads a role from the server.
 pub(super) async fn read(session: Session, kind: Kind, name: &str) -> Result<Stored, Problem> {
     stored(kind, &session.get(&kind.path_of(name)).await?)
 }
@@ -26,7 +26,7 @@ fn stored(kind: Kind, answer: &Value) -> Result<Stored, Problem> {
     Stored::read(kind, answer).map_err(|error| Problem::strange(&error.to_string()))
 }
 
-/// Creates a role.
+/// Creates a role on the server.
 pub(super) async fn create(
     session: Session,
     name: String,
@@ -34,7 +34,7 @@ pub(super) async fn create(
 ) -> Result<Stored, Problem> {
     let request = RoleCreate {
         name,
-        // Specs hold only strings and lists, so serialization cannot fail.
+        // Specs contain only strings and lists, so serialization cannot fail.
         spec: serde_json::to_value(spec).unwrap_or_default(),
     };
     let kind = spec.kind();
@@ -43,13 +43,13 @@ pub(super) async fn create(
 
 /// The result of an update.
 pub(super) enum Outcome {
-    /// The role is saved.
+    /// The role is saved; contains the stored role.
     Written(Stored),
-    /// Another user changed the role; this is the newer version.
+    /// Another user changed the role; contains the newer version.
     Conflict(Stored),
 }
 
-/// Updates a role from the version that was read.
+/// Updates a role, based on the version that the page read.
 pub(super) async fn update(
     session: Session,
     mut from: Stored,
@@ -85,15 +85,15 @@ async fn put(
     stored(kind, &session.send("PUT", &path, &update).await?)
 }
 
-/// Shows why a role cannot be read.
+/// Shows the reason why a role cannot be read.
 #[component]
 pub(super) fn Unread(
-    /// The cause.
+    /// The error of the request.
     problem: Problem,
-    /// The name.
+    /// The name of the role.
     #[prop(into)]
     name: Signal<String>,
-    /// Retries.
+    /// Sends the request again.
     #[prop(into)]
     again: Callback<()>,
 ) -> impl IntoView {

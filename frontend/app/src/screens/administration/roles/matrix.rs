@@ -1,4 +1,4 @@
-//! Rules as a matrix of checkboxes.
+//! The rules of a role as a matrix of checkboxes.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::role::matrix::{
@@ -15,12 +15,12 @@ use leptos::prelude::*;
 
 use super::work::Work;
 
-/// All lists of rules of a role.
+/// Shows all lists of rules of a role.
 #[component]
 pub(super) fn Matrices(work: Work) -> impl IntoView {
     let lists = Memo::new(move |_| work.of(RoleSpec::lists));
     move || {
-        // The memo is read, because an unread memo does not subscribe.
+        // The code reads the memo, because an unread memo does not subscribe.
         let lists = lists.get().into_iter().map(|(which, heading)| {
             view! { <Matrix work=work which=which heading=heading/> }
         });
@@ -28,7 +28,7 @@ pub(super) fn Matrices(work: Work) -> impl IntoView {
     }
 }
 
-/// One rule of a list.
+/// The position of a rule in a list of rules.
 #[derive(Clone, Copy)]
 struct At {
     work: Work,
@@ -37,7 +37,7 @@ struct At {
 }
 
 impl At {
-    /// A value of the rule; the default while the rule is removed.
+    /// Returns a value of the rule, or the default while the rule is being removed.
     fn of<T: Default>(self, of: impl Fn(&PolicyRule) -> T) -> T {
         let Self { work, which, index } = self;
         work.of(|spec| spec.rules(which).get(index).map(&of).unwrap_or_default())
@@ -70,10 +70,10 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let held = work.is_held();
     let count = Memo::new(move |_| work.of(|spec| spec.rules(which).len()));
     let none = Memo::new(move |_| count.get() == 0);
-    // The pressed button is removed with its row.
+    // The pressed button is removed together with its row.
     let removed = Callback::new(move |()| {
         if let Some(section) = section.get_untracked() {
-            // The section may be disposed by now.
+            // The section can be disposed before the focus moves.
             let _ = section.focus();
         }
     });
@@ -199,7 +199,7 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
     }
 }
 
-/// A list of names, applied when the field loses the focus.
+/// Shows a field with a list of names. The names apply when the field loses the focus.
 #[component]
 fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
     let shown = Memo::new(move |_| at.of(|rule| has_field(rule, part)));

@@ -1,4 +1,4 @@
-//! A new role: empty, as a copy, or inheriting another role.
+//! The screen that creates a role: empty, as a copy, or inheriting another role.
 
 use drover_api::kinds::RoleContext;
 use drover_ui_core::messages::t;
@@ -23,14 +23,14 @@ use crate::screens::title::title;
 use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
 
-/// The screen of a new role in clusters or projects.
+/// Shows the screen that creates a role for clusters or projects.
 #[component]
 pub(crate) fn NewRole() -> impl IntoView {
     title(t().roles.create());
     view! { <New kind=Kind::Template heading=t().roles.create()/> }
 }
 
-/// The screen of a new global role.
+/// Shows the screen that creates a global role.
 #[component]
 pub(crate) fn NewGlobalRole() -> impl IntoView {
     title(t().roles.create_global());
@@ -55,7 +55,7 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
                 _ if is_copy => Ok(role.spec.copied()),
                 _ => Ok(role.spec.heir(&name)),
             });
-            // The screen may be disposed by now.
+            // The screen can be disposed before the response arrives.
             let _ = begin.try_set(Some(found));
         });
     };
@@ -104,7 +104,8 @@ fn Form(spec: RoleSpec) -> impl IntoView {
     };
     let changed = Memo::new(move |_| work.differs(&begun) || name.with(|name| !name.is_empty()));
     expect_context::<UnsavedGuard>().ask_while(changed);
-    // Rules moved out of the second list, which cluster roles do not have.
+    // Cluster roles have one list of rules. The signal contains rules that moved from the other
+    // list.
     let moved = RwSignal::new(Vec::new());
     let told = move || {
         let words = match moved.with(Vec::len) {
@@ -116,7 +117,7 @@ fn Form(spec: RoleSpec) -> impl IntoView {
             view! { <p class="muted">{words}</p> }
         })
     };
-    // The select and the YAML stay in sync.
+    // The effect keeps the select and the YAML in sync.
     Effect::new(move || {
         let wanted = match context.get().as_str() {
             "Project" => RoleContext::Project,
@@ -146,10 +147,10 @@ fn Form(spec: RoleSpec) -> impl IntoView {
         let request = async move { create(session, wanted, &spec).await };
         sending.send(request, move |made| {
             toasts.say(t().roles.created(&made.listed.title));
-            // Navigates only if the user is still here.
+            // The page navigates only if the screen still exists.
             if name.try_get_untracked().is_some() {
                 let screen = made.listed.kind.screen(&made.listed.name);
-                // Back skips the form.
+                // The navigation replaces the form, so that Back skips it.
                 navigate(&screen, in_place());
             }
         });

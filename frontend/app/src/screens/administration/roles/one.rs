@@ -1,4 +1,4 @@
-//! One role: spec, effective permissions and actions.
+//! The page of a role: spec, effective permissions and actions.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -29,27 +29,27 @@ use crate::screens::title::title;
 use crate::session::Session;
 use crate::unsaved::UnsavedGuard;
 
-/// The screen of a role in clusters or projects; the URL's parameter `role` names it.
+/// Shows the page of the role that the URL parameter `role` selects, for clusters or projects.
 #[component]
 pub(crate) fn RolePage() -> impl IntoView {
     view! { <Page kind=Kind::Template/> }
 }
 
-/// The screen of a global role.
+/// Shows the page of a global role.
 #[component]
 pub(crate) fn GlobalRolePage() -> impl IntoView {
     view! { <Page kind=Kind::Global/> }
 }
 
-/// The role; `None` until the first response.
+/// The role; `None` before the first response.
 type Found = RwSignal<Option<Result<Stored, Problem>>>;
 
 #[component]
 fn Page(kind: Kind) -> impl IntoView {
     let params = use_params_map();
     let name = Memo::new(move |_| params.with(|params| params.get("role").unwrap_or_default()));
-    // Each name has its own signals: the route stays when only the name changes, and a late
-    // response must not reach another role.
+    // Each name has separate signals. The router keeps the component when only the name changes,
+    // and a late response must not change another role.
     move || view! { <Named kind=kind name=name.get()/> }
 }
 
@@ -64,7 +64,7 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
         let name = name.get_value();
         spawn_local(async move {
             let answer = read(session, kind, &name).await;
-            // The screen may be disposed by now.
+            // The screen can be disposed before the response arrives.
             let _ = found.try_set(Some(answer));
         });
     };
@@ -86,7 +86,7 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
 fn Known(role: Stored) -> impl IntoView {
     let command = role.listed.kind.command("get", &role.listed.name);
     let deleting = RwSignal::new(false);
-    // The stored role; the form is not rendered again when it changes.
+    // The signal contains the stored role. Its changes do not render the form again.
     let role = RwSignal::new(role);
     let listed = Memo::new(move |_| role.with(|role| role.listed.clone()));
     let problem = move || {
@@ -182,7 +182,7 @@ fn Facts(role: Stored) -> impl IntoView {
     }
 }
 
-/// The spec and its editor.
+/// Shows the spec and its editor.
 #[component]
 fn Saying(role: RwSignal<Stored>) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
@@ -196,14 +196,14 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
         open,
         busy: sending.busy(),
     };
-    // The version that another user saved since this one was loaded.
+    // The signal contains the version that another user saved after this page loaded the role.
     let conflict = RwSignal::new(None::<Stored>);
     let changed = Memo::new(move |_| role.with(|role| work.differs(&role.spec)));
     expect_context::<UnsavedGuard>().ask_while(changed);
     let unreadable = Signal::derive(move || work.draft.with(|draft| draft.problem().is_some()));
     let foot = NodeRef::<html::Div>::new();
     let save = move |()| {
-        // The last valid spec differs from the invalid text.
+        // While the YAML is invalid, the last valid spec differs from the text.
         if unreadable.get_untracked() {
             return;
         }
@@ -217,7 +217,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
                 Outcome::Written(now) => {
                     toasts.say(t().roles.saved(&now.listed.title));
                     work.stands_at(&now.spec);
-                    // The screen may be disposed by now.
+                    // The screen can be disposed before the response arrives.
                     let _ = conflict.try_set(None);
                     let _ = role.try_set(now);
                 }
@@ -289,17 +289,17 @@ fn DropChanges(busy: Signal<bool>, #[prop(into)] on_drop: Callback<()>) -> impl 
     }
 }
 
-/// Focuses the result after rendering, because the pressed button is gone or disabled.
+/// Focuses the result after rendering, because the pressed button is removed or disabled.
 fn focus_next(place: NodeRef<html::Div>) {
     request_animation_frame(move || {
-        // The screen may be disposed by now.
+        // The screen can be disposed before the next frame.
         if let Some(place) = place.try_get_untracked().flatten() {
             let _ = place.focus();
         }
     });
 }
 
-/// The effective permissions of the stored role.
+/// Shows the effective permissions of the stored role.
 #[component]
 fn Allows(role: Stored) -> impl IntoView {
     let places = role.allowed.into_iter().map(|(place, lines)| {

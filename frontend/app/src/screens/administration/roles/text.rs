@@ -1,4 +1,4 @@
-//! A role as YAML.
+//! The YAML editor of a role.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::role::draft::TextProblem;
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::work::Work;
 
-/// The YAML editor.
+/// Shows the YAML editor.
 #[component]
 pub(super) fn AsText(work: Work) -> impl IntoView {
     let wrong = Memo::new(move |_| work.draft.with(|draft| draft.problem().map(in_words)));

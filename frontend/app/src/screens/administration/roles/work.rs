@@ -1,4 +1,4 @@
-//! The editor of a role: fields and YAML.
+//! The editor of a role, with form fields and YAML.
 
 use drover_api::rest::RoleView;
 use drover_ui_core::messages::t;
@@ -18,56 +18,56 @@ use super::text::AsText;
 use crate::freshness::MissingBanner;
 use crate::live::listing::Listing;
 
-/// The draft and its state.
+/// The draft of a role and the state of the editor.
 #[derive(Clone, Copy)]
 pub(super) struct Work {
-    /// The draft.
+    /// The edited draft.
     pub(super) draft: RwSignal<Draft>,
-    /// Whether the user may change the role.
+    /// True if the user can change the role.
     pub(super) open: bool,
-    /// Whether the role is being saved; edits would be lost.
+    /// True while the role is being saved. Edits during this time would be lost.
     pub(super) busy: Signal<bool>,
 }
 
 impl Work {
-    /// Whether the fields are read-only.
+    /// Reports whether the fields are read-only.
     pub(super) fn is_held(self) -> Signal<bool> {
         let unreadable = move || self.draft.with(|draft| draft.problem().is_some());
         Signal::derive(move || self.is_closed() || unreadable())
     }
 
-    /// Whether fields and YAML are read-only.
+    /// Reports whether fields and YAML are read-only.
     pub(super) fn is_closed(self) -> bool {
         !self.open || self.busy.get()
     }
 
-    /// Sets the saved spec; equal YAML keeps its comments.
+    /// Sets the draft to the saved spec. Equal YAML keeps its comments.
     pub(super) fn stands_at(self, written: &RoleSpec) {
         let differs = |draft: &Draft| draft.spec() != written;
-        // The screen may be disposed by now.
+        // The screen can be disposed before the response arrives.
         if self.draft.try_with_untracked(differs) == Some(true) {
             self.draft.set(Draft::of(written.clone()));
         }
     }
 
-    /// Whether the draft differs from a spec, or is invalid.
+    /// Reports whether the draft differs from a spec or is invalid.
     pub(super) fn differs(self, from: &RoleSpec) -> bool {
         self.draft
             .with(|draft| draft.problem().is_some() || draft.spec() != from)
     }
 
-    /// Changes the draft.
+    /// Changes the spec of the draft.
     pub(super) fn change(self, change: impl FnOnce(&mut RoleSpec)) {
         self.draft.update(|draft| draft.change(change));
     }
 
-    /// A value of the draft.
+    /// Returns a value of the draft's spec.
     pub(super) fn of<T>(self, of: impl Fn(&RoleSpec) -> T) -> T {
         self.draft.with(|draft| of(draft.spec()))
     }
 }
 
-/// The fields and the YAML as tabs.
+/// Shows the fields and the YAML as tabs.
 #[component]
 pub(super) fn WorkOn(work: Work) -> impl IntoView {
     let chosen = RwSignal::new("rules".to_owned());
@@ -132,7 +132,7 @@ fn ByFields(work: Work) -> impl IntoView {
     }
 }
 
-/// A field that is applied when it loses the focus.
+/// Shows a text field. The text applies when the field loses the focus.
 #[component]
 fn Line(
     work: Work,
@@ -172,7 +172,7 @@ fn Flag(work: Work) -> impl IntoView {
     }
 }
 
-/// The inherited roles.
+/// Shows the inherited roles, or the roles granted in all clusters.
 #[component]
 fn Others(work: Work) -> impl IntoView {
     let heading = work
@@ -182,10 +182,10 @@ fn Others(work: Work) -> impl IntoView {
             Kind::Global => t().roles.granted_everywhere(),
         });
     let section = NodeRef::<html::Section>::new();
-    // The pressed button is removed with its row.
+    // The pressed button is removed together with its row.
     let removed = Callback::new(move |()| {
         if let Some(section) = section.get_untracked() {
-            // The section may be disposed by now.
+            // The section can be disposed before the focus moves.
             let _ = section.focus();
         }
     });
@@ -209,7 +209,7 @@ fn Others(work: Work) -> impl IntoView {
     }
 }
 
-/// Adds a role, once the roles are loaded.
+/// Shows a picker that adds a role after the roles are loaded.
 #[component]
 fn AddOther(work: Work) -> impl IntoView {
     let roles = Listing::<RoleView>::follow(Kind::Template.path());
@@ -253,7 +253,7 @@ fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
         work.change(|spec| spec.others_mut().retain(|it| *it != gone));
         removed.run(());
     };
-    // Links open in a new tab to keep the edits.
+    // Links open in a new tab while the role is editable, so that the edits stay.
     let elsewhere = work.open;
     view! {
         <li class="row">

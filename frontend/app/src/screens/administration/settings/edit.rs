@@ -18,14 +18,15 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The dialog of the setting that the URL names.
+/// Shows the dialog for the setting that the URL selects.
 #[component]
 pub(super) fn EditSetting(
     editing: Editing,
     settings: Settings,
     listing: Listing<SettingView>,
 ) -> impl IntoView {
-    // The form starts with the current value; later changes do not overwrite it.
+    // The form starts with the current value. Later changes of the setting do not overwrite the
+    // form.
     let known = Memo::new(move |_| {
         let name = editing.name.get();
         settings.with(|settings| settings.iter().any(|setting| setting.name == name))
@@ -76,7 +77,7 @@ fn Form(
         sending.send(request, move |setting: SettingView| {
             listing.again();
             toasts.say(t().settings.saved(&setting.name, &setting.in_effect));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };
@@ -113,7 +114,7 @@ fn command(name: &str, value: &str) -> String {
     }
 }
 
-/// A select starts with the effective value, because it has no empty option.
+/// Returns the initial value. A select has no empty option, so it starts with the effective value.
 fn begin_with(setting: &SettingView, note: Note) -> String {
     match note.entry {
         Entry::OneOf(_) => setting.in_effect.clone(),

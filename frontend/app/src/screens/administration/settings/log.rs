@@ -1,4 +1,4 @@
-//! The temporary log filter of the server.
+//! The form for the server's temporary log filter.
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
@@ -19,7 +19,7 @@ use crate::session::Session;
 
 const PATH: &str = "/v1/log-filter";
 
-/// The body of the route.
+/// The request and response body of the log filter API.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Body {
     filter: String,
@@ -27,12 +27,12 @@ struct Body {
 
 type Now = RwSignal<Option<Result<Body, Problem>>>;
 
-/// The current filter and its form.
+/// Shows the current log filter and the form.
 #[component]
 pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
     let session = expect_context::<Session>();
     let now: Now = RwSignal::new(None);
-    // A changed setting replaces the temporary filter.
+    // A change of the setting replaces the temporary filter.
     let setting = Memo::new(move |_| {
         settings.with(|settings| {
             let found = settings.iter().find(|setting| setting.name == "log-filter");
@@ -43,7 +43,7 @@ pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
         setting.track();
         spawn_local(async move {
             let answer = session.get(PATH).await;
-            // The screen may be disposed by now.
+            // The screen can be disposed before the response arrives.
             let _ = now.try_set(Some(answer));
         });
     });
@@ -82,7 +82,7 @@ fn Form(body: Body, now: Now) -> impl IntoView {
         let request = async move { session.send("PUT", PATH, &wanted).await };
         sending.send(request, move |body: Body| {
             toasts.say(t().settings.filter_applied());
-            // The screen may be disposed by now.
+            // The screen can be disposed before the response arrives.
             let _ = now.try_set(Some(Ok(body)));
         });
     };

@@ -1,4 +1,4 @@
-//! Actions on a user, each in a dialog.
+//! Actions on a user. Each action has a dialog.
 
 mod confirm;
 mod rename;
@@ -26,12 +26,12 @@ pub(super) enum Action {
     Rename,
     /// Sets a password that the user must change.
     SetPassword,
-    /// An action that needs only a confirmation.
+    /// Runs an action after a confirmation.
     Step(Step),
 }
 
 impl Action {
-    /// The label in the menu.
+    /// Returns the label in the menu.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Rename => t().users.rename_menu(),
@@ -49,7 +49,7 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    /// Provides it as a context.
+    /// Provides the state as a context.
     pub(super) fn provide() -> Self {
         let actions = Self {
             open: RwSignal::new(false),
@@ -59,14 +59,14 @@ impl Actions {
         actions
     }
 
-    /// Opens the dialog.
+    /// Opens the dialog of an action.
     pub(super) fn ask(self, action: Action, row: UserRow) {
         self.asked.set(Some((action, row)));
         self.open.set(true);
     }
 }
 
-/// The dialog of the requested action.
+/// Shows the dialog of the requested action.
 #[component]
 pub(super) fn DeedDialog(actions: Actions, listing: Listing<UserView>) -> impl IntoView {
     let Actions { open, asked } = actions;
@@ -85,7 +85,7 @@ pub(super) fn DeedDialog(actions: Actions, listing: Listing<UserView>) -> impl I
     }
 }
 
-/// A generated password and its user.
+/// A generated password and the name of its user.
 #[derive(Clone, PartialEq)]
 pub(super) struct Told {
     name: String,
@@ -93,7 +93,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Shows a generated password; closes the dialog for a typed one.
+    /// Shows a generated password, or closes the dialog after a typed password.
     pub(super) fn tell(
         show: bool,
         name: String,
@@ -101,7 +101,7 @@ impl Told {
         told: RwSignal<Option<Self>>,
         open: RwSignal<bool>,
     ) {
-        // The dialog and its signals may be disposed by now.
+        // The dialog and its signals can be disposed before the response arrives.
         if show {
             let _ = told.try_set(Some(Self { name, password }));
         } else {
@@ -110,7 +110,7 @@ impl Told {
     }
 }
 
-/// The password, shown once.
+/// Shows the generated password once.
 #[component]
 pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
     let Told { name, password } = told;

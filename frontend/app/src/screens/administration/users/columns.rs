@@ -18,18 +18,17 @@ use super::actions::{Action, Actions, Step};
 use super::tone;
 use crate::screens::cells::{time, time_or_never, two};
 
-/// By name.
+/// The default order: by name.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "name",
     descending: false,
 };
 
-/// A user as a row.
+/// A user in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UserRow {
-    /// The user.
     pub(super) user: UserView,
-    /// Whether it is the current user.
+    /// True for the current user.
     pub(super) oneself: bool,
 }
 
@@ -43,7 +42,7 @@ impl Row for UserRow {
     }
 }
 
-/// All columns.
+/// Returns all columns.
 pub(super) fn columns() -> Vec<Column<UserRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-subject", name).by(by_name),
@@ -60,7 +59,7 @@ fn by_name(a: &UserRow, b: &UserRow) -> Ordering {
     a.user.name.cmp(&b.user.name)
 }
 
-/// Administrators first.
+/// Sorts administrators first.
 fn by_rights(a: &UserRow, b: &UserRow) -> Ordering {
     b.user.administrator.cmp(&a.user.administrator)
 }
@@ -73,12 +72,12 @@ fn by_way(a: &UserRow, b: &UserRow) -> Ordering {
     signs_in_with(&a.user).cmp(&signs_in_with(&b.user))
 }
 
-/// Last sign-in first; never signed in last.
+/// Sorts by last sign-in, latest first. Users without a sign-in are last.
 fn by_login(a: &UserRow, b: &UserRow) -> Ordering {
     b.user.last_login_at.cmp(&a.user.last_login_at)
 }
 
-/// Newest first.
+/// Sorts by creation time, newest first.
 fn by_birth(a: &UserRow, b: &UserRow) -> Ordering {
     b.user.created_at.cmp(&a.user.created_at)
 }
@@ -120,7 +119,7 @@ fn made(row: &UserRow) -> AnyView {
     time(row.user.created_at)
 }
 
-/// The menu of actions.
+/// Returns the menu with the actions on a user.
 pub(super) fn actions(row: &UserRow) -> AnyView {
     let actions = expect_context::<Actions>();
     let user = &row.user;
@@ -161,7 +160,7 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
         .into_any()
 }
 
-/// The missing right of the current user.
+/// Returns the right that the current user needs for an action and does not have.
 fn missing(action: Action, rights: UserRights) -> Option<String> {
     match action {
         Action::Rename | Action::Step(Step::Disable | Step::Enable) => {

@@ -1,4 +1,4 @@
-//! A new user, with a first password.
+//! The dialog that creates a user with an initial password.
 
 use drover_api::rest::{Secret, UserCreate, UserView};
 use drover_ui_core::messages::t;
@@ -16,7 +16,7 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The dialog: first the form, then the generated password.
+/// Shows the form and then the generated password.
 #[component]
 pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
     let told = RwSignal::new(None::<Told>);
@@ -24,7 +24,7 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     Effect::new(move || {
         if !open.get() {
             told.set(None);
-            // Navigates after the dialog closes, because it shows the password once.
+            // The dialog shows the password once, so the page navigates after the dialog closes.
             if let Some(name) = made.try_update(Option::take).flatten() {
                 lead(format!("/users/{}", segment(&name)));
             }
@@ -41,7 +41,7 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     }
 }
 
-/// The form.
+/// The values of the form.
 #[derive(Clone, Copy)]
 struct Wish {
     name: RwSignal<String>,
@@ -98,13 +98,13 @@ impl Wish {
     }
 }
 
-/// Fields that show their own errors.
+/// The fields that show their own errors.
 const FIELDS: &[&str] = &["name", "displayName", "password"];
 
 #[component]
 fn Form(
     told: RwSignal<Option<Told>>,
-    /// The created user, whose page opens next.
+    /// The name of the created user. The page of this user opens next.
     made: RwSignal<Option<String>>,
     sending: Sending,
     listing: Listing<UserView>,

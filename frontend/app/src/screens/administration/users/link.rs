@@ -1,4 +1,4 @@
-//! Linking and unlinking of identities.
+//! The dialogs that link and unlink identities.
 
 use drover_api::rest::{HeldRole, IdentityView, UserLink, UserLinked, UserView};
 use drover_ui_core::messages::t;
@@ -26,10 +26,10 @@ fn path(user: &str) -> String {
     format!("/v1/users/{}/identities", segment(user))
 }
 
-/// The dialog that links an identity: first the form, then the result.
+/// Shows the form that links an identity, and then the result.
 #[component]
 pub(super) fn LinkIdentity(
-    /// The user who gets the identity.
+    /// The name of the user that gets the identity.
     name: String,
     open: RwSignal<bool>,
     listing: Listing<UserView>,
@@ -61,7 +61,7 @@ fn told(user: &UserView) -> String {
     told_apart(user.display_name.as_deref(), logins)
 }
 
-/// Fields that show their own errors.
+/// The fields that show their own errors.
 const FIELDS: &[&str] = &["from"];
 
 #[component]
@@ -83,7 +83,7 @@ fn Form(
             return Vec::new();
         };
         let others = items.iter().filter(|user| {
-            // The own identity cannot be moved away.
+            // Users cannot move their own identity.
             user.name != to.name && Some(&user.name) != me.as_ref()
         });
         let others = others.map(|user| (user.clone(), movable(user, to, now())));
@@ -109,7 +109,7 @@ fn Form(
             .map(|(_, providers)| providers.clone())
             .unwrap_or_default()
     });
-    // The first of several identities is preselected.
+    // The effect preselects the first identity.
     Effect::new(move || provider.set(providers.get().first().cloned().unwrap_or_default()));
     let request = move || UserLink {
         from: from.get().unwrap_or_default(),
@@ -126,7 +126,7 @@ fn Form(
         sending.send(request, move |answer: UserLinked| {
             listing.again();
             toasts.say(t().users.linked(&answer.user.name));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = linked.try_set(Some(answer));
         });
     };
@@ -176,7 +176,7 @@ fn Form(
     }
 }
 
-/// The result, with the roles that stay at the former user.
+/// Shows the result, with the roles that stay with the former user.
 #[component]
 fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
     let UserLinked {
@@ -212,13 +212,13 @@ fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-/// The dialog that unlinks an identity.
+/// Shows the dialog that unlinks an identity.
 #[component]
 pub(super) fn UnlinkIdentity(
-    /// The user.
+    /// The name of the user.
     name: String,
     identity: IdentityView,
-    /// Whether it is the last identity.
+    /// True if the identity is the user's last identity.
     last: bool,
     open: RwSignal<bool>,
     listing: Listing<UserView>,
@@ -241,7 +241,7 @@ pub(super) fn UnlinkIdentity(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().users.unlinked(&provider));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };

@@ -1,4 +1,4 @@
-//! One user: identities, groups, permissions and actions.
+//! The page of a user: identities, groups, permissions and actions.
 
 use std::sync::Arc;
 
@@ -35,10 +35,10 @@ use crate::screens::{access, address, audit};
 use crate::session::Session;
 
 const NOTHING: &str = "–";
-/// The server asks the providers one after the other.
+/// The timeout of a refresh in milliseconds. The server asks the providers in sequence.
 const TIMEOUT_MS: u32 = 70_000;
 
-/// The screen; the URL's parameter `user` names the user.
+/// Shows the page of the user that the URL parameter `user` selects.
 #[component]
 pub(crate) fn UserPage() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_users {
@@ -153,7 +153,7 @@ fn Facts(user: UserView) -> impl IntoView {
     }
 }
 
-/// The identities, with a refresh.
+/// Shows the identities and the refresh button.
 #[component]
 fn Identities(
     name: String,
@@ -181,7 +181,7 @@ fn Identities(
     let change = Signal::derive(move || Needs::ChangeUser.unless(rights.get().may_change));
     let administer = Signal::derive(move || Needs::Administer.unless(rights.get().may_administer));
     let enabled = Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| it.enabled)));
-    // The API does not tell whether a password is set.
+    // The API does not report whether a local password is set.
     let without = move || {
         if enabled.get() {
             t().users.local_only()
@@ -207,7 +207,7 @@ fn Identities(
     let unlink = move || {
         let identity = asked.identity.get()?;
         let name = name.get_value();
-        // Polling must not render the dialog again.
+        // The polling must not render the dialog again.
         let last = identities.with_untracked(|it| it.len() == 1);
         Some(view! {
             <UnlinkIdentity name=name identity=identity last=last open=asked.open listing=listing/>
@@ -245,9 +245,9 @@ struct Unlinking {
 #[component]
 fn Identity(
     identity: IdentityView,
-    /// Whether it belongs to the current user, who cannot unlink it.
+    /// True if the identity belongs to the current user. Users cannot unlink their own identities.
     oneself: bool,
-    /// The missing right of the user, in words.
+    /// The text for the right that the user does not have.
     missing: Signal<Option<String>>,
     asked: Unlinking,
 ) -> impl IntoView {
@@ -282,7 +282,7 @@ fn Identity(
     }
 }
 
-/// A group of the user.
+/// A group of the user in the list.
 #[derive(Clone, Debug, PartialEq)]
 struct GroupRow(GroupOf);
 

@@ -1,4 +1,4 @@
-//! A password for another user: generated or typed.
+//! The password fields for another user: generated or typed.
 
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;
@@ -8,7 +8,7 @@ use drover_ui_kit::field::{Checkbox, Content, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-/// The choice.
+/// The choice between a generated and a typed password.
 #[derive(Clone, Copy)]
 pub(super) struct NewPassword {
     generate: RwSignal<bool>,
@@ -16,7 +16,7 @@ pub(super) struct NewPassword {
 }
 
 impl NewPassword {
-    /// A generated password by default.
+    /// Creates the choice; the default is a generated password.
     pub(super) fn new() -> Self {
         Self {
             generate: RwSignal::new(true),
@@ -24,7 +24,7 @@ impl NewPassword {
         }
     }
 
-    /// Whether the form may be submitted.
+    /// Reports whether the form can be submitted.
     pub(super) fn is_ready(self) -> bool {
         self.generate.get()
             || self
@@ -32,7 +32,7 @@ impl NewPassword {
                 .with(|typed| typed.chars().count() >= SHORTEST_PASSWORD)
     }
 
-    /// The option of the equivalent command.
+    /// Returns the option of the equivalent command.
     pub(super) fn option(self) -> &'static str {
         if self.generate.get() {
             " --generate-password"
@@ -41,7 +41,8 @@ impl NewPassword {
         }
     }
 
-    /// Returns the password, and whether to show it. Warns if the browser has no random numbers.
+    /// Returns the password, and true if the page must show the password. Warns if the browser has
+    /// no random number generator.
     pub(super) fn take(self, toasts: Toasts) -> Option<(Secret, bool)> {
         if !self.generate.get_untracked() {
             return Some((Secret::new(self.typed.get_untracked()), false));
@@ -61,7 +62,7 @@ fn generated() -> Option<Secret> {
     Some(Secret::new(of_bytes(&random)))
 }
 
-/// The choice and the field.
+/// Shows the choice and the password field.
 #[component]
 pub(super) fn PasswordFields(
     password: NewPassword,

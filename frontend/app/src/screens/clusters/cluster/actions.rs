@@ -18,10 +18,10 @@ use crate::file::save;
 use crate::screens::form::{FormDialog, Refusal, Sending};
 use crate::session::Session;
 
-/// The option for a kubeconfig with a token.
+/// The option key for a kubeconfig with a token.
 const TOKEN: &str = "token";
 
-/// A button, and the dialog that creates the kubeconfig.
+/// Shows a button, and the dialog that creates a kubeconfig.
 #[component]
 pub(super) fn Kubeconfig(name: Memo<String>) -> impl IntoView {
     let open = RwSignal::new(false);
@@ -67,7 +67,7 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
         let request = async move { session.send("POST", "/v1/kubeconfig", &request).await };
         sending.send(request, move |answer: KubeconfigResponse| {
             if save(&format!("{name}.yaml"), answer.kubeconfig.expose()) {
-                // The dialog may be closed by now.
+                // The dialog can be closed before the response arrives.
                 let _ = open.try_set(false);
             } else {
                 toasts.warn(t().cluster.cannot_download());
@@ -86,11 +86,11 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
     }
 }
 
-/// A button and the confirmation dialog.
+/// Shows a button, and the dialog that deletes the cluster.
 #[component]
 pub(super) fn DeleteCluster(
     name: Memo<String>,
-    /// The missing right of the user, in words.
+    /// The text for the right that the user does not have.
     missing: Signal<Option<String>>,
 ) -> impl IntoView {
     let open = RwSignal::new(false);
@@ -113,7 +113,7 @@ fn DeleteForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) -> imp
         let request = async move { session.delete(&path).await };
         sending.send(request, move |()| {
             toasts.say(t().cluster.deleting(&name));
-            // Navigates only if the user is still here.
+            // The page navigates only if the screen still exists.
             if open.try_set(false).is_none() {
                 navigate("/", NavigateOptions::default());
             }

@@ -1,4 +1,4 @@
-//! Labels and description of a cluster.
+//! The dialogs that edit the labels and the description of a cluster.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::screens::labels::OneLabels;
 use crate::session::Session;
 
-/// Maximum length of the description; the hub validates it.
+/// The maximum length of the description. The hub also validates the length.
 const LONGEST: usize = 256;
 
-/// Two buttons, each with its dialog.
+/// Shows two buttons and their dialogs.
 #[component]
 pub(super) fn Annotate(
     cluster: Signal<Arc<ClusterView>>,
-    /// The missing right of the user, in words.
+    /// The text for the right that the user does not have.
     missing: Signal<Option<String>>,
 ) -> impl IntoView {
     let (labels, description) = (RwSignal::new(false), RwSignal::new(false));
@@ -40,7 +40,7 @@ pub(super) fn Annotate(
     }
 }
 
-/// The merge patch that sets or removes a description.
+/// Returns a merge patch that sets or removes the description.
 fn patch(description: &str) -> Value {
     let description = (!description.is_empty()).then_some(description);
     json!({"spec": {"description": description}})
@@ -78,14 +78,14 @@ fn Description(
             return;
         }
         let mut patch = patch(&untrack(trimmed));
-        // The UID protects a new cluster of the same name.
+        // The UID prevents a change of a new cluster with the same name.
         patch["metadata"] = json!({"uid": uid});
         let name = named.get_value();
         let path = format!("{CLUSTERS}/{}", segment(&name));
         let request = async move { session.patch(&path, &patch).await };
         sending.send(request, move |()| {
             toasts.say(t().cluster.description_saved(&name));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };

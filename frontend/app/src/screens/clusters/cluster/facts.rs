@@ -1,4 +1,4 @@
-//! Facts of a cluster.
+//! The facts on the overview page of a cluster.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::clock::{Clock, in_full};
 
 const NOTHING: &str = "–";
 
-/// The overview.
+/// Shows version, nodes, pods and agent of a cluster.
 #[component]
 pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let clock = expect_context::<Clock>();
@@ -79,7 +79,7 @@ fn agent(cluster: &ClusterView) -> Option<String> {
     Some(t().cluster.agent(&agent.version, &protocol, agent.tunnels))
 }
 
-/// A resource: its name in the API, its label, its unit and its number format.
+/// A resource: name in the API, label, unit and number format.
 type Resource = (&'static str, &'static str, &'static str, fn(f64) -> String);
 
 fn resources() -> [Resource; 2] {
@@ -89,7 +89,7 @@ fn resources() -> [Resource; 2] {
     ]
 }
 
-/// Usage and requests of resources.
+/// Shows usage and requests of the resources.
 #[component]
 pub(super) fn Resources(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let rows = resources().map(|resource| {
@@ -105,7 +105,7 @@ pub(super) fn Resources(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     view! { <dl class="facts">{rows.into_iter().collect_view()}</dl> }
 }
 
-/// Which amount of a resource is shown.
+/// The type of a shown amount.
 #[derive(Clone, Copy)]
 enum Amount {
     Used,
@@ -158,7 +158,7 @@ fn Line(load: Memo<Option<Load>>, resource: Resource, amount: Amount) -> impl In
     }
 }
 
-/// The conditions.
+/// Shows the conditions of the cluster.
 #[component]
 pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     let clock = expect_context::<Clock>();
@@ -185,7 +185,7 @@ pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     view! { <ul class="conditions">{rows}</ul> }
 }
 
-/// The components of the control plane, if the cluster reports them.
+/// Shows the components of the control plane, if the cluster reports components.
 #[component]
 pub(super) fn Components(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     move || {

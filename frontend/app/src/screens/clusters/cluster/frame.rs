@@ -22,29 +22,29 @@ use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 /// The current cluster, as a context within [`ClusterFrame`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InSight {
-    /// The cluster; its last state after its deletion.
+    /// The cluster. After the deletion of the cluster, its last state.
     pub(crate) cluster: Signal<Arc<ClusterView>>,
-    /// The name.
+    /// The name of the cluster.
     pub(crate) name: Memo<String>,
-    /// Its state in words.
+    /// The state of the cluster.
     pub(crate) state: Memo<State>,
-    /// The namespace filter; kept between lists.
+    /// The namespace filter, which all lists of the cluster share.
     pub(crate) namespace: RwSignal<Option<String>>,
     own: RwSignal<Option<Signal<Freshness>>>,
 }
 
 impl InSight {
-    /// Names of its nodes that are not Ready.
+    /// Returns the names of the nodes that are not Ready.
     pub(crate) fn not_ready_nodes(self) -> Memo<Vec<String>> {
         let cluster = self.cluster;
         Memo::new(move |_| cluster.with(|cluster| cluster.not_ready_nodes.clone()))
     }
 
-    /// Shows the freshness of the screen's own list in the head until cleanup.
+    /// Shows the freshness of the screen's list in the heading until the screen is cleaned up.
     pub(crate) fn follows(self, freshness: Signal<Freshness>) {
         self.own.set(Some(freshness));
         on_cleanup(move || {
-            // The frame may be disposed first.
+            // The frame can be disposed before the screen.
             let _ = self.own.try_update(|own| {
                 if *own == Some(freshness) {
                     *own = None;
@@ -54,17 +54,17 @@ impl InSight {
     }
 }
 
-/// The frame of a cluster screen; the URL's parameter `cluster` names the cluster. The content is
-/// rendered when the cluster is known.
+/// Shows the frame of a cluster screen. The URL parameter `cluster` selects the cluster. The
+/// content is rendered after the cluster is loaded.
 #[component]
 pub(crate) fn ClusterFrame(
-    /// The title of the screen: `Pods`, `web-0`; none for the overview.
+    /// The title of the screen, such as `Pods` or `web-0`; `None` for the overview.
     #[prop(optional, into)]
     screen: MaybeProp<String>,
-    /// Buttons for the head.
+    /// The buttons in the heading.
     #[prop(optional, into)]
     actions: ViewFn,
-    /// The screen.
+    /// The content of the screen.
     children: ChildrenFn,
 ) -> impl IntoView {
     let clusters = expect_context::<Clusters>();
@@ -80,7 +80,8 @@ pub(crate) fn ClusterFrame(
         let found = items.iter().find(|cluster| cluster.name == name);
         Some(found.cloned())
     });
-    // Renders again only for another kind of answer; the content follows the cluster itself.
+    // The memo renders the frame again only when the type of the answer changes. The content
+    // subscribes to the cluster.
     let kind = Memo::new(move |_| found.with(|found| found.as_ref().map(Option::is_some)));
     let (actions, children) = (StoredValue::new(actions), StoredValue::new(children));
     move || match kind.get() {
@@ -105,7 +106,7 @@ fn Unknown(name: String) -> impl IntoView {
     }
 }
 
-/// The cluster: not loaded, not found, or known.
+/// The cluster: outer `None` before the first response, inner `None` if the cluster does not exist.
 type Found = Memo<Option<Option<Arc<ClusterView>>>>;
 
 #[component]
@@ -121,7 +122,7 @@ fn Known(
     let cluster = Signal::derive(move || {
         cluster
             .get()
-            .expect("the screen is shown for a cluster that is known")
+            .expect("the screen exists only after the cluster is loaded")
     });
     let state = Memo::new(move |_| state(&cluster.get()));
     let name = Memo::new(move |_| cluster.get().name.clone());
@@ -162,7 +163,7 @@ fn Known(
     }
 }
 
-/// The navigation between screens of a cluster.
+/// Shows the navigation between the screens of a cluster.
 #[component]
 fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoView {
     let way = move |kind: Kind| {

@@ -1,4 +1,4 @@
-//! The members of a cluster.
+//! The screen with the members of a cluster.
 
 use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;
@@ -10,7 +10,7 @@ use crate::command::SameCommand;
 use crate::screens::access;
 use crate::screens::members::Members;
 
-/// The screen.
+/// Shows the members of a cluster.
 #[component]
 pub(crate) fn ClusterMembers() -> impl IntoView {
     view! { <ClusterFrame screen=t().palette.members()><Here/></ClusterFrame> }
@@ -20,7 +20,7 @@ pub(crate) fn ClusterMembers() -> impl IntoView {
 fn Here() -> impl IntoView {
     let in_sight = expect_context::<InSight>();
     move || {
-        // Each cluster has its own list.
+        // The list is created again for another cluster.
         let name = in_sight.name.get();
         let ask = access::path_of(&name);
         let scope = Scope::Cluster(name);

@@ -18,25 +18,24 @@ use crate::clock::Clock;
 use crate::screens::cells::two;
 use drover_ui_core::cluster::screen as cluster_screen;
 
-/// Failing clusters first.
+/// The default order: by state, failing clusters first.
 pub(super) const BY_DEFAULT: Sorting = Sorting {
     column: "state",
     descending: false,
 };
-/// Placeholder for a missing value.
+/// The placeholder for a missing value.
 const NOTHING: &str = "–";
 
-/// A cluster as a row.
+/// A cluster in the list.
 #[derive(Clone, PartialEq)]
 pub(super) struct ClusterRow {
-    /// The cluster.
     pub(super) cluster: Arc<ClusterView>,
-    /// Its state in words.
+    /// The state of the cluster.
     pub(super) state: State,
 }
 
 impl ClusterRow {
-    /// Derives the state from the cluster.
+    /// Creates the row for a cluster.
     pub(super) fn new(cluster: Arc<ClusterView>) -> Self {
         Self {
             state: state(&cluster),
@@ -59,7 +58,7 @@ impl Row for ClusterRow {
     }
 }
 
-/// All columns.
+/// Returns all columns.
 pub(super) fn columns() -> Vec<Column<ClusterRow>> {
     vec![
         Column::new("state", t().labels.state(), "col-state", state_cell).by(by_state),
@@ -87,7 +86,7 @@ fn by_version(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     numbers(&a.cluster).cmp(&numbers(&b.cluster))
 }
 
-/// `v1.9.2` before `v1.10.0`.
+/// Parses a version into numbers, so that `v1.9.2` sorts before `v1.10.0`.
 fn numbers(cluster: &ClusterView) -> Vec<u64> {
     let text = cluster.kubernetes_version.as_deref().unwrap_or_default();
     let parts = text.split(|c: char| !c.is_ascii_digit());
@@ -99,7 +98,7 @@ fn by_nodes(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     total(a).cmp(&total(b))
 }
 
-/// Unknown sorts before zero.
+/// Sorts by the used share of a resource. Unknown shares are first.
 fn by_part(a: &ClusterRow, b: &ClusterRow, resource: &str) -> Ordering {
     let part = |row: &ClusterRow| row.part(resource).unwrap_or(-1.0);
     part(a).total_cmp(&part(b))
@@ -122,7 +121,7 @@ fn by_agent(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     version(a).cmp(&version(b))
 }
 
-/// Newest first.
+/// Sorts by creation time, newest first.
 fn by_age(a: &ClusterRow, b: &ClusterRow) -> Ordering {
     b.cluster.created_at.cmp(&a.cluster.created_at)
 }

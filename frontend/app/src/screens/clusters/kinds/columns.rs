@@ -1,4 +1,4 @@
-//! The columns of a list: those of the server's table, and additional ones.
+//! The columns of a list: the columns of the server's table, and additional columns.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::tone_of;
 use super::view::{TROUBLE, usual};
 use crate::clock::Clock;
 
-/// The key of the column with the namespaces.
+/// The key of the namespace column.
 const NAMESPACE: &str = "namespace";
 
-/// A row of the server's table, as the kit's table shows it.
+/// A row of the server's table, for the table component.
 #[derive(Clone, Debug)]
 pub(super) struct Line(pub(super) Arc<Row>);
 
@@ -35,18 +35,18 @@ impl table::Row for Line {
     }
 }
 
-/// The source of a column.
+/// The source of a column's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// A cell of the server's row.
+    /// A cell of the server's row, with its index and its content type.
     Cell(usize, Content),
-    /// The namespace.
+    /// The namespace of the object.
     Namespace,
-    /// Notes about the object.
+    /// The notes about the object.
     Notes,
 }
 
-/// A column.
+/// A visible column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shown {
     kind: Kind,
@@ -55,11 +55,11 @@ pub(super) struct Shown {
     key: String,
     heading: String,
     hint: Option<String>,
-    /// Whether the table has a status column.
+    /// True if the table has a status column.
     has_status: bool,
 }
 
-/// The visible columns.
+/// Returns the visible columns.
 pub(super) fn columns(
     told: &Columns,
     kind: Kind,
@@ -104,7 +104,7 @@ pub(super) fn columns(
     shown
 }
 
-/// The order for a sorting.
+/// Returns the sort order for the selected column and direction.
 pub(super) fn order(told: &Columns, sorting: &Sorting<String>) -> Order {
     match sorting.column.as_str() {
         TROUBLE => Order::Trouble,
@@ -169,7 +169,7 @@ impl TableColumn for Shown {
 }
 
 impl Shown {
-    /// A cell of the server in a suitable form.
+    /// Renders a cell of the server's row.
     fn told(&self, row: &Arc<Row>, place: usize, content: Content) -> AnyView {
         let severity = row.severity_of(place);
         match (content, severity) {
@@ -205,7 +205,7 @@ impl Shown {
 
 fn badge(row: &Row, place: usize, severity: Severity) -> AnyView {
     let words = row.cells.get(place).cloned().unwrap_or_default();
-    // The status of a node can hold two values.
+    // The status of a cordoned node contains two values.
     let words = words.replace(",SchedulingDisabled", t().kinds.cordoned());
     let hint = words.clone();
     view! { <span title=hint><Badge tone=tone_of(severity) words=words/></span> }.into_any()

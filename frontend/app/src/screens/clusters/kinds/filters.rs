@@ -12,19 +12,19 @@ use serde::Deserialize;
 use crate::fetch::Request;
 use crate::screens::cluster::InSight;
 
-/// Limit of suggested namespaces; others can be typed.
+/// The maximum number of suggested namespaces. Users can type other namespaces.
 const SUGGESTED: u32 = 1_000;
 
-/// A text filter, and a namespace filter for namespaced kinds.
+/// Shows a text filter, and a namespace filter for namespaced kinds.
 #[component]
 pub(super) fn Filters(
-    /// The label.
+    /// The accessible name of the text filter.
     label: String,
-    /// The hint.
+    /// The placeholder of the text filter.
     hint: &'static str,
-    /// The text.
+    /// The text of the filter.
     text: RwSignal<String>,
-    /// The namespace; none for cluster-scoped kinds.
+    /// The selected namespace; `None` for cluster-scoped kinds.
     namespace: Option<RwSignal<String>>,
 ) -> impl IntoView {
     view! {
@@ -60,7 +60,7 @@ fn Namespace(value: RwSignal<String>) -> impl IntoView {
     let rights = in_sight.cluster.get_untracked().rights.clone();
     if rights.all_namespaces || rights.namespaces.is_empty() {
         spawn_local(async move {
-            // Without suggestions a namespace can still be typed.
+            // Users can type a namespace without suggestions.
             if let Ok(names) = namespaces(&cluster).await {
                 let _ = known.try_set(names);
             }

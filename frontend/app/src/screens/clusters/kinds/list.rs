@@ -1,4 +1,4 @@
-//! A live list of one kind.
+//! The live list of the objects of a kind.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::reflector::Store;
 use crate::screens::cluster::InSight;
 use crate::screens::list::{ListState, counted};
 
-/// The list with its filters.
+/// Shows the list with its filters.
 #[component]
 pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     let view = View::of_url(kind, &cluster);
@@ -73,7 +73,7 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
     }
 }
 
-/// The kind of the list.
+/// The kind and the namespaces of the list.
 #[derive(Clone)]
 struct Listed {
     kind: Kind,
@@ -127,7 +127,7 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
     }
 }
 
-/// The sorted rows; typing in the filter does not sort again.
+/// Returns the sorted rows. A change of the text filter does not sort the rows again.
 fn sorted(live: Live, told: Memo<Option<Columns>>, view: View) -> Lines {
     Memo::new(move |_| {
         let (items, sorting) = (live.items().unwrap_or_default(), view.sorting.get());
@@ -151,7 +151,7 @@ fn passing(rows: Lines, view: View) -> Lines {
     })
 }
 
-/// Counts per state.
+/// Counts the rows per state.
 fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
     let counts = Memo::new(move |_| {
         let of = |severity: Severity| Count {
@@ -165,7 +165,7 @@ fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
     counts.into()
 }
 
-/// The progress of the initial list.
+/// Shows the progress of the initial list.
 #[component]
 pub(super) fn Reading(progress: Signal<Progress>) -> impl IntoView {
     move || {
@@ -237,12 +237,12 @@ fn NoMatch(view: View) -> impl IntoView {
     }
 }
 
-/// Shows that the list is truncated.
+/// Shows a notice that the list is truncated.
 #[component]
 pub(super) fn Cut(
-    /// Whether it is truncated.
+    /// True if the list is truncated.
     cut: Signal<bool>,
-    /// The text.
+    /// The text of the notice.
     words: &'static str,
 ) -> impl IntoView {
     move || {

@@ -9,20 +9,20 @@ use leptos::prelude::*;
 
 use crate::screens::cluster::InSight;
 
-/// Namespaces with a button; others can be typed.
+/// The maximum number of namespaces with a button. Users can type other namespaces.
 const BUTTONS: usize = 50;
 
-/// The selected namespace, or all namespaces.
+/// The namespace filter: a selected namespace, or all namespaces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Namespaces {
-    /// The selected namespace; empty for none.
+    /// The selected namespace; empty for no selection.
     pub(super) chosen: RwSignal<String>,
     all: RwSignal<bool>,
     kind: Kind,
 }
 
 impl Namespaces {
-    /// The filter for a kind.
+    /// Creates the filter for a kind.
     pub(super) fn of(kind: Kind) -> Self {
         Self {
             chosen: RwSignal::default(),
@@ -31,7 +31,7 @@ impl Namespaces {
         }
     }
 
-    /// Selects the namespace of the URL, or the only one in which the user has a role.
+    /// Selects the namespace of the URL, or the only namespace in which the user has a role.
     pub(super) fn read(self, named: String) {
         let in_sight = expect_context::<InSight>();
         let chosen = if self.kind.namespaced {
@@ -44,7 +44,7 @@ impl Namespaces {
         self.chosen.set(chosen);
     }
 
-    /// The scope of the list.
+    /// Returns the namespaces of the list.
     pub(super) fn scope(self) -> Memo<Scope> {
         let cluster = expect_context::<InSight>().cluster;
         Memo::new(move |_| {
@@ -55,12 +55,12 @@ impl Namespaces {
     }
 }
 
-/// Asks the user to select one of the namespaces with a role.
+/// Shows buttons for the namespaces in which the user has a role.
 #[component]
 pub(super) fn ChooseNamespace(
-    /// The filter.
+    /// The namespace filter.
     namespaces: Namespaces,
-    /// The namespaces with a role.
+    /// The namespaces in which the user has a role.
     names: Vec<String>,
 ) -> impl IntoView {
     let (chosen, all) = (namespaces.chosen, namespaces.all);

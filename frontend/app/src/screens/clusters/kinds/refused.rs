@@ -1,4 +1,4 @@
-//! Why a list cannot be shown.
+//! The error of a list, with cause and next step.
 
 use drover_ui_core::cluster::{Health, State};
 use drover_ui_core::kind::Kind;
@@ -9,14 +9,14 @@ use leptos::prelude::*;
 
 use crate::screens::cluster::InSight;
 
-/// A list that failed, with cause and next step.
+/// Shows the error of a list, with cause and next step.
 #[component]
 pub(super) fn Refused(
-    /// The cause.
+    /// The error of the request.
     problem: Problem,
-    /// The kind.
+    /// The kind of the list.
     kind: Kind,
-    /// The namespace.
+    /// The selected namespace.
     namespace: Option<String>,
 ) -> impl IntoView {
     let InSight { name, state, .. } = expect_context();
@@ -35,7 +35,7 @@ pub(super) fn Refused(
     view! { <div class="object-list">{told}</div> }
 }
 
-/// The advice for a cluster that is known to be unreachable.
+/// Returns the advice for a cluster that is not reachable.
 fn away(problem: &Problem, state: &State) -> Option<String> {
     let unreached = matches!(problem.kind, ProblemKind::Later | ProblemKind::Failed);
     let known = matches!(state.health, Health::Disconnected | Health::Waiting);

@@ -30,10 +30,10 @@ use crate::screens::cluster::InSight;
 use crate::screens::list::ListState;
 use group::AboutOne;
 
-/// Initial number of events, and the step for more.
+/// The number of events that the page shows initially and adds per click.
 const STEP: usize = 200;
 
-/// The filters; stored in the URL.
+/// The filters of the list. The URL contains the filters.
 #[derive(Clone, Copy, Debug)]
 struct View {
     text: RwSignal<String>,
@@ -82,7 +82,7 @@ impl View {
     }
 }
 
-/// The screen.
+/// Shows the events of a cluster.
 #[component]
 pub(super) fn Timeline(cluster: String) -> impl IntoView {
     let view = View::of_url(&cluster);
@@ -202,7 +202,7 @@ fn NoMatch(view: View) -> impl IntoView {
     }
 }
 
-/// The groups up to the requested number of events.
+/// Shows the groups up to the selected number of events.
 #[component]
 fn Groups(cluster: String, groups: Memo<Arc<Vec<Group>>>) -> impl IntoView {
     let most = RwSignal::new(STEP);

@@ -1,4 +1,4 @@
-//! Filters and order of a list; stored in the URL.
+//! The filters and the sort order of a list. The URL contains these values.
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::severity::Severity;
@@ -11,7 +11,7 @@ use crate::screens::address;
 /// The key of the order by severity.
 pub(super) const TROUBLE: &str = "";
 
-/// The usual order.
+/// Returns the default order: by severity.
 pub(super) fn usual() -> Sorting<String> {
     Sorting {
         column: TROUBLE.to_owned(),
@@ -19,23 +19,23 @@ pub(super) fn usual() -> Sorting<String> {
     }
 }
 
-/// Filters, order and width.
+/// The filters, the sort order and the width of a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
-    /// The form.
+    /// The text of the filter.
     pub(super) text: RwSignal<String>,
-    /// Which namespaces are listed.
+    /// The namespace filter.
     pub(super) namespaces: Namespaces,
     /// The state filter.
     pub(super) severity: RwSignal<Option<Severity>>,
-    /// The order.
+    /// The sort order.
     pub(super) sorting: RwSignal<Sorting<String>>,
-    /// Whether wide columns are shown.
+    /// True if the list shows wide columns.
     pub(super) wide: RwSignal<bool>,
 }
 
 impl View {
-    /// Reads the URL and keeps it up to date without new history entries.
+    /// Reads the values from the URL, and updates the URL without new history entries.
     pub(super) fn of_url(kind: Kind, cluster: &str) -> Self {
         let own = kind.list_screen(cluster);
         let view = Self {
@@ -65,7 +65,7 @@ impl View {
         self.wide.set(of("wide") == "true");
     }
 
-    /// Resets the client-side filters.
+    /// Resets the filters that the page applies.
     pub(super) fn show_all(self) {
         self.text.set(String::new());
         self.severity.set(None);

@@ -1,4 +1,4 @@
-//! The plan of a label change and its execution.
+//! The plan of a label change, and the execution of the plan.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use leptos::task::spawn_local;
 use crate::screens::batch::{Batch, BatchProgress};
 use crate::session::Session;
 
-/// The execution and its plan.
+/// The execution of a plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Applying {
     batch: Batch,
-    /// The plan at the start of the execution; it must not change while it runs.
+    /// The plan at the start of the execution. The plan must not change during the execution.
     plan: RwSignal<Option<Arc<Plan>>>,
 }
 
 impl Applying {
-    /// An empty value.
+    /// Creates the state before an execution.
     pub(super) fn new() -> Self {
         Self {
             batch: Batch::new(),
@@ -34,7 +34,7 @@ impl Applying {
         }
     }
 
-    /// Whether the execution runs.
+    /// Reports whether the execution is running.
     pub(super) fn is_running(self) -> bool {
         self.batch.is_running()
     }
@@ -45,7 +45,7 @@ impl Applying {
         self.batch.forget();
     }
 
-    /// Sends the remaining patches; returns whether all succeeded.
+    /// Sends the remaining patches; returns true if all patches succeeded.
     async fn go(self, session: Session) -> bool {
         let (batch, plan) = (self.batch, self.plan.get_untracked());
         let patches = plan.map(|plan| plan.patches.clone()).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Applying {
     }
 }
 
-/// The rest of the form: plan, command and buttons.
+/// Shows plan, command and buttons of the form.
 #[component]
 pub(super) fn Apply(
     open: RwSignal<bool>,
@@ -92,7 +92,7 @@ pub(super) fn Apply(
         spawn_local(async move {
             if applying.go(session).await {
                 toasts.say(t().cluster_labels.changed(count));
-                // The dialog and its signals may be disposed by now.
+                // The dialog and its signals can be disposed before the execution ends.
                 let _ = open.try_set(false);
             }
         });
@@ -138,7 +138,7 @@ fn Foot(
     }
 }
 
-/// The plan in words, and the command.
+/// Shows the plan and the equivalent command.
 #[component]
 fn PlanView(plan: Memo<Arc<Plan>>) -> impl IntoView {
     let lines = move || {

@@ -1,4 +1,4 @@
-//! Crashing containers, at the top of a page.
+//! The notice about crashing containers at the top of a page.
 
 use drover_ui_core::age::age;
 use drover_ui_core::messages::t;
@@ -10,10 +10,10 @@ use leptos_router::components::A;
 
 use crate::clock::Clock;
 
-/// Limit of shown crashes; the list of pods shows all.
+/// The maximum number of shown crashes. The list of pods shows all crashes.
 const SHOWN: usize = 3;
 
-/// The crashes; `of_pod` on the page of their pod.
+/// Shows the crashes. `of_pod` is true on the page of the pod itself.
 #[component]
 pub(super) fn Crashes(
     crashes: Signal<Vec<Crash>>,

@@ -18,10 +18,10 @@ use crate::command::SameCommand;
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
 
-/// Limit of shown entries.
+/// The maximum number of shown events.
 const SHOWN: usize = 500;
 
-/// The tab.
+/// Shows the tab with the events.
 #[component]
 pub(super) fn Events(named: Named, object: Signal<Object>) -> impl IntoView {
     let command = named.events();
@@ -39,7 +39,7 @@ pub(super) fn Events(named: Named, object: Signal<Object>) -> impl IntoView {
 fn List(source: Source) -> impl IntoView {
     let followed = Store::<Arc<Event>>::begin::<Newest>(source);
     let events = Memo::new(move |_| {
-        // All events are about one object, so there is one group.
+        // All events are about the same object, so the list has one group.
         let groups = grouped(followed.items()?.to_vec()).into_iter();
         Some(groups.flat_map(|group| group.events).collect::<Vec<_>>())
     });

@@ -1,4 +1,4 @@
-//! The logs of a pod's containers, and of the pods that a workload owns.
+//! The logs of a pod's containers, and of the pods of a workload.
 
 mod bar;
 mod log_view;
@@ -28,13 +28,13 @@ use view::LogView;
 /// The pod whose log is shown.
 #[derive(Clone, Copy)]
 struct Pod {
-    /// Its last known state.
+    /// The last known state of the pod.
     known: Memo<Option<Object>>,
-    /// Whether it was deleted.
+    /// True if the pod was deleted.
     is_gone: Signal<bool>,
 }
 
-/// The tab.
+/// Shows the tab with the logs.
 #[component]
 pub(super) fn Logs(
     named: Named,
@@ -92,7 +92,7 @@ enum What {
     Pods,
 }
 
-/// The pod select of a workload, and the log of the selected pod.
+/// Shows the pod selector of a workload and the log of the selected pod.
 #[component]
 fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl IntoView {
     let Some(what) = what.get_untracked() else {
@@ -136,7 +136,7 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
     .into_any()
 }
 
-/// The selected pod.
+/// Returns the selected pod.
 fn chosen_of(view: LogView, pods: Memo<Option<Vec<Object>>>) -> Pod {
     let found = Memo::new(move |_| {
         let (pods, chosen) = (pods.get()?, view.pod.get());
@@ -153,7 +153,7 @@ fn chosen_of(view: LogView, pods: Memo<Option<Vec<Object>>>) -> Pod {
     Pod { known, is_gone }
 }
 
-/// Pods by name, each with its state.
+/// Returns the pods as options, sorted by name, with their states.
 fn options_of(pods: Option<&[Object]>) -> Vec<(String, String)> {
     let pods = pods.unwrap_or_default().iter();
     pods.map(|pod| {
@@ -180,7 +180,7 @@ fn choose_first(view: LogView, pods: Memo<Option<Vec<Object>>>) {
     });
 }
 
-/// The options, with a deleted selected pod.
+/// Adds the selected pod to the options if the pod was deleted.
 fn with_chosen(mut options: Vec<(String, String)>, chosen: &str) -> Vec<(String, String)> {
     if !chosen.is_empty() && !options.iter().any(|(name, _)| name == chosen) {
         options.push((chosen.to_owned(), t().log.gone(chosen)));
@@ -188,7 +188,7 @@ fn with_chosen(mut options: Vec<(String, String)>, chosen: &str) -> Vec<(String,
     options
 }
 
-/// The log of one pod's container.
+/// Shows the log of a container of the pod.
 #[component]
 fn PodLog(cluster: String, pod: Pod, view: LogView) -> impl IntoView {
     let known = pod.known;
@@ -229,7 +229,7 @@ fn option(container: &Container) -> (String, String) {
     (name, words)
 }
 
-/// The default container, as `kubectl logs` selects it.
+/// Returns the default container, like `kubectl logs`.
 fn default_container(pod: &Object) -> Option<String> {
     let annotations = pod.annotations().into_iter();
     let mut named = annotations.filter(|(key, _)| key == "kubectl.kubernetes.io/default-container");

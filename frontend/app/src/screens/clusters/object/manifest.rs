@@ -1,4 +1,4 @@
-//! The manifest of an object as text.
+//! The tab with the manifest of an object.
 
 mod text;
 
@@ -24,10 +24,10 @@ use crate::screens::address;
 use crate::session::Session;
 use text::Text;
 
-/// The preferred media type; JSON is the fallback.
+/// The preferred media type. The page falls back to JSON.
 const YAML: &str = "application/yaml";
 
-/// The result of the request.
+/// The result of the manifest request.
 #[derive(Clone, PartialEq)]
 enum Read {
     Asking,
@@ -38,7 +38,7 @@ enum Read {
     },
 }
 
-/// The options; stored in the URL.
+/// The options of the tab. The URL contains the options.
 #[derive(Clone, Copy)]
 struct View {
     managed: RwSignal<bool>,
@@ -74,14 +74,14 @@ impl View {
 async fn read(path: String) -> Result<Manifest, Problem> {
     let yaml = Request::get(path.clone()).accepting(YAML).text().await;
     let (media_type, text) = match yaml {
-        // 406 Not Acceptable, or 415 from some proxies: the server has no YAML.
+        // Status 406 (or 415 from some proxies) means that the server does not support YAML.
         Err(problem) if problem.kind == ProblemKind::Failed => Request::get(path).text().await?,
         answer => answer?,
     };
     Manifest::of_answer(&media_type, text).map_err(|error| Problem::strange(&error.to_string()))
 }
 
-/// The tab.
+/// Shows the tab with the manifest.
 #[component]
 pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView {
     let Named {
@@ -124,7 +124,7 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
         }
 }
 
-/// A callback that loads the text.
+/// Returns a callback that loads the manifest.
 fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
     let session = expect_context::<Session>();
     Callback::new(move |()| {
@@ -140,13 +140,13 @@ fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
                     Read::Refused(problem)
                 }
             };
-            // The tab may be disposed by now.
+            // The tab can be disposed before the response arrives.
             let _ = to.try_set(came);
         });
     })
 }
 
-/// Shows that the object changed. The text stays until the user reloads it.
+/// Shows a notice that the object changed. The shown text stays until the user reloads the text.
 #[component]
 fn Changed(
     manifest: Arc<Manifest>,

@@ -1,4 +1,4 @@
-//! The overview of an object.
+//! The overview tab of an object.
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
@@ -15,10 +15,10 @@ use super::words::{Age, AgeForm, Link};
 use crate::command::SameCommand;
 use crate::screens::kinds::tone_of;
 
-/// Longer values of labels and annotations are folded.
+/// The length from which values of labels and annotations are collapsed.
 const LONG: usize = 120;
 
-/// The tab.
+/// Shows the overview tab.
 #[component]
 pub(super) fn OverviewTab(
     named: Named,
@@ -32,7 +32,7 @@ pub(super) fn OverviewTab(
     let containers = Memo::new(move |_| overview.with(|it| it.containers.clone()));
     let conditions = Memo::new(move |_| overview.with(|it| it.conditions.clone()));
     let belongings = Memo::new(move |_| object.with(|object| related(kind, object)));
-    // Crashes of the pods below, known when their list is loaded.
+    // The crashes of related pods, after their list is loaded.
     let crashing = RwSignal::new(Vec::new());
     let crashes = Signal::derive(move || match kind {
         Kind::PODS => object.with(crashes),
@@ -88,7 +88,7 @@ fn Value(worth: Worth, cluster: StoredValue<String>) -> impl IntoView {
     }
 }
 
-/// Names, labels, annotations, owners.
+/// Shows names, labels, annotations and owners.
 #[component]
 fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoView {
     let labels = Memo::new(move |_| object.with(Object::labels));
@@ -122,7 +122,7 @@ fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoVi
     }
 }
 
-/// Keys and values; long values are folded.
+/// Shows keys and values. Long values are collapsed.
 #[component]
 fn Pairs(pairs: Memo<Vec<(String, String)>>) -> impl IntoView {
     let rows = move || {

@@ -1,4 +1,4 @@
-//! The live pods or jobs of an object.
+//! The live list of related pods or jobs of an object.
 
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
@@ -16,7 +16,7 @@ use crate::reflector::Store;
 use crate::screens::cluster::InSight;
 use crate::screens::kinds::tone_of;
 
-/// Limit of shown objects; the list shows all.
+/// The maximum number of shown objects. The list of the kind shows all objects.
 const SHOWN: usize = 200;
 
 /// Starts the live list of related objects.
@@ -24,7 +24,7 @@ pub(super) fn follow(cluster: &str, what: &Related) -> Store<Object> {
     Store::begin::<Objects>(what.source(cluster))
 }
 
-/// The related objects, when the list is loaded.
+/// Returns the related objects; `None` before the list is loaded.
 pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<Object>> {
     let items = followed.items()?;
     let ours = items.iter().filter(|item| {
@@ -34,7 +34,7 @@ pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<O
     Some(ours.cloned().collect())
 }
 
-/// The card.
+/// Shows the card with the related objects.
 #[component]
 pub(super) fn Belongings(
     cluster: StoredValue<String>,
@@ -48,7 +48,7 @@ pub(super) fn Belongings(
     let kind = what.kind;
     let what = StoredValue::new(what);
     let ours = Memo::new(move |_| what.with_value(|what| belonging(followed, what)));
-    // Crashes are not shown on nodes, because their pods have many owners.
+    // Pages of nodes do not show crashes, because the pods of a node have many owners.
     let tells = kind == Kind::PODS && of != Kind::NODES;
     Effect::new(move || {
         let found = ours.with(|ours| ours.iter().flatten().flat_map(crashes).collect::<Vec<_>>());

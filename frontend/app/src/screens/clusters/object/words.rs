@@ -1,4 +1,4 @@
-//! Shared parts of the object page: ages, links, errors.
+//! Components of the object page: ages, links and errors.
 
 use drover_ui_core::age::age;
 use drover_ui_core::messages::t;
@@ -11,7 +11,7 @@ use leptos_router::components::A;
 
 use crate::clock::{Clock, in_full};
 
-/// An age; the tooltip shows the time.
+/// Shows an age, with the time in the tooltip.
 #[component]
 pub(super) fn Age(at: Timestamp, #[prop(optional)] form: AgeForm) -> impl IntoView {
     let clock = expect_context::<Clock>();
@@ -22,7 +22,7 @@ pub(super) fn Age(at: Timestamp, #[prop(optional)] form: AgeForm) -> impl IntoVi
     }
 }
 
-/// The form of an age.
+/// The format of an age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AgeForm {
     /// `5m ago`.
@@ -44,7 +44,7 @@ impl AgeForm {
     }
 }
 
-/// A link to another object, if the page has a screen for it.
+/// Shows a link to another object, or its name if its kind has no screen.
 #[component]
 pub(super) fn Link(cluster: StoredValue<String>, to: Reference) -> impl IntoView {
     match to.target {
@@ -56,7 +56,7 @@ pub(super) fn Link(cluster: StoredValue<String>, to: Reference) -> impl IntoView
     }
 }
 
-/// Data that the cluster does not return, with cause and next step.
+/// Shows the error of a request to the cluster, with cause and next step.
 #[component]
 pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
     let Problem { kind, message, .. } = problem;

@@ -1,4 +1,4 @@
-//! The rows of a list, the filtered rows and the freshness.
+//! The rows of a list, the filtered rows, and the freshness.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::freshness::Freshness;
 use crate::live::Clusters;
 use crate::live::listing::{Listed, Listing};
 
-/// Whether the list is loaded, and its freshness.
+/// The load state and the freshness of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListStatus {
-    /// Whether it is loaded.
+    /// True after the first response.
     pub(crate) known: Signal<bool>,
-    /// The freshness.
+    /// The freshness of the list.
     pub(crate) freshness: Signal<Freshness>,
 }
 
@@ -38,21 +38,21 @@ impl From<Clusters> for ListStatus {
     }
 }
 
-/// Rows in their order.
+/// The rows of a list in their order.
 pub(crate) type Rows<R> = Memo<Arc<Vec<R>>>;
 
 /// The contents of a list and its view.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents<R: Row> {
-    /// The freshness.
+    /// The load state and the freshness of the list.
     pub(crate) status: ListStatus,
-    /// Filters and order.
+    /// The filters and the sort order.
     pub(crate) view: View,
-    /// The columns.
+    /// The columns of the list.
     pub(crate) columns: StoredValue<Vec<Column<R>>>,
-    /// All rows.
+    /// All rows of the list.
     pub(crate) rows: Rows<R>,
-    /// The rows that pass the filters.
+    /// The rows that the filters show.
     pub(crate) shown: Rows<R>,
     /// The state of the list.
     pub(crate) what: Memo<ListState>,
@@ -61,7 +61,8 @@ pub(crate) struct Contents<R: Row> {
 impl<R: Row> Copy for Contents<R> {}
 
 impl<R: Row> Contents<R> {
-    /// `rows` builds the rows; `passing` turns the typed text into a filter.
+    /// Creates the contents. `rows` returns the rows. `passing` converts the typed text to a
+    /// filter.
     pub(crate) fn new<F: Fn(&R) -> bool>(
         status: impl Into<ListStatus>,
         view: View,
@@ -79,7 +80,7 @@ impl<R: Row> Contents<R> {
             let passing = rows.iter().filter(|row| passes(row));
             Arc::new(passing.cloned().collect::<Vec<_>>())
         });
-        // Renders again only when the state changes.
+        // The memo renders the list again only when the state changes.
         let what = Memo::new(move |_| {
             let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
             ListState::of(status.known.get(), status.freshness.get(), all, some)
@@ -94,7 +95,7 @@ impl<R: Row> Contents<R> {
         }
     }
 
-    /// The number of shown rows, in words.
+    /// Returns the number of shown rows and of all rows as text.
     pub(crate) fn counted(self) -> String {
         counted(
             self.shown.with(|it| it.len()),

@@ -1,4 +1,4 @@
-//! The screen of one object of a list.
+//! The screen of an object from a list.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
@@ -9,22 +9,23 @@ use super::screen::ListKind;
 use super::{ListState, Refused};
 use crate::live::listing::{Listed, Listing};
 
-/// The screen of one object, or the reason for its absence.
+/// Shows the screen of an object, or the reason why the object is not available.
 #[component]
 pub(crate) fn OneScreen<T: Listed>(
-    /// The kind of the list.
+    /// The labels of the list.
     kind: ListKind,
-    /// The list.
+    /// The list that contains the object.
     listing: Listing<T>,
-    /// The object.
+    /// The object; `None` if the list does not contain the object.
     found: Memo<Option<T>>,
-    /// Shown when the object does not exist.
+    /// The content for an object that does not exist.
     #[prop(into)]
     unknown: ViewFn,
-    /// The screen.
+    /// The content of the screen.
     children: ChildrenFn,
 ) -> impl IntoView {
-    // Renders again only for another kind of answer; the content follows the object itself.
+    // The memo renders the screen again only when the state changes. The content subscribes to the
+    // object.
     let what = Memo::new(move |_| {
         let count = usize::from(found.with(Option::is_some));
         ListState::of(listing.items().is_some(), listing.freshness(), count, count)
@@ -42,14 +43,14 @@ pub(crate) fn OneScreen<T: Listed>(
 /// Shows that the object does not exist, with a link to the list.
 #[component]
 pub(crate) fn NoneOfThem(
-    /// The kind of the list.
+    /// The labels of the list.
     kind: ListKind,
-    /// The title.
+    /// The title of the empty state.
     #[prop(into)]
     title: String,
-    /// The advice.
+    /// The advice of the empty state.
     advice: &'static str,
-    /// The address of the list.
+    /// The URL path of the list.
     all: &'static str,
 ) -> impl IntoView {
     view! {

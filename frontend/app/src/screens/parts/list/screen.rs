@@ -1,4 +1,4 @@
-//! A list as a screen, or as a part of a screen.
+//! A list as a screen, or as a section of a screen.
 
 use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::selection::Selection;
@@ -13,34 +13,34 @@ use super::{ListState, Refused};
 use crate::command::SameCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 
-/// The kind of a list.
+/// The labels of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListKind {
-    /// The kind of objects.
+    /// The kind of the listed objects.
     pub(crate) noun: Noun,
-    /// Number of placeholder lines.
+    /// The number of placeholder lines while the list loads.
     pub(crate) lines: usize,
 }
 
-/// A list as a screen, with heading, filter and command.
+/// Shows a list as a screen, with heading, filter and command.
 #[component]
 pub(crate) fn ListScreen<R: Row>(
-    /// The kind of the list.
+    /// The labels of the list.
     kind: ListKind,
-    /// The list.
+    /// The contents of the list.
     contents: Contents<R>,
     /// The equivalent command.
     command: &'static str,
-    /// The empty state; the default blames the filter.
+    /// The empty state; by default, a text about the filter.
     #[prop(optional, into)]
     empty: Option<ViewFn>,
-    /// The selection, if rows can be selected.
+    /// The selected rows; `None` if rows cannot be selected.
     #[prop(optional_no_strip, into)]
     selection: Option<RwSignal<Selection>>,
-    /// Actions beside the filter.
+    /// The actions next to the filter.
     #[prop(optional, into)]
     action: Option<ViewFn>,
-    /// Content above the list.
+    /// The content above the list.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {
@@ -65,12 +65,12 @@ pub(crate) fn ListScreen<R: Row>(
     }
 }
 
-/// The text filter of a list.
+/// Shows the text filter of a list.
 #[component]
 pub(crate) fn ListFilter<R: Row>(
-    /// The kind of the list.
+    /// The labels of the list.
     kind: ListKind,
-    /// The list.
+    /// The contents of the list.
     contents: Contents<R>,
 ) -> impl IntoView {
     view! {
@@ -80,16 +80,16 @@ pub(crate) fn ListFilter<R: Row>(
     }
 }
 
-/// The table, or the state of the list.
+/// Shows the table, or the state of the list.
 #[component]
 pub(crate) fn ListBody<R: Row>(
-    /// The kind of the list.
+    /// The labels of the list.
     kind: ListKind,
-    /// The list.
+    /// The contents of the list.
     contents: Contents<R>,
-    /// The empty state; the default blames the filter.
+    /// The empty state; by default, a text about the filter.
     empty: Option<ViewFn>,
-    /// The selection, if rows can be selected.
+    /// The selected rows; `None` if rows cannot be selected.
     #[prop(optional_no_strip)]
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {

@@ -1,24 +1,24 @@
-//! Filters and order of a list; stored in the URL.
+//! The filters and the sort order of a list. The URL contains these values.
 
 use drover_ui_kit::table::{Column, Sorting};
 use leptos::prelude::*;
 
 use crate::screens::address;
 
-/// Filters, order, and whether the create dialog is open.
+/// The filters, the sort order, and the state of the create dialog.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
-    /// The form.
+    /// The text of the filter.
     pub(crate) text: RwSignal<String>,
-    /// The order.
+    /// The sort order.
     pub(crate) sorting: RwSignal<Sorting>,
-    /// Whether the create dialog is open.
+    /// True while the create dialog is open.
     pub(crate) making: RwSignal<bool>,
     filters: StoredValue<Vec<Filter>>,
 }
 
 impl View {
-    /// A view that is not stored in the URL, for lists within a screen.
+    /// Creates a view that the URL does not contain, for lists within a screen.
     pub(crate) fn in_order(sorting: Sorting) -> Self {
         Self {
             text: RwSignal::new(String::new()),
@@ -28,7 +28,7 @@ impl View {
         }
     }
 
-    /// Reads the URL and keeps it up to date without new history entries.
+    /// Reads the view from the URL, and updates the URL without new history entries.
     pub(crate) fn of_url<R>(
         screen: &'static str,
         columns: &[Column<R>],
@@ -81,7 +81,7 @@ impl View {
     }
 }
 
-/// A filter beside the text, stored as a word in the URL.
+/// A filter next to the text filter. The URL contains the filter as a word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filter {
     name: &'static str,
@@ -90,7 +90,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// A filter for one of several values.
+    /// Creates a filter that selects one of several values.
     pub(crate) fn one_of<T: Copy + PartialEq + Send + Sync + 'static>(
         name: &'static str,
         chosen: RwSignal<Option<T>>,
@@ -112,7 +112,7 @@ impl Filter {
         }
     }
 
-    /// A filter that is on or off.
+    /// Creates a filter that is on or off.
     pub(crate) fn only(name: &'static str, word: &'static str, only: RwSignal<bool>) -> Self {
         Self {
             name,

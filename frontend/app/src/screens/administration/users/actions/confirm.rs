@@ -1,4 +1,4 @@
-//! Actions that need only a confirmation.
+//! Actions on a user that need only a confirmation.
 
 use drover_api::rest::{UserPatch, UserView};
 use drover_ui_core::messages::t;
@@ -18,25 +18,25 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// An action that changes the rights of a user.
+/// An action that needs only a confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Step {
     /// Makes the user an administrator.
     MakeAdministrator,
-    /// Removes the administrator right.
+    /// Removes the administrator right from the user.
     RemoveAdministrator,
-    /// Deletes all tokens and sessions.
+    /// Deletes all tokens and sessions of the user.
     RevokeTokens,
-    /// Blocks sign-ins.
+    /// Disables sign-ins of the user.
     Disable,
-    /// Allows sign-ins again.
+    /// Enables sign-ins of the user.
     Enable,
     /// Deletes the user.
     Delete,
 }
 
 impl Step {
-    /// The label in the menu.
+    /// Returns the label in the menu.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::MakeAdministrator => t().users.make_administrator_menu(),
@@ -48,7 +48,7 @@ impl Step {
         }
     }
 
-    /// Whether the action reduces rights.
+    /// Reports whether the action reduces rights.
     const fn shuts_out(self) -> bool {
         matches!(
             self,
@@ -57,12 +57,12 @@ impl Step {
     }
 }
 
-/// The texts of a step.
+/// The texts of the confirmation dialog.
 struct Words {
     title: String,
     verb: &'static str,
     consequences: &'static str,
-    /// The command that does the same, where there is one.
+    /// The equivalent command, if one exists.
     command: Option<String>,
     done: String,
 }
@@ -123,7 +123,7 @@ fn words(step: Step, name: &str) -> Words {
     }
 }
 
-/// The dialog.
+/// Shows the confirmation dialog.
 #[component]
 pub(super) fn ConfirmStep(
     step: Step,
@@ -148,7 +148,7 @@ pub(super) fn ConfirmStep(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(done);
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };
@@ -171,7 +171,7 @@ pub(super) fn ConfirmStep(
     }
 }
 
-/// Warnings about refusals of the server.
+/// Shows warnings about actions that the server will reject.
 #[component]
 fn Warned(name: String, administers: bool, oneself: bool) -> impl IntoView {
     let users = administers.then(|| Listing::<UserView>::follow(PATH));

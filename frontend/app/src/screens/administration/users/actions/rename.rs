@@ -1,4 +1,4 @@
-//! Changes the display name.
+//! The dialog that changes the display name of a user.
 
 use drover_api::rest::{UserPatch, UserView};
 use drover_ui_core::messages::t;
@@ -11,7 +11,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The dialog.
+/// Shows the dialog that changes the display name.
 #[component]
 pub(super) fn Rename(
     user: UserView,
@@ -49,7 +49,7 @@ fn Form(
         sending.send(request, move |user: UserView| {
             listing.again();
             toasts.say(t().users.renamed(&user.name));
-            // The dialog may be closed by now.
+            // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });
     };

@@ -1,4 +1,4 @@
-//! The dialog that sets a password.
+//! The dialog that sets the password of a user.
 
 use drover_api::rest::{PasswordReset, UserView};
 use drover_ui_core::messages::t;
@@ -18,7 +18,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The dialog: first the form, then the generated password.
+/// Shows the form and then the generated password.
 #[component]
 pub(super) fn SetPassword(
     row: UserRow,

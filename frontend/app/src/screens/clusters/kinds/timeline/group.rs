@@ -1,4 +1,4 @@
-//! The events about one object.
+//! The events of an object.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full};
 
-/// Initial number of events in a group.
+/// The number of events that a group shows initially.
 const FEW: usize = 4;
 
-/// The object and its events.
+/// Shows an object and its events.
 #[component]
 pub(super) fn AboutOne(group: Group, cluster: StoredValue<Arc<str>>) -> impl IntoView {
     let Group { about, events } = group;

@@ -1,4 +1,4 @@
-//! The options of a log, and its state.
+//! The options and the state of a log.
 
 use drover_ui_core::kubectl;
 use drover_ui_core::log::{Log, LogRequest, MAX_LINES, SINCES, Since, TAILS};
@@ -18,7 +18,7 @@ use crate::clock::time_of_day;
 use crate::command::SameCommand;
 use crate::file::save;
 
-/// The options above the log.
+/// Shows the options above the log.
 #[component]
 pub(super) fn Bar(
     view: LogView,
@@ -50,13 +50,13 @@ pub(super) fn Bar(
     }
 }
 
-/// Copy and download.
+/// Shows the buttons that copy and download the log.
 #[component]
 fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let text = move || {
         reader.log.with_untracked(|log| {
-            // The text holds only lines of the container, so missing lines are reported in a toast.
+            // The text contains only lines of the container, so a toast reports missing lines.
             if log.missing() > 0 {
                 toasts.warn(t().log.missing_lines(&count(log.missing())));
             }
@@ -82,7 +82,7 @@ fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> imp
     }
 }
 
-/// The reason for missing lines.
+/// Shows the reason for missing lines.
 #[component]
 fn Trouble(reader: Reader) -> impl IntoView {
     let has_lines = Memo::new(move |_| reader.log.with(|log| !log.lines().is_empty()));
@@ -101,7 +101,7 @@ fn Trouble(reader: Reader) -> impl IntoView {
     }
 }
 
-/// Number of lines, state and the equivalent command.
+/// Shows the number of lines, the state and the equivalent command.
 #[component]
 pub(super) fn Foot(
     view: LogView,

@@ -1,4 +1,4 @@
-//! The lines of a log on the page.
+//! The view of the lines of a log.
 
 use drover_ui_core::find::{Find, step};
 use drover_ui_core::log::{Color, Entry, Level, Log, LogRequest, Segment};
@@ -16,10 +16,10 @@ use super::reader::{Reader, Reading};
 use super::view::LogView;
 use crate::screens::object::words::Refused;
 
-/// Columns of a timestamp: `2026-11-22T14:03:59.123Z` and a space.
+/// The columns of a timestamp, such as `2026-11-22T14:03:59.123Z`, and a space.
 const TIME_COLUMNS: usize = 25;
 
-/// The lines with search.
+/// Shows the lines and the search field.
 #[component]
 pub(super) fn LogView(
     view: LogView,
@@ -30,7 +30,7 @@ pub(super) fn LogView(
     let log = reader.log;
     let pages = Pages::of(log, view, scroll);
     Effect::new(move || {
-        // A new log starts at its end.
+        // Another request starts at the end of the log.
         request.track();
         scroll.show_end();
     });
@@ -56,7 +56,7 @@ pub(super) fn LogView(
     }
 }
 
-/// Follows the end unless the user scrolled away; then new lines wait.
+/// Pauses the log while the user is not at its end, so that the shown lines do not move.
 fn stands_still(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
     let at_end = Memo::new(move |_| scroll.is_at_end());
     Effect::new(move || {
@@ -73,18 +73,18 @@ fn stands_still(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
     });
 }
 
-/// The visible part of a log.
+/// The visible rows of a log.
 #[derive(Clone, Copy)]
 struct Pages {
     log: RwSignal<Log>,
     layout: Memo<Layout>,
-    /// Characters per row without the gutter.
+    /// The characters per row without the gutter.
     columns: Memo<usize>,
-    /// Characters of the timestamp gutter.
+    /// The characters of the timestamp gutter.
     gutter: Memo<usize>,
     /// The line number of the current match.
     current: RwSignal<Option<u64>>,
-    /// A version that changes when rows must be drawn again.
+    /// A version number that changes when rows must be drawn again.
     look: Memo<u64>,
 }
 
@@ -157,7 +157,7 @@ impl Pages {
             .into_any()
     }
 
-    /// Characters of the longest row; 0 if all rows fit.
+    /// Returns the characters of the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
         rows::widest(self.columns.get(), self.gutter.get(), || {
             self.log.with(|log| {
@@ -167,7 +167,7 @@ impl Pages {
         })
     }
 
-    /// Line numbers of the matches.
+    /// Returns the line numbers of the matches.
     fn found(self) -> Vec<u64> {
         self.log.with_untracked(|log| {
             let found = log.lines().iter().filter(|line| line.is_found);
@@ -190,7 +190,7 @@ fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
         let found = pages.found();
         let current = pages.current.get_untracked();
         let at = current.and_then(|current| found.iter().position(|number| *number == current));
-        // The search starts at the end, where the newest lines are.
+        // The search starts at the end of the log, which contains the newest lines.
         let next = match at {
             None => found.len().checked_sub(1),
             at => step(found.len(), at, forward),
@@ -212,7 +212,8 @@ fn Finding(pages: Pages, view: LogView, scroll: Scroll) -> impl IntoView {
     view! { <FindField label=t().log.find() value=view.find count=count at=at on_step=go/> }
 }
 
-/// Shows that new lines wait. The count is not announced, because it changes with each line.
+/// Shows a button when new lines exist. Screen readers do not announce the count, because the count
+/// changes with each line.
 #[component]
 fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
     let is_paused = Memo::new(move |_| log.with(Log::is_paused));
@@ -233,7 +234,7 @@ fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
     }
 }
 
-/// Why there are no lines.
+/// Shows the reason why the log has no lines.
 #[component]
 fn Empty(reading: Reading) -> impl IntoView {
     match reading {

@@ -1,4 +1,4 @@
-//! Reads a log stream and resumes it after an interruption.
+//! Reads a log stream and resumes the stream after an interruption.
 
 use std::time::Duration;
 
@@ -19,49 +19,51 @@ use crate::network::rest;
 use crate::session::Session;
 use crate::stream::{Interruption, LineStream};
 
-/// After this silence the stream is requested again, because the connection may be lost.
+/// The timeout of a stream without data. After the timeout, the page sends the request again,
+/// because the connection can be lost.
 const TIMEOUT: Duration = Duration::from_mins(3);
-/// A response that has not started by then has no lines: the kubelet sends headers with the first
-/// line.
+/// The timeout of the response headers. The kubelet sends the headers with the first line, so a
+/// late response means that the log has no lines.
 const LATE: Duration = Duration::from_secs(2);
-/// Delay of the pod status after the end of a log.
+/// The time that the pod status needs to change after the end of a log.
 const SETTLING: Duration = Duration::from_millis(800);
-/// Longer lines are truncated.
+/// The maximum length of a line in bytes. Longer lines are truncated.
 const LONGEST_LINE: usize = 256 * 1024;
 
 /// The state of the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reading {
-    /// The first response is pending.
+    /// The first response has not arrived.
     Opening,
-    /// Lines are streamed.
+    /// The reader receives lines.
     Following,
-    /// The container does not run; the request is retried.
+    /// The container does not run. The reader retries the request.
     Waiting(String),
-    /// The stream was interrupted; the request is retried.
+    /// The stream was interrupted. The reader retries the request.
     Cut {
-        /// Since when.
+        /// The time of the interruption.
         since: Timestamp,
-        /// The cause.
+        /// The cause of the interruption.
         problem: Problem,
     },
-    /// The log is complete.
+    /// The log is complete; contains the reason.
     Over(String),
-    /// The request was rejected.
+    /// The server rejected the request.
     Refused(Problem),
 }
 
-/// A log and the state of its reader.
+/// A log, and the state of its reader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader {
-    /// The lines.
+    /// The lines of the log.
     pub(super) log: RwSignal<Log>,
-    /// The state.
+    /// The state of the reader.
     pub(super) reading: RwSignal<Reading>,
 }
 
 impl Reader {
-    /// Reads the requested log until cleanup; another request, or another pod UID, starts again.
+    /// Reads the requested log until cleanup. Another request, or another pod UID, starts a new
+    /// log.
     pub(super) fn begin(
         request: Memo<Option<LogRequest>>,
         uid: Memo<Option<String>>,
@@ -91,7 +93,7 @@ impl Reader {
                 let (task, handle) = abortable(reader.read(request, pod, session));
                 running.set_value(Some(handle));
                 spawn_local(async move {
-                    // The task ends by abort on navigation.
+                    // The task ends by abort when the user leaves the screen.
                     let _ = task.await;
                 });
             }
@@ -110,7 +112,7 @@ impl Reader {
             }
             match &ending {
                 Ending::Problem(problem) => session.handle(problem),
-                // The timeout was long enough.
+                // The timeout already delayed the next request.
                 Ending::Silent => {
                     backoff.reset();
                     self.goes_on(&request);
@@ -139,7 +141,7 @@ impl Reader {
         }
     }
 
-    /// One request and its response.
+    /// Sends a request and reads its response.
     async fn stream(
         self,
         request: &LogRequest,
@@ -174,7 +176,7 @@ impl Reader {
         }
     }
 
-    /// Sends the request and marks the log as streamed.
+    /// Sends the request and sets the state after the response started.
     async fn open(
         self,
         request: &LogRequest,
@@ -185,8 +187,8 @@ impl Reader {
         let stream = match select(opening, Box::pin(sleep(LATE))).await {
             Either::Left((opened, _)) => opened?,
             Either::Right(((), opening)) => {
-                // With lines already read the response starts at once, so a late response does not
-                // mean an empty log.
+                // A response with known lines starts immediately, so only a late first response
+                // means an empty log.
                 let is_first = self
                     .reading
                     .with_untracked(|reading| *reading == Reading::Opening);
@@ -199,21 +201,21 @@ impl Reader {
         let was_cut = self
             .reading
             .with_untracked(|reading| matches!(reading, Reading::Cut { .. }));
-        // The response before the next start may be the log of the last run.
+        // A response before the restart of the container can be the log of the previous run.
         if was_cut || seam.is_none() {
             self.goes_on(request);
         }
         Ok(stream)
     }
 
-    /// Marks the log as streamed, if the request follows.
+    /// Sets the state to following, if the request follows the log.
     fn goes_on(self, request: &LogRequest) {
         if request.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
             self.reading.set(Reading::Following);
         }
     }
 
-    /// Adds a note between the lines once.
+    /// Adds a note to the log unless the last note has the same text.
     fn note_once(self, noted: &mut Option<String>, words: &str) {
         if noted.as_deref() != Some(words) && self.log.with_untracked(|log| log.seam().is_some()) {
             self.log

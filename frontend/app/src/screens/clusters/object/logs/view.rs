@@ -1,4 +1,4 @@
-//! The options of the log; stored in the URL.
+//! The options of a log. The URL contains the options.
 
 use drover_ui_core::log::{LogRequest, Since, TAILS};
 use leptos::prelude::*;
@@ -6,34 +6,34 @@ use leptos_router::hooks::use_query_map;
 
 use crate::screens::address;
 
-/// Default number of lines.
+/// The default number of lines.
 const TAIL: u32 = 1_000;
 
-/// The options.
+/// The options of a log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogView {
-    /// The pod.
+    /// The name of the pod.
     pub(super) pod: RwSignal<String>,
-    /// The container.
+    /// The name of the container.
     pub(super) container: RwSignal<String>,
-    /// Whether the previous run is shown.
+    /// True to show the log of the previous run.
     pub(super) previous: RwSignal<bool>,
-    /// Whether new lines are streamed.
+    /// True to stream new lines.
     pub(super) follow: RwSignal<bool>,
-    /// The start time, as a key.
+    /// The key of the start time.
     pub(super) since: RwSignal<String>,
-    /// The line limit.
+    /// The maximum number of requested lines, as typed.
     pub(super) tail: RwSignal<String>,
-    /// Whether timestamps are shown.
+    /// True to show timestamps.
     pub(super) times: RwSignal<bool>,
-    /// Whether lines wrap.
+    /// True to wrap long lines.
     pub(super) wrap: RwSignal<bool>,
-    /// The search text.
+    /// The text to search for.
     pub(super) find: RwSignal<String>,
 }
 
 impl LogView {
-    /// Reads the URL and keeps it up to date.
+    /// Reads the options from the URL, and updates the URL.
     pub(super) fn of_url(screen: String) -> Self {
         let query = use_query_map();
         let of = move |name: &str| query.with_untracked(|query| query.get(name));
@@ -73,7 +73,7 @@ impl LogView {
         )
     }
 
-    /// The request; `None` without a container.
+    /// Returns the log request; `None` without a container.
     pub(super) fn request(self, cluster: &str, namespace: &str, pod: &str) -> Option<LogRequest> {
         let container = self.container.get();
         let tail = self.tail.get().parse().ok();

@@ -1,4 +1,4 @@
-//! The text of a manifest on the page.
+//! The view of the text of a manifest.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use leptos::prelude::*;
 use super::View;
 use crate::file::save;
 
-/// The text with search and actions.
+/// Shows the text, the search field and the actions.
 #[component]
 pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl IntoView {
     let language = manifest.language();
@@ -42,7 +42,7 @@ pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl In
     }
 }
 
-/// Copy and download.
+/// Shows the buttons that copy and download the manifest.
 #[component]
 fn Keep(text: Memo<Arc<String>>, file: String) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
@@ -58,23 +58,23 @@ fn Keep(text: Memo<Arc<String>>, file: String) -> impl IntoView {
     }
 }
 
-/// The visible part of a text.
+/// The visible rows of a text.
 #[derive(Clone, Copy)]
 struct TextView {
     lines: Memo<Arc<Vec<String>>>,
     layout: Memo<Layout>,
-    /// Characters per row without the gutter.
+    /// The characters per row without the gutter.
     columns: Memo<usize>,
-    /// Characters of the line number gutter.
+    /// The characters of the line number gutter.
     gutter: Memo<usize>,
     find: Memo<Find>,
-    /// The matching lines.
+    /// The indexes of the matching lines.
     found: Memo<Vec<usize>>,
     /// The index of the current match.
     at: RwSignal<Option<usize>>,
     /// The line of the current match.
     current: Memo<Option<usize>>,
-    /// A version that changes when rows must be drawn again.
+    /// A version number that changes when rows must be drawn again.
     look: Memo<u64>,
 }
 
@@ -162,7 +162,7 @@ impl TextView {
         .into_any()
     }
 
-    /// Characters of the longest row; 0 if all rows fit.
+    /// Returns the characters of the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
         rows::widest(self.columns.get(), self.gutter.get(), || {
             self.lines.with(|lines| lines.iter().map(String::len).max())
@@ -203,7 +203,7 @@ fn Rows(text_view: TextView, scroll: Scroll) -> impl IntoView {
     }
 }
 
-/// A part of a line with marked matches.
+/// Renders a part of a line with marked matches.
 fn marked(text: &str, part: &Range<usize>, find: &Find) -> Vec<AnyView> {
     let mut pieces = Vec::new();
     let mut from = part.start;
