@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 /// Shows the equivalent command of a screen, with a copy button.
 #[component]
-pub(crate) fn SameCommand(
+pub(crate) fn CliCommand(
     /// The command line.
     #[prop(into)]
     line: Signal<String>,

@@ -52,7 +52,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
             </header>
             <main class="main" id="main" tabindex="-1">{children()}</main>
         </div>
-        <Arrival/>
+        <ScreenAnnouncement/>
         <SignOutEverywhere open=everywhere/>
         <Palette/>
         <UnsavedDialog guard=guard/>
@@ -62,7 +62,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
 /// Announces a new screen to screen readers and moves the focus to the screen. The link that had
 /// the focus can be removed.
 #[component]
-fn Arrival() -> impl IntoView {
+fn ScreenAnnouncement() -> impl IntoView {
     let pathname = use_location().pathname;
     let words = RwSignal::new(String::new());
     Effect::new(move |earlier: Option<String>| {

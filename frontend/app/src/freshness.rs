@@ -2,7 +2,7 @@
 
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use jiff::Timestamp;
 use leptos::prelude::*;
 
@@ -68,7 +68,7 @@ pub(crate) fn StaleBanner(
     move || match freshness.get() {
         Freshness::Stale { since, problem } if shown.get() => {
             let words = t().freshness.stale(&time_of_day(since), &problem.message);
-            Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
+            Some(view! { <Banner mood=BannerKind::Warning>{words}</Banner> })
         }
         _ => None,
     }
@@ -89,7 +89,7 @@ pub(crate) fn MissingBanner(
     move || match freshness.get() {
         Freshness::Stale { problem, .. } if !known.get() => {
             let words = t().freshness.missing(words, &problem.message);
-            Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
+            Some(view! { <Banner mood=BannerKind::Warning>{words}</Banner> })
         }
         _ => None,
     }

@@ -16,12 +16,12 @@ use wasm_bindgen::JsCast;
 use crate::clock::sleep;
 
 /// A future that completes with a network event. Dropping the future removes the listener.
-pub(crate) struct Told {
+pub(crate) struct NetworkEvent {
     told: oneshot::Receiver<()>,
     listening: Option<WindowListenerHandle>,
 }
 
-impl Told {
+impl NetworkEvent {
     /// Completes when the browser reports offline.
     pub(crate) fn lost() -> Self {
         Self::of(ev::offline)
@@ -51,7 +51,7 @@ impl Told {
     }
 }
 
-impl Future for Told {
+impl Future for NetworkEvent {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -59,7 +59,7 @@ impl Future for Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for NetworkEvent {
     fn drop(&mut self) {
         if let Some(listening) = self.listening.take() {
             listening.remove();
@@ -69,6 +69,6 @@ impl Drop for Told {
 
 /// Sleeps for a duration, or until the browser reports offline or online.
 pub(crate) async fn rest(duration: Duration) {
-    let told = select(Told::lost(), Told::back());
+    let told = select(NetworkEvent::lost(), NetworkEvent::back());
     select(Box::pin(sleep(duration)), told).await;
 }

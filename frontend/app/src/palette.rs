@@ -19,7 +19,7 @@ use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
 /// The maximum number of shown entries.
-const SHOWN: usize = 50;
+const MAX_SHOWN: usize = 50;
 
 /// True while the palette is open.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl Choosing {
             commands.with(|commands| {
                 let titles = commands.iter().map(|command| command.title.as_str());
                 let mut found = ranked(&typed.get(), titles);
-                found.truncate(SHOWN);
+                found.truncate(MAX_SHOWN);
                 found
             })
         });

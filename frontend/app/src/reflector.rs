@@ -24,7 +24,7 @@ use crate::stream::LineStream;
 /// The watch timeout: a watch without data for this time counts as interrupted.
 const TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 15);
 /// The minimum duration of a watch. The reflector restarts a shorter watch after a backoff.
-const TOO_SHORT: SignedDuration = SignedDuration::from_secs(2);
+const MIN_WATCH: SignedDuration = SignedDuration::from_secs(2);
 /// The debounce time: the page renders all changes within this time together.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
@@ -94,7 +94,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
     }
 
     /// Marks the items as live.
-    pub(crate) fn is_live(self) {
+    pub(crate) fn mark_live(self) {
         let was = self
             .freshness
             .try_with_untracked(|it| *it == Freshness::Live);
@@ -104,7 +104,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
     }
 
     /// Marks the items as stale.
-    pub(crate) fn is_cut(self, session: Session, problem: Problem) {
+    pub(crate) fn mark_stale(self, session: Session, problem: Problem) {
         session.handle(&problem);
         let _ = self.freshness.try_update(|it| {
             let since = match it {
@@ -138,7 +138,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
                     rest(backoff.after_failure(chance())).await;
                 }
                 Err(problem) => {
-                    self.is_cut(session, problem);
+                    self.mark_stale(session, problem);
                     rest(backoff.after_failure(chance())).await;
                 }
             }
@@ -178,7 +178,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
         }
         let begun = now();
         let mut stream = LineStream::open(request, TIMEOUT).await?;
-        self.to.is_live();
+        self.to.mark_live();
         while let Some(lines) = stream.next().await? {
             let mut changed = false;
             for line in lines {
@@ -189,7 +189,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
                 self.show_soon();
             }
         }
-        if now().duration_since(begun) < TOO_SHORT {
+        if now().duration_since(begun) < MIN_WATCH {
             // A proxy that ends responses early would cause many requests, so the reflector waits.
             rest(backoff.after_failure(chance())).await;
         } else {
@@ -200,7 +200,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
 
     fn taking<R>(&self, take: impl FnOnce(&mut Feed<I, F>) -> R) -> R {
         let mut feed = self.feed.borrow_mut();
-        feed.it_is(now());
+        feed.set_time(now());
         take(&mut feed)
     }
 
@@ -209,7 +209,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
         let _ = self.to.progress.try_set(feed.progress());
         self.to.show(feed.items().map(self.shown).collect());
         if matches!(feed.ask(), Ask::Watch(_)) {
-            self.to.is_live();
+            self.to.mark_live();
         }
     }
 

@@ -14,10 +14,10 @@ use web_sys::{AbortController, ReadableStreamDefaultReader};
 
 use crate::clock::{now, sleep};
 use crate::fetch::Request;
-use crate::network::Told;
+use crate::network::NetworkEvent;
 
 /// The maximum length of a line in bytes.
-const LONGEST_LINE: usize = 4 * 1024 * 1024;
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A stream of lines. Dropping the stream aborts the request.
 pub(crate) struct LineStream {
@@ -27,7 +27,7 @@ pub(crate) struct LineStream {
     status: Timestamp,
     /// The timer of the silence timeout. One timer serves all lines.
     silence: Pin<Box<dyn Future<Output = ()>>>,
-    lost: Told,
+    lost: NetworkEvent,
     _cut: Cut,
 }
 
@@ -71,7 +71,7 @@ impl LineStream {
         let controller = AbortController::new().map_err(|_| Problem::offline())?;
         let cut = Cut(controller);
         let signal = cut.0.signal();
-        let mut lost = Told::lost();
+        let mut lost = NetworkEvent::lost();
         let sent = Box::pin(request.send(&signal));
         let in_vain = select(Box::pin(sleep(timeout)), &mut lost);
         let response = match select(sent, in_vain).await {
@@ -85,7 +85,7 @@ impl LineStream {
         let reader = body.get_reader().unchecked_into();
         Ok(Self {
             reader,
-            lines: Lines::of_at_most(LONGEST_LINE),
+            lines: Lines::of_at_most(MAX_LINE_BYTES),
             timeout: SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX),
             status: now(),
             silence: Box::pin(sleep(timeout)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 const FIRST: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(30);
+const MAX_LENGTH: Duration = Duration::from_secs(30);
 
 /// Exponential backoff from 0.5 s to 30 s, with jitter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ impl Backoff {
     pub fn after_failure(&mut self, chance: f64) -> Duration {
         let doubled = FIRST.saturating_mul(1_u32.checked_shl(self.failures).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1).min(16);
-        let whole = doubled.min(LONGEST);
+        let whole = doubled.min(MAX_LENGTH);
         let chance = if chance.is_nan() { 0.5 } else { chance };
         whole / 2 + (whole / 2).mul_f64(chance.clamp(0.0, 1.0))
     }

@@ -11,7 +11,7 @@ pub struct Selection {
 
 /// The selected share of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum SelectedShare {
     /// No row is selected.
     None,
     /// Some rows are selected, but not all rows.
@@ -76,7 +76,7 @@ impl Selection {
     }
 
     /// Returns the selected share of these rows.
-    pub fn part<'a>(&self, keys: impl IntoIterator<Item = &'a String>) -> Part {
+    pub fn part<'a>(&self, keys: impl IntoIterator<Item = &'a String>) -> SelectedShare {
         let (mut all, mut some) = (true, false);
         for key in keys {
             let chosen = self.contains(key);
@@ -84,9 +84,9 @@ impl Selection {
             some |= chosen;
         }
         match (some, all) {
-            (false, _) => Part::None,
-            (true, true) => Part::All,
-            (true, false) => Part::Some,
+            (false, _) => SelectedShare::None,
+            (true, true) => SelectedShare::All,
+            (true, false) => SelectedShare::Some,
         }
     }
 
@@ -138,14 +138,14 @@ mod tests {
         let mut selection = Selection::default();
         selection.set("a", true);
         let passing = &order()[..2];
-        assert_eq!(selection.part(passing), Part::None);
+        assert_eq!(selection.part(passing), SelectedShare::None);
         selection.set_all(passing, true);
         assert_eq!(chosen(&selection), "dca");
-        assert_eq!(selection.part(passing), Part::All);
-        assert_eq!(selection.part(&order()), Part::Some);
+        assert_eq!(selection.part(passing), SelectedShare::All);
+        assert_eq!(selection.part(&order()), SelectedShare::Some);
         selection.set_all(passing, false);
         assert_eq!(chosen(&selection), "a");
-        assert_eq!(selection.part(&[]), Part::None);
+        assert_eq!(selection.part(&[]), SelectedShare::None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub struct Window {
 }
 
 /// The number of rows rendered above and below the visible part, so that scrolling shows no gaps.
-const BEYOND: usize = 8;
+const OVERSCAN: usize = 8;
 /// The maximum number of rendered rows, for any screen height.
 pub const MAX_ROWS: usize = 120;
 
@@ -21,8 +21,8 @@ impl Window {
             return Self::default();
         }
         let top = whole(scrolled / row).min(rows);
-        let first = top.saturating_sub(BEYOND);
-        let shown = whole((visible / row).ceil()) + 2 * BEYOND;
+        let first = top.saturating_sub(OVERSCAN);
+        let shown = whole((visible / row).ceil()) + 2 * OVERSCAN;
         Self {
             first,
             end: (first + shown.min(MAX_ROWS)).min(rows),

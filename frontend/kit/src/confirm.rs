@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::button::{Button, Role, Weight};
 use crate::dialog::Dialog;
 use crate::field::TextField;
-use crate::notice::{Banner, Mood};
+use crate::notice::{Banner, BannerKind};
 
 /// Shows a dialog with the consequences of an action. The dialog stays open during the action and
 /// after an error; the caller closes the dialog.
@@ -74,7 +74,7 @@ fn Question(
     view! {
         <form class="dialog-body" on:submit=submit>
             {children()}
-            {move || refused.get().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
+            {move || refused.get().map(|why| view! { <Banner mood=BannerKind::Error>{why}</Banner> })}
             {label.map(|label| view! {
                 <TextField label=t().kit.type_to_confirm(&label) value=typed focused=true/>
             })}

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 /// The used share from which a meter shows a warning.
-const HIGH: f64 = 0.85;
+const WARNING_SHARE: f64 = 0.85;
 
 /// Shows a bar with a percentage, or a dash while the value is unknown.
 #[component]
@@ -17,7 +17,7 @@ pub fn Meter(
 ) -> impl IntoView {
     let percent = move || part.get().map(|part| (part * 100.0).round());
     let class = move || {
-        if part.get().is_some_and(|part| part >= HIGH) {
+        if part.get().is_some_and(|part| part >= WARNING_SHARE) {
             "meter high"
         } else {
             "meter"

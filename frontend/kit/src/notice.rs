@@ -61,7 +61,7 @@ pub fn EmptyState(
 
 /// The kind of a banner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mood {
+pub enum BannerKind {
     /// A banner with information.
     Info,
     /// A banner with a warning.
@@ -74,14 +74,14 @@ pub enum Mood {
 #[component]
 pub fn Banner(
     /// The kind of the banner.
-    mood: Mood,
+    mood: BannerKind,
     /// The content of the banner.
     children: Children,
 ) -> impl IntoView {
     let (class, icon, role) = match mood {
-        Mood::Info => ("banner info", Icon::Info, "status"),
-        Mood::Warning => ("banner warning", Icon::Alert, "status"),
-        Mood::Error => ("banner error", Icon::Alert, "alert"),
+        BannerKind::Info => ("banner info", Icon::Info, "status"),
+        BannerKind::Warning => ("banner warning", Icon::Alert, "status"),
+        BannerKind::Error => ("banner error", Icon::Alert, "alert"),
     };
     view! {
         <div class=class role=role>

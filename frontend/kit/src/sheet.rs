@@ -7,7 +7,7 @@ use leptos::prelude::*;
 /// The height of a row in pixels. The style sheet has the same value (`--line-row`).
 const ROW_PIXELS: f64 = 20.0;
 /// The assumed size before the first measurement.
-const FIRST_GUESS: Sight = Sight {
+const INITIAL_VIEWPORT: Viewport = Viewport {
     scrolled: 0.0,
     tall: 600.0,
     columns: 100,
@@ -16,7 +16,7 @@ const FIRST_GUESS: Sight = Sight {
 const PROBE: &str = "0000000000000000000000000000000000000000";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sight {
+struct Viewport {
     scrolled: f64,
     tall: f64,
     columns: usize,
@@ -27,14 +27,14 @@ struct Sight {
 pub struct Scroll {
     place: NodeRef<html::Div>,
     probe: NodeRef<html::Span>,
-    sight: RwSignal<Sight>,
+    sight: RwSignal<Viewport>,
     at_end: RwSignal<bool>,
     columns: Memo<usize>,
 }
 
 impl Default for Scroll {
     fn default() -> Self {
-        let sight = RwSignal::new(FIRST_GUESS);
+        let sight = RwSignal::new(INITIAL_VIEWPORT);
         Self {
             place: NodeRef::new(),
             probe: NodeRef::new(),
@@ -89,9 +89,9 @@ impl Scroll {
         let columns = if letter > 0.0 {
             usize::try_from(pixels(wide / letter)).unwrap_or_default()
         } else {
-            FIRST_GUESS.columns
+            INITIAL_VIEWPORT.columns
         };
-        let sight = Sight {
+        let sight = Viewport {
             scrolled: f64::from(place.scroll_top()),
             tall: f64::from(place.client_height()).max(ROW_PIXELS),
             columns,

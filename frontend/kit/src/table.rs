@@ -18,7 +18,7 @@ use boxes::{all_box, row_box};
 /// The height of a row in pixels. The style sheet has the same value (`--row`).
 const ROW_PIXELS: f64 = 44.0;
 /// The assumed height of the table in pixels before the first measurement.
-const FIRST_GUESS_PIXELS: f64 = 900.0;
+const INITIAL_HEIGHT: f64 = 900.0;
 
 /// A row of a table.
 pub trait Row: Clone + PartialEq + Send + Sync + 'static {
@@ -174,7 +174,7 @@ pub fn Table<C: TableColumn>(
     selection: Option<RwSignal<Selection>>,
 ) -> impl IntoView {
     let place = NodeRef::<html::Div>::new();
-    let sight = RwSignal::new((0.0, FIRST_GUESS_PIXELS));
+    let sight = RwSignal::new((0.0, INITIAL_HEIGHT));
     let look = move || {
         if let Some(place) = place.get_untracked() {
             let tall = f64::from(place.client_height());
@@ -220,9 +220,9 @@ pub fn Table<C: TableColumn>(
 }
 
 /// The visible rows by key, with their indexes.
-type InSight<R> = HashMap<String, (usize, R)>;
+type VisibleRows<R> = HashMap<String, (usize, R)>;
 
-fn in_sight<R: Row>(rows: &[R], window: Window) -> InSight<R> {
+fn in_sight<R: Row>(rows: &[R], window: Window) -> VisibleRows<R> {
     let part = rows.get(window.first..window.end).unwrap_or_default();
     let placed = part.iter().enumerate();
     placed
@@ -230,7 +230,7 @@ fn in_sight<R: Row>(rows: &[R], window: Window) -> InSight<R> {
         .collect()
 }
 
-fn keys<R>(seen: &InSight<R>) -> Vec<String> {
+fn keys<R>(seen: &VisibleRows<R>) -> Vec<String> {
     let mut placed: Vec<(usize, &String)> =
         seen.iter().map(|(key, (place, _))| (*place, key)).collect();
     placed.sort_unstable();
@@ -240,7 +240,7 @@ fn keys<R>(seen: &InSight<R>) -> Vec<String> {
 #[component]
 fn TableRow<C: TableColumn>(
     row_key: String,
-    seen: Memo<InSight<C::Row>>,
+    seen: Memo<VisibleRows<C::Row>>,
     columns: StoredValue<Vec<C>>,
     order: Memo<Vec<String>>,
     selection: Option<RwSignal<Selection>>,

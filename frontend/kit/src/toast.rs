@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::icon::{Icon, Picture};
 
 /// The display time of a toast.
-const SHOWN_FOR: Duration = Duration::from_secs(6);
+const DISPLAY_TIME: Duration = Duration::from_secs(6);
 /// The maximum number of visible toasts.
 const MAX_TOASTS: usize = 4;
 
@@ -59,7 +59,7 @@ impl Toasts {
             let surplus = shown.len().saturating_sub(MAX_TOASTS);
             shown.drain(..surplus);
         });
-        set_timeout(move || self.drop_one(number), SHOWN_FOR);
+        set_timeout(move || self.drop_one(number), DISPLAY_TIME);
     }
 
     fn drop_one(self, number: u64) {

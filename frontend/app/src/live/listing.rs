@@ -129,11 +129,11 @@ pub(crate) async fn ask_again<T: Listed, S: Clone + Send + Sync + 'static>(
                     to.show(items.iter().cloned().map(shown).collect());
                     before = Some(items);
                 }
-                to.is_live();
+                to.mark_live();
                 rest(POLL).await;
             }
             Err(problem) => {
-                to.is_cut(session, problem);
+                to.mark_stale(session, problem);
                 rest(backoff.after_failure(chance())).await;
             }
         }

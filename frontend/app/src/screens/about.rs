@@ -4,12 +4,12 @@ use drover_api::rest::Version;
 use drover_ui_core::hub::{ApiVersion, HUB_VERSION};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
-use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, Skeleton};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::clock::in_full;
-use crate::command::{SameCommand, origin};
+use crate::command::{CliCommand, origin};
 use crate::screens::title::title;
 use crate::session::{Session, display_name};
 
@@ -27,7 +27,7 @@ pub(crate) fn About() -> impl IntoView {
     let server = move || match version.get() {
         None => view! { <Skeleton/> }.into_any(),
         Some(Err(problem)) => {
-            view! { <Banner mood=Mood::Error>{problem.message}</Banner> }.into_any()
+            view! { <Banner mood=BannerKind::Error>{problem.message}</Banner> }.into_any()
         }
         Some(Ok(version)) => view! { <Server version=version/> }.into_any(),
     };
@@ -38,7 +38,7 @@ pub(crate) fn About() -> impl IntoView {
                 <section class="card"><h2>{t().about.server()}</h2>{server}</section>
                 <section class="card"><h2>{t().about.you()}</h2><You/></section>
             </div>
-            <footer class="page-foot"><SameCommand line="drover version".to_owned()/></footer>
+            <footer class="page-foot"><CliCommand line="drover version".to_owned()/></footer>
         </div>
     }
 }
@@ -48,7 +48,7 @@ fn Server(version: Version) -> impl IntoView {
     let protocols: Vec<String> = version.protocols.iter().map(u32::to_string).collect();
     let warning = version.shared_address.map(|shared| {
         let words = shared.warning();
-        view! { <Banner mood=Mood::Warning>{words}</Banner> }
+        view! { <Banner mood=BannerKind::Warning>{words}</Banner> }
     });
     view! {
         {warning}

@@ -183,7 +183,7 @@ impl<T, F: Form<T>> Feed<T, F> {
     }
 
     /// Sets the time of the following responses. Rows with ages depend on this time.
-    pub fn it_is(&mut self, now: Timestamp) {
+    pub fn set_time(&mut self, now: Timestamp) {
         self.now = now;
     }
 

@@ -20,11 +20,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 pub use condition::Condition;
-pub use container::{Container, Life, Probe, Role, containers, life};
+pub use container::{Container, Lifecycle, Probe, Role, containers, life};
 pub use crash::{Crash, crashes};
 pub use event::events;
 pub use exit::meaning;
-pub use overview::{Fact, Overview, Section, Verdict, Worth};
+pub use overview::{Fact, FactValue, Overview, Section, Verdict};
 pub use pod::{PodLine, is_over};
 pub use related::{Related, related};
 

@@ -83,7 +83,7 @@ impl Filter {
     pub fn is_ready(&self) -> bool {
         let code = self.code.is_empty() || self.code.parse::<u16>().is_ok();
         let times = [&self.since, &self.until];
-        code && times.iter().all(|time| complaint_of_time(time).is_none())
+        code && times.iter().all(|time| time_error(time).is_none())
     }
 
     /// Replaces ages with absolute times, so that all pages use the same times.
@@ -144,7 +144,7 @@ fn ago(text: &str, now: Timestamp) -> String {
 }
 
 /// Returns the error of a typed time; `None` for an empty or valid time.
-pub fn complaint_of_time(text: &str) -> Option<String> {
+pub fn time_error(text: &str) -> Option<String> {
     let wrong = !text.is_empty() && time(text, Timestamp::UNIX_EPOCH).is_none();
     wrong.then(|| t().audit.time_help().to_owned())
 }
@@ -163,7 +163,7 @@ pub fn outcome(outcome: AuditOutcome) -> &'static str {
 
 /// The severity of an audit record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum OutcomeSeverity {
     /// The request succeeded or is in progress.
     Fine,
     /// Drover or the cluster rejected the request.
@@ -175,12 +175,14 @@ pub enum Weight {
 }
 
 /// Returns the severity of a record.
-pub const fn weight(record: &AuditView) -> Weight {
+pub const fn weight(record: &AuditView) -> OutcomeSeverity {
     match (record.outcome, record.code) {
-        (AuditOutcome::UpstreamGone, _) | (_, Some(500..)) => Weight::Failed,
-        (AuditOutcome::Refused | AuditOutcome::Revoked, _) | (_, Some(400..)) => Weight::Refused,
-        (AuditOutcome::ClientGone, _) => Weight::Left,
-        (AuditOutcome::Open | AuditOutcome::Complete, _) => Weight::Fine,
+        (AuditOutcome::UpstreamGone, _) | (_, Some(500..)) => OutcomeSeverity::Failed,
+        (AuditOutcome::Refused | AuditOutcome::Revoked, _) | (_, Some(400..)) => {
+            OutcomeSeverity::Refused
+        }
+        (AuditOutcome::ClientGone, _) => OutcomeSeverity::Left,
+        (AuditOutcome::Open | AuditOutcome::Complete, _) => OutcomeSeverity::Fine,
     }
 }
 
@@ -248,7 +250,7 @@ pub fn facts(record: &AuditView) -> Vec<(&'static str, String)> {
 
 /// The result of a search in the audit log.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct AuditResults {
     /// The found records, newest first.
     pub records: Vec<AuditView>,
     /// The continue token of the next page; `None` after the last page.
@@ -261,7 +263,7 @@ pub struct Reading {
     pub unreadable: u64,
 }
 
-impl Reading {
+impl AuditResults {
     /// Adds a page of records.
     pub fn take(&mut self, list: AuditList) {
         self.records.extend(list.items);

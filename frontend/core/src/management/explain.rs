@@ -29,7 +29,7 @@ pub struct Question {
 
 impl Question {
     /// Reports whether the required fields are set.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let needed = [&self.cluster, &self.verb, &self.resource];
         needed.iter().all(|text| !text.is_empty())
     }
@@ -189,7 +189,7 @@ mod tests {
             everybody,
             "drover access explain --cluster=berlin get pods --everybody"
         );
-        assert!(!Question::default().is_whole());
+        assert!(!Question::default().is_complete());
     }
 
     #[test]

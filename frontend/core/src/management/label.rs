@@ -12,9 +12,9 @@ use crate::messages::t;
 pub type Labels = BTreeMap<String, String>;
 
 /// The maximum length of key names and values in characters.
-const LONGEST: usize = 63;
+const MAX_LENGTH: usize = 63;
 /// The maximum length of key prefixes in characters.
-const LONGEST_PREFIX: usize = 253;
+const MAX_PREFIX: usize = 253;
 
 /// Parses labels in the format `env=prod team=shop`; commas are also separators. The error is a
 /// text for the user.
@@ -29,7 +29,7 @@ pub fn read(text: &str) -> Result<Labels, String> {
             _ => return Err(t().cluster_labels.not_key_value(word)),
         };
         check_key(key)?;
-        if is_drovers(key) {
+        if is_reserved(key) {
             return Err(t().cluster_labels.reserved(key));
         }
         check_value(key, value)?;
@@ -41,15 +41,15 @@ pub fn read(text: &str) -> Result<Labels, String> {
 }
 
 /// Reports whether a label is reserved for Drover.
-pub fn is_drovers(key: &str) -> bool {
+pub fn is_reserved(key: &str) -> bool {
     let prefix = key.split_once('/').map(|(prefix, _)| prefix);
     prefix == Some(GROUP)
 }
 
 /// Returns the labels that users can change.
-pub fn of_people(labels: &Labels) -> Labels {
+pub fn user_labels(labels: &Labels) -> Labels {
     let mut labels = labels.clone();
-    labels.retain(|key, _| !is_drovers(key));
+    labels.retain(|key, _| !is_reserved(key));
     labels
 }
 
@@ -71,8 +71,8 @@ pub fn check_key(key: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err(t().cluster_labels.no_name(key));
     }
-    if name.len() > LONGEST {
-        return Err(t().cluster_labels.key_too_long(key, LONGEST));
+    if name.len() > MAX_LENGTH {
+        return Err(t().cluster_labels.key_too_long(key, MAX_LENGTH));
     }
     if !is_name(name) {
         return Err(t().cluster_labels.bad_key(key));
@@ -82,8 +82,8 @@ pub fn check_key(key: &str) -> Result<(), String> {
 
 /// Validates a label value. An empty value is valid.
 pub fn check_value(key: &str, value: &str) -> Result<(), String> {
-    if value.len() > LONGEST {
-        return Err(t().cluster_labels.value_too_long(key, LONGEST));
+    if value.len() > MAX_LENGTH {
+        return Err(t().cluster_labels.value_too_long(key, MAX_LENGTH));
     }
     if !value.is_empty() && !is_name(value) {
         return Err(t().cluster_labels.bad_value(key, value));
@@ -107,7 +107,7 @@ fn is_subdomain(text: &str) -> bool {
             && bytes.first().is_some_and(|byte| lower(*byte))
             && bytes.last().is_some_and(|byte| lower(*byte))
     };
-    text.len() <= LONGEST_PREFIX && text.split('.').all(part)
+    text.len() <= MAX_PREFIX && text.split('.').all(part)
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
         let mut labels = read("env=prod drover.dev/x=1").unwrap();
         let peoples = labels.clone();
         labels.insert(own.to_owned(), "true".to_owned());
-        assert_eq!(of_people(&labels), peoples);
+        assert_eq!(user_labels(&labels), peoples);
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use crate::messages::{Unit, t};
 
 /// The minimum lifetime in seconds.
-pub const SHORTEST: u64 = 60;
+pub const MIN_SECONDS: u64 = 60;
 
 const UNITS: [(u64, &str, Unit); 4] = [
     (86_400, "d", Unit::Day),
@@ -40,7 +40,7 @@ pub fn read(text: &str, longest: Option<u64>) -> Result<Option<u64>, String> {
     let Some(seconds) = parse(text) else {
         return Err(t().durations.format_help().to_owned());
     };
-    if seconds < SHORTEST {
+    if seconds < MIN_SECONDS {
         return Err(t().durations.minimum().to_owned());
     }
     match longest {

@@ -10,7 +10,7 @@ use crate::role::Kind;
 use crate::search::has_words;
 use crate::shell;
 use crate::url::segment;
-use crate::user::told_apart;
+use crate::user::distinguishing_name;
 
 /// The scope of a membership: a cluster, a project, or all clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,7 +186,7 @@ pub fn may_be_person(who: &str) -> bool {
 
 /// Describes a found user by display name and logins.
 pub fn person(person: &PersonView) -> String {
-    let told = told_apart(person.display_name.as_deref(), logins(&person.identities));
+    let told = distinguishing_name(person.display_name.as_deref(), logins(&person.identities));
     match (told.as_str(), person.identities.is_empty()) {
         ("", true) => t().members.local_password().to_owned(),
         (_, true) => t().members.with_local_password(&told),
@@ -198,7 +198,7 @@ pub fn person(person: &PersonView) -> String {
 pub fn beside(member: &MemberView) -> String {
     match member.group {
         Some(_) => t().members.group_members().to_owned(),
-        None => told_apart(member.display_name.as_deref(), logins(&member.identities)),
+        None => distinguishing_name(member.display_name.as_deref(), logins(&member.identities)),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::url::segment;
 
 /// The state of a namespace in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Belonging {
+pub enum NamespaceState {
     /// The namespace belongs to the project.
     Own,
     /// The namespace is being added to the project.
@@ -23,7 +23,7 @@ pub enum Belonging {
     Leaving,
 }
 
-impl Belonging {
+impl NamespaceState {
     /// Returns the text for the state.
     pub fn words(self) -> &'static str {
         match self {
@@ -62,16 +62,16 @@ pub fn path(name: &str) -> String {
 }
 
 /// Returns the namespaces of the spec and of the status, sorted by name.
-pub fn namespaces(project: &ProjectView) -> Vec<(String, Belonging)> {
+pub fn namespaces(project: &ProjectView) -> Vec<(String, NamespaceState)> {
     let wanted = project.namespaces.iter().map(|it| it.name.as_str());
     let wanted: BTreeSet<&str> = wanted.collect();
     let own: BTreeSet<&str> = project.own_namespaces.iter().map(String::as_str).collect();
     let all = wanted.union(&own);
     all.map(|name| {
         let belonging = match (wanted.contains(name), own.contains(name)) {
-            (true, true) => Belonging::Own,
-            (true, false) => Belonging::Coming,
-            (false, _) => Belonging::Leaving,
+            (true, true) => NamespaceState::Own,
+            (true, false) => NamespaceState::Coming,
+            (false, _) => NamespaceState::Leaving,
         };
         ((*name).to_owned(), belonging)
     })
@@ -173,9 +173,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("shop-db", Belonging::Coming),
-                ("shop-old", Belonging::Leaving),
-                ("shop-web", Belonging::Own),
+                ("shop-db", NamespaceState::Coming),
+                ("shop-old", NamespaceState::Leaving),
+                ("shop-web", NamespaceState::Own),
             ]
         );
     }

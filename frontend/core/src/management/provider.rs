@@ -134,7 +134,7 @@ pub fn callback(server_url: &str, name: &str) -> String {
 }
 
 /// Counts the users and the valid tokens that depend on a provider.
-pub fn stands_on(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usize, usize) {
+pub fn dependents(tokens: &[TokenView], provider: &str, now: Timestamp) -> (usize, usize) {
     let counts =
         |token: &&TokenView| token.provider.as_deref() == Some(provider) && token.expires_at > now;
     let status = tokens.iter().filter(counts);

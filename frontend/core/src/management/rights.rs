@@ -4,7 +4,7 @@ use crate::messages::t;
 
 /// The right that an action requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
+pub enum RequiredRight {
     /// The right to import clusters.
     ImportClusters,
     /// The right to create the import command of a cluster.
@@ -33,7 +33,7 @@ pub enum Needs {
     Administer,
 }
 
-impl Needs {
+impl RequiredRight {
     /// Returns the text for the missing right, with a role that has the right.
     pub fn words(self) -> &'static str {
         match self {
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn missing_right_is_shown_only_to_users_without_it() {
-        assert_eq!(Needs::DeleteCluster.unless(true), None);
-        let told = Needs::DeleteCluster.unless(false).unwrap();
+        assert_eq!(RequiredRight::DeleteCluster.unless(true), None);
+        let told = RequiredRight::DeleteCluster.unless(false).unwrap();
         assert_eq!(
             told,
             "Requires the right: delete clusters (role Cluster Owner)"

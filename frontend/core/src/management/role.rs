@@ -47,7 +47,7 @@ impl Kind {
     }
 
     /// Returns the URL path of the create screen, optionally with a role to copy.
-    pub fn screen_of_new(self, copied: Option<&str>) -> String {
+    pub fn create_screen(self, copied: Option<&str>) -> String {
         let kind = match self {
             Self::Template => "role",
             Self::Global => "global-role",
@@ -159,7 +159,7 @@ pub fn place(context: RoleContext) -> &'static str {
 }
 
 /// Returns the effect of deleting a role with this number of bindings.
-pub fn who_loses(bound: Option<u32>) -> String {
+pub fn deletion_effect(bound: Option<u32>) -> String {
     t().roles.delete_effect(bound)
 }
 

@@ -16,26 +16,26 @@ pub enum Entry {
 
 /// A section of the settings screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Section {
     /// Settings of the server address and the agent.
-    Reach,
+    Address,
     /// Lifetimes of tokens and sessions.
-    Lives,
+    Lifetimes,
     /// Settings of logs.
     Logs,
     /// Settings that this page does not know, because the server is newer.
     Other,
 }
 
-impl Part {
+impl Section {
     /// All sections, in the order of the screen.
-    pub const ALL: [Self; 4] = [Self::Reach, Self::Lives, Self::Logs, Self::Other];
+    pub const ALL: [Self; 4] = [Self::Address, Self::Lifetimes, Self::Logs, Self::Other];
 
     /// Returns the heading of the section.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Reach => t().settings.address_and_agent(),
-            Self::Lives => t().settings.token_lifetimes(),
+            Self::Address => t().settings.address_and_agent(),
+            Self::Lifetimes => t().settings.token_lifetimes(),
             Self::Logs => t().settings.logs(),
             Self::Other => t().settings.other(),
         }
@@ -46,7 +46,7 @@ impl Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The section that shows the setting.
-    pub part: Part,
+    pub part: Section,
     /// The text for the allowed values.
     pub bounds: &'static str,
     /// The text for the effect of a change.
@@ -59,7 +59,7 @@ type Text = fn(&Settings) -> &'static str;
 
 #[derive(Clone, Copy)]
 struct Known {
-    part: Part,
+    part: Section,
     bounds: Text,
     concerns: Text,
     entry: Entry,
@@ -68,7 +68,7 @@ struct Known {
 const PULL_POLICIES: Entry = Entry::OneOf(&["IfNotPresent", "Always", "Never"]);
 
 const UNKNOWN: Known = Known {
-    part: Part::Other,
+    part: Section::Other,
     bounds: Settings::no_bounds,
     concerns: Settings::unknown,
     entry: Entry::Text,
@@ -78,7 +78,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "server-url",
         Known {
-            part: Part::Reach,
+            part: Section::Address,
             bounds: Settings::server_url_bounds,
             concerns: Settings::server_url_effect,
             entry: Entry::Text,
@@ -87,7 +87,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "agent-image",
         Known {
-            part: Part::Reach,
+            part: Section::Address,
             bounds: Settings::agent_image_bounds,
             concerns: Settings::agent_image_effect,
             entry: Entry::Text,
@@ -96,7 +96,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "agent-image-registry",
         Known {
-            part: Part::Reach,
+            part: Section::Address,
             bounds: Settings::agent_image_registry_bounds,
             concerns: Settings::agent_image_registry_effect,
             entry: Entry::Text,
@@ -105,7 +105,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "agent-image-pull-policy",
         Known {
-            part: Part::Reach,
+            part: Section::Address,
             bounds: Settings::agent_image_pull_policy_bounds,
             concerns: Settings::agent_image_pull_policy_effect,
             entry: PULL_POLICIES,
@@ -114,7 +114,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "token-max-ttl",
         Known {
-            part: Part::Lives,
+            part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::token_max_ttl_effect,
             entry: Entry::Lifetime,
@@ -123,7 +123,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "token-default-ttl",
         Known {
-            part: Part::Lives,
+            part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::token_default_ttl_effect,
             entry: Entry::Lifetime,
@@ -132,7 +132,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "kubeconfig-token-ttl",
         Known {
-            part: Part::Lives,
+            part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::kubeconfig_token_ttl_effect,
             entry: Entry::Lifetime,
@@ -141,7 +141,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "session-ttl",
         Known {
-            part: Part::Lives,
+            part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::session_ttl_effect,
             entry: Entry::Lifetime,
@@ -150,7 +150,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "session-idle-ttl",
         Known {
-            part: Part::Lives,
+            part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::session_idle_ttl_effect,
             entry: Entry::Lifetime,
@@ -159,7 +159,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "groups-refresh",
         Known {
-            part: Part::Lives,
+            part: Section::Lifetimes,
             bounds: Settings::groups_refresh_bounds,
             concerns: Settings::groups_refresh_effect,
             entry: Entry::Lifetime,
@@ -168,7 +168,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "provider-grace",
         Known {
-            part: Part::Lives,
+            part: Section::Lifetimes,
             bounds: Settings::provider_grace_bounds,
             concerns: Settings::provider_grace_effect,
             entry: Entry::Lifetime,
@@ -177,7 +177,7 @@ const NOTES: [(&str, Known); 12] = [
     (
         "log-filter",
         Known {
-            part: Part::Logs,
+            part: Section::Logs,
             bounds: Settings::log_filter_bounds,
             concerns: Settings::log_filter_effect,
             entry: Entry::Text,
@@ -221,7 +221,7 @@ mod tests {
         for (name, _) in NOTES {
             let note = note(name);
             assert!(
-                note.part != Part::Other && !note.bounds.is_empty(),
+                note.part != Section::Other && !note.bounds.is_empty(),
                 "{name}"
             );
         }

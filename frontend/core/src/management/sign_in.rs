@@ -5,7 +5,7 @@ use drover_api::rest::{ProviderView, SignInWay};
 use crate::messages::t;
 
 /// The maximum length of a return path in bytes.
-const WAY_BACK: usize = 512;
+const MAX_RETURN_PATH: usize = 512;
 
 /// The account that the sign-in form asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,10 +68,10 @@ fn way(provider: &ProviderView) -> Way {
 }
 
 /// Returns the return path for the server; `None` for a path that the server would reject.
-pub fn way_back(path: &str) -> Option<String> {
+pub fn return_path(path: &str) -> Option<String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&byte);
     let stays = path.starts_with('/') && !path.starts_with("//");
-    let fits = path.len() <= WAY_BACK && path.bytes().all(plain);
+    let fits = path.len() <= MAX_RETURN_PATH && path.bytes().all(plain);
     (stays && fits).then(|| path.to_owned())
 }
 
@@ -112,12 +112,15 @@ mod tests {
     #[test]
     fn return_path_to_another_origin_is_rejected() {
         assert_eq!(
-            way_back("/clusters/berlin/pods?q=web%20-x&sort=-age").as_deref(),
+            return_path("/clusters/berlin/pods?q=web%20-x&sort=-age").as_deref(),
             Some("/clusters/berlin/pods?q=web%20-x&sort=-age")
         );
         for elsewhere in ["//evil.example", "https://evil.example", "", "/a b", "/x'y"] {
-            assert_eq!(way_back(elsewhere), None, "{elsewhere}");
+            assert_eq!(return_path(elsewhere), None, "{elsewhere}");
         }
-        assert_eq!(way_back(&format!("/{}", "a".repeat(WAY_BACK))), None);
+        assert_eq!(
+            return_path(&format!("/{}", "a".repeat(MAX_RETURN_PATH))),
+            None
+        );
     }
 }

@@ -9,9 +9,9 @@ use crate::messages::t;
 use crate::search::has_words;
 
 /// The maximum of the warning period before expiry.
-const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
+const MAX_WARNING_PERIOD: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The divisor of the lifetime that gives the warning period.
-const LAST_PART: i32 = 5;
+const WARNING_DIVISOR: i32 = 5;
 
 /// Returns a short text for the purpose of a token.
 pub fn purpose(purpose: TokenPurpose) -> &'static str {
@@ -77,7 +77,7 @@ pub fn end(token: &TokenView, now: Timestamp) -> End {
     let life = token.expires_at.duration_since(token.created_at);
     if !left.is_positive() {
         End::Past
-    } else if left < SOON.min(life / LAST_PART) {
+    } else if left < MAX_WARNING_PERIOD.min(life / WARNING_DIVISOR) {
         End::Soon
     } else {
         End::Far

@@ -8,7 +8,7 @@ use crate::messages::t;
 use crate::search::has_words;
 
 /// The minimum number of characters of a password. The server also checks the length.
-pub const SHORTEST_PASSWORD: usize = 12;
+pub const MIN_PASSWORD: usize = 12;
 
 /// The state of a user account, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,7 +64,7 @@ pub fn state_words(state: IdentityState) -> &'static str {
 
 /// A group of a user, as reported by an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupOf {
+pub struct UserGroup {
     /// The subject of bindings: `drover:<provider>:<id>`.
     pub name: String,
     /// The name of the group at the provider.
@@ -74,10 +74,10 @@ pub struct GroupOf {
 }
 
 /// Returns the groups of a user, ordered by provider.
-pub fn groups(user: &UserView) -> Vec<GroupOf> {
+pub fn groups(user: &UserView) -> Vec<UserGroup> {
     let identities = user.identities.iter();
     let groups = identities.flat_map(|identity| {
-        identity.groups.iter().map(|group| GroupOf {
+        identity.groups.iter().map(|group| UserGroup {
             name: group.name.clone(),
             display_name: group.display_name.clone(),
             state: identity.state,
@@ -117,7 +117,7 @@ pub fn signs_in_with(user: &UserView) -> String {
 }
 
 /// Formats display name and provider logins, so that users with equal names differ; can be empty.
-pub fn told_apart<'a>(
+pub fn distinguishing_name<'a>(
     display_name: Option<&str>,
     identities: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> String {
@@ -146,9 +146,9 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
 }
 
 /// Returns the error of a typed password; `None` for an empty or valid password.
-pub fn complaint(password: &str) -> Option<String> {
+pub fn input_error(password: &str) -> Option<String> {
     let letters = password.chars().count();
-    (letters > 0 && letters < SHORTEST_PASSWORD).then(|| t().forms.too_short(SHORTEST_PASSWORD))
+    (letters > 0 && letters < MIN_PASSWORD).then(|| t().forms.too_short(MIN_PASSWORD))
 }
 
 /// Reports whether the user is the last enabled administrator.
@@ -215,7 +215,7 @@ mod tests {
             (ann, vec![], "Ann Lee"),
             (None, vec![], ""),
         ] {
-            assert_eq!(told_apart(name, identities), wanted);
+            assert_eq!(distinguishing_name(name, identities), wanted);
         }
     }
 
@@ -294,8 +294,8 @@ mod tests {
 
     #[test]
     fn short_password_is_an_error_after_the_first_character() {
-        assert_eq!(complaint(""), None);
-        assert!(complaint("elf letters").is_some());
-        assert_eq!(complaint("twelve chars"), None);
+        assert_eq!(input_error(""), None);
+        assert!(input_error("elf letters").is_some());
+        assert_eq!(input_error("twelve chars"), None);
     }
 }

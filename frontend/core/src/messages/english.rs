@@ -7,12 +7,12 @@ use super::{LocalTime, Noun, Rich, Unit, catalogue, code, link, strong};
 use crate::severity::Severity;
 use drover_api::kinds::PodSecurity;
 
-/// `1 user`, `3 users`.
+/// Formats a count with its noun: `1 user`, `3 users`.
 fn counted(count: usize, one: &str, other: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { other })
 }
 
-/// `user`.
+/// Returns the singular of a noun: `user`.
 const fn singular(noun: Noun) -> &'static str {
     match noun {
         Noun::Clusters => "cluster",
@@ -26,7 +26,7 @@ const fn singular(noun: Noun) -> &'static str {
     }
 }
 
-/// `users`.
+/// Returns the plural of a noun: `users`.
 const fn plural(noun: Noun) -> &'static str {
     match noun {
         Noun::Clusters => "clusters",
@@ -41,13 +41,13 @@ const fn plural(noun: Noun) -> &'static str {
 }
 
 catalogue! {
-    /// The language itself.
+    /// The properties of the language.
     language: Language {
         // BCP 47, for the attribute `lang` and the browser's date formats.
         tag = "en";
     }
 
-    /// Buttons that many screens have.
+    /// Labels of buttons that several screens use.
     buttons: Buttons {
         cancel = "Cancel";
         close = "Close";
@@ -71,7 +71,7 @@ catalogue! {
         reload = "Reload";
     }
 
-    /// Labels of fields and columns that many screens have.
+    /// Labels of fields and columns that several screens use.
     labels: FieldLabels {
         never = "never";
         filter_by_state = "Filter by state";
@@ -113,7 +113,7 @@ catalogue! {
         choose_user = "Select a user";
     }
 
-    /// The components of frontend/kit.
+    /// The components of the crate `drover-ui-kit`.
     kit: Kit {
         type_to_confirm(text: &str) = format!("Type {text} to confirm");
         previous_match = "Previous match (Shift+Enter)";
@@ -138,7 +138,7 @@ catalogue! {
         theme_contrast = "High contrast";
     }
 
-    /// The frame around every screen.
+    /// The frame around each screen.
     frame: Frame {
         skip = "Skip to content";
         brand = "Drover: all clusters";
@@ -195,7 +195,7 @@ catalogue! {
         members = "Members";
     }
 
-    /// The session, and what ends it.
+    /// Messages about the session and its end.
     session: Session {
         server_offline = "The server does not answer";
         sign_in_first = "Sign in first.";
@@ -205,7 +205,7 @@ catalogue! {
         signed_in_at_provider(provider: &str) = format!("You are signed out of Drover, but still signed in at {provider}. Sign out at {provider}, too.");
     }
 
-    /// How new the data on a screen is.
+    /// The freshness of the data on a screen.
     freshness: Freshness {
         connecting = "connecting";
         live = "live";
@@ -214,7 +214,7 @@ catalogue! {
         missing(what: &str, cause: &str) = format!("{what} {cause} Retrying automatically.");
     }
 
-    /// Lists of every kind.
+    /// Texts that all lists use.
     lists: Lists {
         heading(noun: Noun) -> &'static str = match noun {
             Noun::Clusters => "Clusters",
@@ -265,7 +265,7 @@ catalogue! {
         used_pods(count: f64, limit: f64) = format!("{count} of {limit}");
     }
 
-    /// The objects of a kind in a cluster.
+    /// The lists of Kubernetes objects in a cluster.
     kinds: Kinds {
         no_screen(kind: &str) = format!("No screen for {kind}");
         no_screen_advice = "Choose a list above, or use kubectl for other resources.";
@@ -349,7 +349,7 @@ catalogue! {
         check_access = "Check access to this cluster";
     }
 
-    /// The labels of clusters.
+    /// The dialogs that change labels of clusters.
     cluster_labels: ClusterLabels {
         labels = "Edit labels…";
         labels_title = "Labels";
@@ -386,7 +386,7 @@ catalogue! {
         before(values: &str) = format!("before: {values}");
     }
 
-    /// The import of a cluster.
+    /// The screen that imports a cluster.
     import: Import {
         forbidden = "No permission to import clusters";
         purpose(cluster: &str) = format!("The import command connects the cluster {cluster} to this server.");
@@ -406,7 +406,7 @@ catalogue! {
         open_cluster = "Open cluster";
     }
 
-    /// The check of a user's access.
+    /// The access check.
     access: Access {
         title = "Check access";
         verb = "Verb";
@@ -436,7 +436,7 @@ catalogue! {
         unknown_cluster_role(name: &str) = format!("unknown; depends on the ClusterRole {name} in the cluster");
     }
 
-    /// Members of projects, clusters and all clusters.
+    /// The lists of members of projects, clusters and all clusters.
     members: Members {
         grant = "Grant role";
         roles_missing = "Cannot read the roles. You can grant and remove roles after the list of roles is loaded.";
@@ -476,7 +476,7 @@ catalogue! {
         group_members = "all members of this group";
     }
 
-    /// Roles and their rules.
+    /// The screens of roles and their rules.
     roles: Roles {
         bindings = "Bindings";
         delete_title(role: &str) = format!("Delete role {role}?");
@@ -571,7 +571,7 @@ catalogue! {
         binding_count(count: u32) = counted(count as usize, "binding", "bindings");
     }
 
-    /// Projects.
+    /// The screens of projects.
     projects: Projects {
         create = "Create project";
         empty = "No projects yet";
@@ -643,7 +643,7 @@ catalogue! {
         providers_unknown(cause: &str) = format!("Cannot read the identity providers: {cause}");
     }
 
-    /// The change of the own password.
+    /// The form that changes the user's own password.
     password: Password {
         choose = "Choose a password";
         choose_help = "The initial password is valid only for this step. Choose a new password.";
@@ -658,7 +658,7 @@ catalogue! {
         repeat = "Repeat new password";
     }
 
-    /// The sign-in of a device.
+    /// The approval of a CLI login.
     device: Device {
         title = "Approve a CLI login";
         help = "Type the code that drover login shows. The next step shows the request before you approve it.";
@@ -678,7 +678,7 @@ catalogue! {
         rejected_help(expires: &LocalTime, source: &str) -> Rich = Rich::from(format!("The login was not approved. The code expires at {expires}. If you did not start it, report the address ")) + code(source.to_owned()) + " to an administrator.";
     }
 
-    /// API tokens.
+    /// The screen of API tokens.
     tokens: Tokens {
         session = "login";
         password_change = "password change";
@@ -730,7 +730,7 @@ catalogue! {
         more(count: usize) = format!("and {count} more");
     }
 
-    /// Settings.
+    /// The screen of settings.
     settings: Settings {
         address_and_agent = "Address and agent";
         token_lifetimes = "Token lifetimes";
@@ -877,7 +877,7 @@ catalogue! {
         session_expires = "Session expires";
     }
 
-    /// Identity providers.
+    /// The screens of identity providers.
     providers: Providers {
         oidc = "OpenID Connect";
         client_secret = "Client secret";
@@ -988,7 +988,7 @@ catalogue! {
         checks = "Checks";
     }
 
-    /// Users.
+    /// The screens of users.
     users: Users {
         disabled = "disabled";
         must_change_password = "must change password";
@@ -1174,13 +1174,13 @@ catalogue! {
         probe(name: &str) = format!("{name} probe");
     }
 
-    /// What forms share.
+    /// Validation errors that several forms use.
     forms: Forms {
         too_long(limit: usize, count: usize) = format!("At most {limit} characters. Now {count}.");
         too_short(minimum: usize) = format!("At least {minimum} characters.");
     }
 
-    /// Actions on several objects.
+    /// The progress of actions on several objects.
     batch: Batch {
         progress(done: usize, total: usize, failed: usize) = match failed {
             0 => format!("{done} of {total} done"),
@@ -1201,7 +1201,7 @@ catalogue! {
         advice = "Check the address, or open the list of clusters.";
     }
 
-    /// Requests that failed.
+    /// Errors of requests.
     problems: Problems {
         offline_title = "The server cannot be reached";
         retrying(cause: &str) = format!("{cause} Retrying automatically.");
@@ -1217,7 +1217,7 @@ catalogue! {
         no_row = "an event without a row";
     }
 
-    /// Durations and ages.
+    /// Formats of durations and ages.
     durations: Durations {
         ago(age: &str) = format!("{age} ago");
         lasting(age: &str) = format!("for {age}");
@@ -1248,7 +1248,7 @@ catalogue! {
         old(age: &str) = format!("{age} old");
     }
 
-    /// States in words.
+    /// Names of states.
     states: States {
         unknown = "unknown";
         severity(severity: Severity) -> &'static str = match severity {
@@ -1268,7 +1268,7 @@ catalogue! {
         none = "none";
     }
 
-    /// Pods and containers.
+    /// States and fields of pods and containers.
     pods: Pods {
         init = "init";
         sidecar = "sidecar";
@@ -1352,7 +1352,7 @@ catalogue! {
         best_effort = "BestEffort: evicted first under node pressure";
     }
 
-    /// Workloads, jobs and nodes.
+    /// States and fields of workloads, jobs and nodes.
     workloads: Workloads {
         deployment_by_replica_set(deployment: &str, replica_set: &str) = format!("Deployment {deployment}, by ReplicaSet {replica_set}");
         complete = "complete";
@@ -1449,7 +1449,7 @@ catalogue! {
         taint(key: &str, effect: &str) = format!("Except pods that tolerate the taint {key}:{effect}.");
     }
 
-    /// Conditions of objects.
+    /// Advice for conditions of objects.
     conditions: Conditions {
         node_unknown = "The kubelet does not report. Check the machine, its network and the kubelet's log.";
         pod_unknown = "The state is unknown. Check whether the pod's node is Ready.";
@@ -1474,7 +1474,7 @@ catalogue! {
         network_unavailable = "The network of the node is not set up. Check the network plugin's pods on this node.";
     }
 
-    /// Logs.
+    /// The log view.
     log: Log {
         end = "End of the log.";
         pod_deleted = "The pod was deleted. The log is complete.";
@@ -1525,7 +1525,7 @@ catalogue! {
         interruption_note = "The stream was interrupted. It continues here.";
     }
 
-    /// Rights that a user lacks.
+    /// Missing rights of a user.
     rights: Rights {
         import_clusters = "Requires the right: create clusters (global role Import Clusters)";
         update_cluster = "Requires the right: update this cluster (role Cluster Owner)";

@@ -5,12 +5,12 @@
 pub struct Lines {
     rest: Vec<u8>,
     longest: usize,
-    surplus: Surplus,
+    surplus: LongLine,
 }
 
 /// The handling of lines above the maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Surplus {
+enum LongLine {
     Refused,
     LeftOut,
 }
@@ -25,14 +25,14 @@ impl Lines {
         Self {
             rest: Vec::new(),
             longest,
-            surplus: Surplus::Refused,
+            surplus: LongLine::Refused,
         }
     }
 
     /// Creates a splitter that truncates lines at the maximum length in bytes.
     pub fn cut_at(longest: usize) -> Self {
         Self {
-            surplus: Surplus::LeftOut,
+            surplus: LongLine::LeftOut,
             ..Self::of_at_most(longest)
         }
     }
@@ -59,7 +59,7 @@ impl Lines {
 
     fn add(&mut self, part: &[u8]) -> Result<(), TooLong> {
         let room = self.longest - self.rest.len();
-        if part.len() > room && self.surplus == Surplus::Refused {
+        if part.len() > room && self.surplus == LongLine::Refused {
             return Err(TooLong);
         }
         self.rest.extend_from_slice(&part[..part.len().min(room)]);

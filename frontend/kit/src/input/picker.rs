@@ -10,9 +10,9 @@ use web_sys::{KeyboardEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
 use crate::field::{SearchField, note, unique};
 
 /// The maximum number of shown options.
-const SHOWN: usize = 50;
+const MAX_SHOWN: usize = 50;
 /// The number of options above which the picker shows a filter.
-const MANY: usize = 10;
+const FILTER_THRESHOLD: usize = 10;
 
 /// An option of a picker.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -113,7 +113,7 @@ impl Field {
             let fitting = places
                 .into_iter()
                 .filter_map(|place| choices.get(place).cloned());
-            fitting.take(SHOWN).collect::<Vec<_>>()
+            fitting.take(MAX_SHOWN).collect::<Vec<_>>()
         });
         let field = Self {
             choices,
@@ -270,7 +270,7 @@ pub fn Choices(
             .filter_map(|place| choices.get(place).cloned());
         fitting.collect::<Vec<_>>()
     });
-    let many = Memo::new(move |_| choices.with(Vec::len) > MANY);
+    let many = Memo::new(move |_| choices.with(Vec::len) > FILTER_THRESHOLD);
     view! {
         <fieldset class="choices">
             <legend>{label}</legend>

@@ -1,7 +1,7 @@
 //! The checkboxes that select rows of a table.
 
 use drover_ui_core::messages::t;
-use drover_ui_core::selection::{Part, Selection};
+use drover_ui_core::selection::{SelectedShare, Selection};
 use leptos::prelude::*;
 use web_sys::MouseEvent;
 
@@ -46,8 +46,8 @@ pub(super) fn all_box(order: Memo<Vec<String>>, selection: RwSignal<Selection>) 
             <label>
                 <input
                     type="checkbox"
-                    prop:checked=move || part.get() == Part::All
-                    prop:indeterminate=move || part.get() == Part::Some
+                    prop:checked=move || part.get() == SelectedShare::All
+                    prop:indeterminate=move || part.get() == SelectedShare::Some
                     on:change=change
                 />
                 <span class="visually-hidden">{move || t().kit.select_all_rows(order.with(Vec::len))}</span>

@@ -7,13 +7,13 @@ use drover_ui_core::token::ago;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::rich::rich;
 use leptos::html;
 use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full};
-use crate::command::{SameCommand, origin};
+use crate::command::{CliCommand, origin};
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
 use crate::session::Session;
@@ -49,7 +49,7 @@ pub(crate) fn Device() -> impl IntoView {
                 Step::Confirmed => view! { <Confirmed/> }.into_any(),
                 Step::Left(view) => view! { <Left view=view/> }.into_any(),
             }}
-            <footer class="page-foot"><SameCommand line=format!("drover login {}", shell::word(&origin()))/></footer>
+            <footer class="page-foot"><CliCommand line=format!("drover login {}", shell::word(&origin()))/></footer>
         </div>
     }
 }
@@ -107,7 +107,7 @@ fn Question(view: DeviceView, step: RwSignal<Step>) -> impl IntoView {
                 <dt>{t().device.requested()}</dt><dd title=in_full(at).to_string()>{move || ago(at, clock.now())}</dd>
                 <dt>{t().labels.expires()}</dt><dd>{in_full(view.expires_at).to_string()}</dd>
             </dl>
-            <Banner mood=Mood::Warning>
+            <Banner mood=BannerKind::Warning>
                 {move || rich(t().device.warning(&me().unwrap_or_default()))}
             </Banner>
             <Refusal sending=sending/>

@@ -5,19 +5,19 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::brand::Brand;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::screens::title::title;
 use crate::session::sign_out;
 use crate::session::{Session, SessionState};
 
 /// The minimum length of a password. The server also validates the length.
-const SHORTEST: usize = 12;
+const MIN_SECONDS: usize = 12;
 const COMMAND: &str = "drover user passwd";
 
 /// Shows the password form without the frame, for users that must change the password.
@@ -71,16 +71,16 @@ pub(crate) fn ChangePassword() -> impl IntoView {
                 </p>
                 <Form typed=None/>
             </div>
-            <footer class="page-foot"><SameCommand line=COMMAND.to_owned()/></footer>
+            <footer class="page-foot"><CliCommand line=COMMAND.to_owned()/></footer>
         </div>
     }
     .into_any()
 }
 
 /// Returns the client-side errors of the new password.
-fn complaint(new: &str, again: &str) -> (Option<String>, Option<String>) {
-    let short =
-        (!new.is_empty() && new.chars().count() < SHORTEST).then(|| t().forms.too_short(SHORTEST));
+fn input_error(new: &str, again: &str) -> (Option<String>, Option<String>) {
+    let short = (!new.is_empty() && new.chars().count() < MIN_SECONDS)
+        .then(|| t().forms.too_short(MIN_SECONDS));
     let differs =
         (!again.is_empty() && !new.starts_with(again)).then(|| t().password.differs().to_owned());
     (short, differs)
@@ -96,11 +96,11 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
     let of_field = move |name: &'static str| {
         move || problem.with(|it| it.as_ref().and_then(|it| it.of_field(name)))
     };
-    let new_error = move || complaint(&new.get(), "").0.or_else(of_field("new"));
-    let again_error = move || complaint(&new.get(), &again.get()).1;
+    let new_error = move || input_error(&new.get(), "").0.or_else(of_field("new"));
+    let again_error = move || input_error(&new.get(), &again.get()).1;
     let ready = move || {
         !current.with(String::is_empty)
-            && new.with(|new| new.chars().count() >= SHORTEST)
+            && new.with(|new| new.chars().count() >= MIN_SECONDS)
             && new.get() == again.get()
     };
     let submit = move |event: web_sys::SubmitEvent| {
@@ -126,14 +126,14 @@ fn Form(typed: Option<Secret>) -> impl IntoView {
         });
     };
     view! {
-        {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
+        {move || problem.get().map(|it| view! { <Banner mood=BannerKind::Error>{it.message}</Banner> })}
         <form class="stack" on:submit=submit>
             {asks_current.then(|| view! {
                 <TextField label=t().password.current() content=Content::Password value=current
                     error=Signal::derive(of_field("current")) focused=true/>
             })}
             <TextField label=t().password.new_password() content=Content::NewPassword value=new focused=!asks_current
-                help=t().forms.too_short(SHORTEST) error=Signal::derive(new_error)/>
+                help=t().forms.too_short(MIN_SECONDS) error=Signal::derive(new_error)/>
             <TextField label=t().password.repeat() content=Content::NewPassword value=again
                 error=Signal::derive(again_error)/>
             <Button weight=Weight::Primary role=Role::Submit busy=busy

@@ -6,16 +6,16 @@ use drover_api::rest::{List, ProviderView, Secret};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
-use drover_ui_core::sign_in::{Account, Provider, Way, others, way_back};
+use drover_ui_core::sign_in::{Account, Provider, Way, others, return_path};
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::rich::rich;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::brand::Brand;
-use crate::command::{SameCommand, origin};
+use crate::command::{CliCommand, origin};
 use crate::fetch::Request;
 use crate::screens::title::title;
 use crate::session::Session;
@@ -99,7 +99,7 @@ impl Attempt {
         }
         self.begins(Way::Go(provider.clone()));
         spawn_local(async move {
-            let begun = self.session.begin_at(&provider, way_back(&here())).await;
+            let begun = self.session.begin_at(&provider, return_path(&here())).await;
             let gone = begun.and_then(|url| {
                 let refused = |_| Problem::strange(t().sign_in.bad_address());
                 window().location().set_href(&url).map_err(refused)
@@ -129,9 +129,9 @@ fn here() -> String {
 }
 
 /// The providers in the order of the server; `None` before the first response.
-type Told = RwSignal<Option<Result<Arc<Vec<ProviderView>>, Problem>>>;
+type ProviderList = RwSignal<Option<Result<Arc<Vec<ProviderView>>, Problem>>>;
 
-fn providers() -> Told {
+fn providers() -> ProviderList {
     let told = RwSignal::new(None);
     spawn_local(async move {
         let answer = Request::get("/v1/providers").answer().await;
@@ -153,20 +153,20 @@ pub(crate) fn SignIn(
     let (attempt, told) = (Attempt::new(), providers());
     let problem = move || {
         let refused = attempt.problem.get()?;
-        Some(view! { <Banner mood=Mood::Error>{refused.message}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Error>{refused.message}</Banner> })
     };
     view! {
         <main class="sign-in-page">
             <div class="sign-in-card">
                 <div class="brand"><Brand/></div>
                 <h1>{t().sign_in.sign_in()}</h1>
-                {why.map(|why| view! { <Banner mood=Mood::Info>{why}</Banner> })}
+                {why.map(|why| view! { <Banner mood=BannerKind::Info>{why}</Banner> })}
                 {problem}
                 // Each account has a separate form, which takes the focus.
-                {move || view! { <Typed account=attempt.account.get() attempt=attempt/> }}
-                <Others attempt=attempt told=told/>
+                {move || view! { <PasswordForm account=attempt.account.get() attempt=attempt/> }}
+                <OtherMethods attempt=attempt told=told/>
                 <div class="sign-in-foot">
-                    <SameCommand line=format!("drover login {}", shell::word(&origin()))/>
+                    <CliCommand line=format!("drover login {}", shell::word(&origin()))/>
                 </div>
             </div>
         </main>
@@ -175,7 +175,7 @@ pub(crate) fn SignIn(
 
 /// Shows the form for user name and password.
 #[component]
-fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
+fn PasswordForm(account: Account, attempt: Attempt) -> impl IntoView {
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         attempt.submit();
@@ -205,7 +205,7 @@ fn Typed(account: Account, attempt: Attempt) -> impl IntoView {
 
 /// Shows a button for each other sign-in method.
 #[component]
-fn Others(attempt: Attempt, told: Told) -> impl IntoView {
+fn OtherMethods(attempt: Attempt, told: ProviderList) -> impl IntoView {
     let button = move |way: Way| {
         let (words, of) = (way.words(), way.clone());
         let busy = Signal::derive(move || attempt.doing.with(|doing| doing.as_ref() == Some(&of)));
@@ -228,7 +228,7 @@ fn Others(attempt: Attempt, told: Told) -> impl IntoView {
         }
         Err(problem) => {
             let unknown = t().sign_in.providers_unknown(&problem.message);
-            Some(view! { <Banner mood=Mood::Warning>{unknown}</Banner> }.into_any())
+            Some(view! { <Banner mood=BannerKind::Warning>{unknown}</Banner> }.into_any())
         }
     }
 }

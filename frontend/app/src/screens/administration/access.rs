@@ -10,7 +10,7 @@ use drover_ui_kit::field::TextField;
 use drover_ui_kit::picker::Picker;
 use leptos::prelude::*;
 
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::live::Clusters;
 use crate::screens::address;
 use crate::screens::form::{Refusal, Sending};
@@ -22,7 +22,7 @@ const SCREEN: &str = "/access";
 
 /// The form, the last question and the answer.
 #[derive(Clone, Copy)]
-struct Asking {
+struct AccessCheck {
     session: Session,
     cluster: RwSignal<Option<String>>,
     verb: RwSignal<String>,
@@ -36,7 +36,7 @@ struct Asking {
     sending: Sending,
 }
 
-impl Asking {
+impl AccessCheck {
     /// Reads the question from the URL. A complete question is sent immediately.
     fn of_url() -> Self {
         let text = || RwSignal::new(String::new());
@@ -82,7 +82,7 @@ impl Asking {
     /// Sends the question if it is complete.
     fn ask(self) {
         let question = untrack(move || self.typed());
-        if !question.is_whole() {
+        if !question.is_complete() {
             return;
         }
         let path = question.path();
@@ -130,26 +130,26 @@ pub(crate) fn path_for(user: &str) -> String {
 #[component]
 pub(crate) fn Access() -> impl IntoView {
     title(t().access.title());
-    let asking = Asking::of_url();
+    let asking = AccessCheck::of_url();
     let command = Signal::derive(move || asking.typed().command());
     view! {
         <div class="page">
             <header class="page-head"><h1>{t().access.title()}</h1></header>
             <div class="card"><Form asking=asking/></div>
             {move || asking.answer.get().map(|answer| view! { <Answer answer=answer/> })}
-            <footer class="page-foot"><SameCommand line=command/></footer>
+            <footer class="page-foot"><CliCommand line=command/></footer>
         </div>
     }
 }
 
 #[component]
-fn Form(asking: Asking) -> impl IntoView {
+fn Form(asking: AccessCheck) -> impl IntoView {
     let sending = asking.sending;
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         asking.ask();
     };
-    let ready = move || asking.typed().is_whole();
+    let ready = move || asking.typed().is_complete();
     view! {
         <form class="stack" on:submit=submit>
             <Refusal sending=sending/>

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_api::rest::{AuditList, AuditSource};
-use drover_ui_core::audit::{Filter, MAX_PARTS, MIN_RECORDS, Reading};
+use drover_ui_core::audit::{AuditResults, Filter, MAX_PARTS, MIN_RECORDS};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
 use drover_ui_kit::table::Table;
 use leptos::prelude::*;
 
 use crate::clock::{Clock, in_full, now, sleep};
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::screens::address;
 use crate::screens::form::Sending;
 use crate::screens::list::AdministratorsOnly;
@@ -31,23 +31,23 @@ use record::{Opened, RecordDialog};
 const SCREEN: &str = "/audit";
 /// The number of attempts. The server allows one search per user, and a previous search can still
 /// be running.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
 /// The form, the last filter and the found records.
 #[derive(Clone, Copy)]
-struct Looking {
+struct AuditSearch {
     session: Session,
     typed: Typed,
     /// The last filter, which the URL contains.
     asked: RwSignal<Filter>,
     /// The last filter with absolute times, for the following pages.
     fixed: RwSignal<Filter>,
-    reading: RwSignal<Option<Reading>>,
+    reading: RwSignal<Option<AuditResults>>,
     sending: Sending,
 }
 
-impl Looking {
+impl AuditSearch {
     /// Reads the filter from the URL and starts the search.
     fn of_url() -> Self {
         let looking = Self {
@@ -129,7 +129,7 @@ async fn part(session: Session, path: &str) -> Result<AuditList, Problem> {
     let mut tries = 1;
     loop {
         match session.get(path).await {
-            Err(problem) if problem.kind == ProblemKind::Later && tries < TRIES => {
+            Err(problem) if problem.kind == ProblemKind::Later && tries < MAX_ATTEMPTS => {
                 tries += 1;
                 sleep(BETWEEN_TRIES).await;
             }
@@ -164,7 +164,7 @@ pub(crate) fn Audit() -> impl IntoView {
 
 #[component]
 fn Managed() -> impl IntoView {
-    let (looking, clock) = (Looking::of_url(), expect_context::<Clock>());
+    let (looking, clock) = (AuditSearch::of_url(), expect_context::<Clock>());
     let opened = Opened::provide();
     let command = Signal::derive(move || looking.asked.with(|asked| asked.command(clock.now())));
     view! {
@@ -173,7 +173,7 @@ fn Managed() -> impl IntoView {
             <Filters looking=looking/>
             <List looking=looking/>
             <footer class="page-foot">
-                <SameCommand line=command/>
+                <CliCommand line=command/>
                 <span>{move || looking.reading.with(|it| it.as_ref().map(kept))}</span>
             </footer>
         </div>
@@ -182,7 +182,7 @@ fn Managed() -> impl IntoView {
 }
 
 /// Returns the text about the oldest record and the storage of the records.
-fn kept(reading: &Reading) -> String {
+fn kept(reading: &AuditResults) -> String {
     let in_memory = reading.source == Some(AuditSource::Memory);
     match reading.kept_since {
         Some(since) => t().audit.kept_since(&in_full(since), in_memory),
@@ -205,7 +205,7 @@ enum ListState {
 }
 
 #[component]
-fn List(looking: Looking) -> impl IntoView {
+fn List(looking: AuditSearch) -> impl IntoView {
     let busy = looking.sending.busy();
     let problem = looking.sending.elsewhere(filters::FIELDS);
     let of_fields = filters::FIELDS
@@ -247,7 +247,7 @@ fn List(looking: Looking) -> impl IntoView {
     let refused = move || {
         let read = looking.reading.with(Option::is_some);
         let why = problem.get().filter(|_| read)?;
-        Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Error>{why}</Banner> })
     };
     view! {
         <div class="home-list">
@@ -279,7 +279,7 @@ fn List(looking: Looking) -> impl IntoView {
 }
 
 #[component]
-fn NoRecords(looking: Looking) -> impl IntoView {
+fn NoRecords(looking: AuditSearch) -> impl IntoView {
     let filtered = looking.asked.with_untracked(|asked| !asked.is_empty());
     let (why, title, advice) = if filtered {
         (
@@ -295,7 +295,7 @@ fn NoRecords(looking: Looking) -> impl IntoView {
 
 /// Shows the number of records and the button for older records.
 #[component]
-fn Older(looking: Looking, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
+fn Older(looking: AuditSearch, rows: Memo<Arc<Vec<AuditRow>>>) -> impl IntoView {
     let more = Memo::new(move |_| {
         looking
             .reading

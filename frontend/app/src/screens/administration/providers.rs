@@ -3,16 +3,16 @@
 mod actions;
 mod change;
 mod columns;
+mod connection_test;
 mod form;
 mod one;
-mod trial;
 
 use drover_api::rest::{AuthProviderView, List as Page, SettingView};
 use drover_ui_core::messages::Noun;
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::provider::{passes, readiness};
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
 use drover_ui_kit::notice::{Absence, EmptyState};
@@ -61,7 +61,8 @@ pub(crate) fn Providers() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight noun=Noun::IdentityProviders needs=Needs::ListProviders/> }.into_any()
+        view! { <NeedsRight noun=Noun::IdentityProviders needs=RequiredRight::ListProviders/> }
+            .into_any()
     }
 }
 
@@ -82,7 +83,7 @@ fn Managed() -> impl IntoView {
     let may = expect_context::<Session>().is_administrator();
     let make = move || {
         view! {
-            <Button missing=Needs::Administer.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
+            <Button missing=RequiredRight::Administer.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
                 {t().providers.create()}
             </Button>
         }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use drover_api::rest::SettingView;
 use drover_ui_core::messages::Noun;
 use drover_ui_core::messages::t;
-use drover_ui_core::rights::Needs;
-use drover_ui_core::setting::{Part, note};
+use drover_ui_core::rights::RequiredRight;
+use drover_ui_core::setting::{Section, note};
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, Skeleton};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::address;
@@ -73,7 +73,7 @@ pub(crate) fn SettingsPage() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_settings {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight noun=Noun::Settings needs=Needs::ListSettings/> }.into_any()
+        view! { <NeedsRight noun=Noun::Settings needs=RequiredRight::ListSettings/> }.into_any()
     }
 }
 
@@ -99,7 +99,7 @@ fn Managed() -> impl IntoView {
                 ListState::Problem(problem) => view! { <Refused problem=problem noun=Noun::Settings/> }.into_any(),
                 ListState::Empty | ListState::NoMatch | ListState::Rows => view! { <Parts settings=settings editing=editing/> }.into_any(),
             }}
-            <footer class="page-foot"><SameCommand line="drover setting list".to_owned()/></footer>
+            <footer class="page-foot"><CliCommand line="drover setting list".to_owned()/></footer>
         </div>
         <EditSetting editing=editing settings=settings listing=listing/>
     }
@@ -107,7 +107,7 @@ fn Managed() -> impl IntoView {
 
 #[component]
 fn Parts(settings: Settings, editing: Editing) -> impl IntoView {
-    let part = move |part: Part| {
+    let part = move |part: Section| {
         let names = Memo::new(move |_| {
             let settings = settings.get();
             let names = settings.iter().map(|setting| setting.name.clone());
@@ -124,12 +124,12 @@ fn Parts(settings: Settings, editing: Editing) -> impl IntoView {
                 <section class="card">
                     <h2>{part.words()}</h2>
                     <ul class="settings">{rows}</ul>
-                    {(part == Part::Logs).then(|| view! { <LogFilter settings=settings/> })}
+                    {(part == Section::Logs).then(|| view! { <LogFilter settings=settings/> })}
                 </section>
             </Show>
         }
     };
-    Part::ALL.map(part).into_iter().collect_view()
+    Section::ALL.map(part).into_iter().collect_view()
 }
 
 #[component]
@@ -155,7 +155,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
             let problem = setting.problem.clone();
             view! {
                 <div class="setting-value">{value}<Badge tone=tone words=words/></div>
-                {problem.map(|why| view! { <Banner mood=Mood::Warning>{why}</Banner> })}
+                {problem.map(|why| view! { <Banner mood=BannerKind::Warning>{why}</Banner> })}
             }
         })
     };

@@ -11,7 +11,7 @@ use drover_api::kinds::IdentityState;
 use drover_api::rest::UserView;
 use drover_ui_core::messages::Noun;
 use drover_ui_core::messages::t;
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::user::{AccountState, passes};
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::{Button, Weight};
@@ -23,7 +23,7 @@ use crate::live::listing::Listing;
 use crate::screens::list::{Contents, Filter, ListKind, ListScreen, NeedsRight, Rows, View};
 use crate::screens::title::title;
 use crate::session::Session;
-use actions::{Actions, DeedDialog};
+use actions::{ActionDialog, Actions};
 use columns::{BY_DEFAULT, UserRow, columns};
 use create::CreateUser;
 pub(crate) use one::UserPage;
@@ -62,7 +62,7 @@ pub(crate) fn Users() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight noun=Noun::Users needs=Needs::ListUsers/> }.into_any()
+        view! { <NeedsRight noun=Noun::Users needs=RequiredRight::ListUsers/> }.into_any()
     }
 }
 
@@ -78,7 +78,7 @@ fn Managed() -> impl IntoView {
     let may = expect_context::<Session>().rights().may_create_users;
     let make = move || {
         view! {
-            <Button missing=Needs::CreateUsers.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
+            <Button missing=RequiredRight::CreateUsers.unless(may) weight=Weight::Primary icon=Icon::Plus on_press=move |()| view.making.set(true)>
                 {t().users.create()}
             </Button>
         }
@@ -89,7 +89,7 @@ fn Managed() -> impl IntoView {
             <Tally label=t().labels.filter_by_state() counts=counts(contents.rows) chosen=chosen/>
         </ListScreen>
         <CreateUser open=view.making listing=listing/>
-        <DeedDialog actions=actions listing=listing/>
+        <ActionDialog actions=actions listing=listing/>
     }
 }
 

@@ -11,18 +11,18 @@ use std::sync::Arc;
 use drover_api::rest::ClusterView;
 use drover_ui_core::cluster::Health;
 use drover_ui_core::messages::t;
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use actions::{DeleteCluster, Kubeconfig};
 use annotate::Annotate;
 use facts::{Components, Conditions, Overview, Resources};
-pub(crate) use frame::{ClusterFrame, InSight};
+pub(crate) use frame::{ClusterFrame, CurrentCluster};
 pub(crate) use members::ClusterMembers;
 
 /// Shows the overview of a cluster.
@@ -33,7 +33,7 @@ pub(crate) fn ClusterPage() -> impl IntoView {
 
 #[component]
 fn Actions() -> impl IntoView {
-    let in_sight = expect_context::<InSight>();
+    let in_sight = expect_context::<CurrentCluster>();
     let (name, cluster) = (in_sight.name, in_sight.cluster);
     let rights = Memo::new(move |_| cluster.with(|cluster| cluster.rights.clone()));
     let import = move || {
@@ -45,14 +45,16 @@ fn Actions() -> impl IntoView {
                 return view! { <a class="button primary" href=path>{t().cluster.show_import()}</a> }
                     .into_any();
             }
-            let missing = Needs::ImportCluster.unless(false);
+            let missing = RequiredRight::ImportCluster.unless(false);
             view! { <Button missing=missing>{t().cluster.show_import()}</Button> }.into_any()
         })
     };
-    let change =
-        Signal::derive(move || Needs::ChangeClusters.unless(rights.with(|it| it.may_change)));
-    let delete =
-        Signal::derive(move || Needs::DeleteCluster.unless(rights.with(|it| it.may_delete)));
+    let change = Signal::derive(move || {
+        RequiredRight::ChangeClusters.unless(rights.with(|it| it.may_change))
+    });
+    let delete = Signal::derive(move || {
+        RequiredRight::DeleteCluster.unless(rights.with(|it| it.may_delete))
+    });
     view! {
         {import}
         <Annotate cluster=cluster missing=change/>
@@ -68,13 +70,13 @@ fn HostsHub(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     move || {
         hosts
             .get()
-            .then(|| view! { <Banner mood=Mood::Warning>{t().cluster.hosts_hub()}</Banner> })
+            .then(|| view! { <Banner mood=BannerKind::Warning>{t().cluster.hosts_hub()}</Banner> })
     }
 }
 
 #[component]
 fn Facts() -> impl IntoView {
-    let InSight { cluster, name, .. } = expect_context();
+    let CurrentCluster { cluster, name, .. } = expect_context();
     view! {
         <HostsHub cluster=cluster/>
         <div class="cards">
@@ -84,7 +86,7 @@ fn Facts() -> impl IntoView {
         <section class="card"><h2>{t().cluster.conditions()}</h2><Conditions cluster=cluster/></section>
         <Components cluster=cluster/>
         <footer class="page-foot">
-            <SameCommand line=Signal::derive(move || format!("drover cluster get {}", shell::word(&name.get())))/>
+            <CliCommand line=Signal::derive(move || format!("drover cluster get {}", shell::word(&name.get())))/>
         </footer>
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use drover_ui_core::cluster::Health;
 use drover_ui_core::messages::{Noun, t};
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::search::Query;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::badge::Tone;
@@ -65,7 +65,7 @@ pub(crate) fn Home() -> impl IntoView {
             return view! { <a class="button primary" href="/import">{t().home.import()}</a> }
                 .into_any();
         }
-        let missing = Needs::ImportClusters.unless(false);
+        let missing = RequiredRight::ImportClusters.unless(false);
         view! { <Button missing=missing>{t().home.import()}</Button> }.into_any()
     };
     view! {

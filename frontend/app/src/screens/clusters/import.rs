@@ -7,21 +7,21 @@ use drover_ui_core::cluster::{Health, state};
 use drover_ui_core::label;
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
 use crate::clock::in_full;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::file::save;
 use crate::live::Clusters;
 use crate::screens::address::in_place;
@@ -49,7 +49,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
     // The import command of an existing cluster requires the right to update the cluster.
     let named = import.made.with_untracked(Option::is_some);
     if !named && !session.rights().may_import_clusters {
-        let advice = Needs::ImportClusters.words();
+        let advice = RequiredRight::ImportClusters.words();
         return view! {
             <div class="page">
                 <EmptyState why=Absence::NoPermission title=t().import.forbidden()
@@ -61,13 +61,13 @@ pub(crate) fn ImportCluster() -> impl IntoView {
     view! {
         <div class="page">
             <header class="page-head"><h1>{t().home.import()}</h1></header>
-            {move || problem.get().map(|it| view! { <Banner mood=Mood::Error>{it.message}</Banner> })}
+            {move || problem.get().map(|it| view! { <Banner mood=BannerKind::Error>{it.message}</Banner> })}
             {move || match token.get() {
                 Some((name, import)) => view! { <Command name=name import=import/> }.into_any(),
                 None if import.made.with(Option::is_some) => view! { <Ask import=import/> }.into_any(),
                 None => view! { <Form import=import/> }.into_any(),
             }}
-            <footer class="page-foot"><SameCommand line=Signal::derive(line)/></footer>
+            <footer class="page-foot"><CliCommand line=Signal::derive(line)/></footer>
         </div>
     }
     .into_any()
@@ -230,13 +230,13 @@ fn Command(name: String, import: Import) -> impl IntoView {
                 </span>
             </div>
         </section>
-        <Arrival name=name/>
+        <ImportStatus name=name/>
     }
 }
 
 /// Shows the live status of the import.
 #[component]
-fn Arrival(name: String) -> impl IntoView {
+fn ImportStatus(name: String) -> impl IntoView {
     let clusters = expect_context::<Clusters>();
     let path = cluster_screen(&name);
     let told = Memo::new(move |_| {
@@ -259,7 +259,7 @@ fn Arrival(name: String) -> impl IntoView {
                     <span>{next(state.health)}</span>
                 </div>
                 {state.why.map(|why| view! { <p class="muted">{why}</p> })}
-                {hosts_hub.then(|| view! { <Banner mood=Mood::Warning>{t().cluster.hosts_hub()}</Banner> })}
+                {hosts_hub.then(|| view! { <Banner mood=BannerKind::Warning>{t().cluster.hosts_hub()}</Banner> })}
             })}
             <div class="row"><a class="button" href=path>{t().import.open_cluster()}</a></div>
         </section>

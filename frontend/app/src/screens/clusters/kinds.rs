@@ -16,7 +16,7 @@ use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
-use crate::screens::cluster::{ClusterFrame, InSight};
+use crate::screens::cluster::{ClusterFrame, CurrentCluster};
 use list::KindList;
 use timeline::Timeline;
 
@@ -42,7 +42,7 @@ pub(crate) fn KindPage() -> impl IntoView {
         <ClusterFrame screen=screen>
             {move || {
                 // The list is created again for another cluster or kind.
-                let cluster = expect_context::<InSight>().name.get();
+                let cluster = expect_context::<CurrentCluster>().name.get();
                 match kind.get() {
                     None => view! { <NoScreen plural=plural.get()/> }.into_any(),
                     Some(Kind::EVENTS) => view! { <Timeline cluster=cluster/> }.into_any(),

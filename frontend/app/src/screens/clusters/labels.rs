@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
 use drover_ui_core::label::plan::{Change, present};
-use drover_ui_core::label::{of_people, read, written};
+use drover_ui_core::label::{read, user_labels, written};
 use drover_ui_core::messages::t;
 use drover_ui_kit::dialog::Dialog;
 use drover_ui_kit::field::TextField;
@@ -90,7 +90,7 @@ pub(crate) fn OneLabels(open: RwSignal<bool>, cluster: Signal<Shared>) -> impl I
 #[component]
 fn One(open: RwSignal<bool>, cluster: Signal<Shared>, applying: Applying) -> impl IntoView {
     applying.forget();
-    let before = cluster.with_untracked(|cluster| of_people(&cluster.labels));
+    let before = cluster.with_untracked(|cluster| user_labels(&cluster.labels));
     let typed = RwSignal::new(written(&before));
     let before = StoredValue::new(before);
     // The change contains only differences to the shown labels, so concurrent changes of other

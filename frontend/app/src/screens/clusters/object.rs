@@ -17,7 +17,7 @@ use drover_ui_core::problem::Problem;
 use drover_ui_core::source::Source;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
 use drover_ui_kit::tabs::{Tab, Tabs};
 use jiff::Timestamp;
 use leptos::prelude::*;
@@ -28,7 +28,7 @@ use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 use crate::clock::{now, time_of_day};
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
-use crate::screens::cluster::{ClusterFrame, InSight};
+use crate::screens::cluster::{ClusterFrame, CurrentCluster};
 use crate::screens::kinds::tone_of;
 use events::Events;
 use logs::Logs;
@@ -137,7 +137,7 @@ enum What {
 #[component]
 fn Whole(named: Named) -> impl IntoView {
     let shown = Shown::follow(named);
-    let in_sight = expect_context::<InSight>();
+    let in_sight = expect_context::<CurrentCluster>();
     in_sight.follows(Signal::derive(move || shown.followed.freshness()));
     let what = Memo::new(move |_| {
         let (answered, freshness) = (shown.followed.items().is_some(), shown.followed.freshness());
@@ -181,7 +181,7 @@ fn There(shown: Shown) -> impl IntoView {
     let object = shown.known();
     let named = shown.named.get_value();
     let kind = named.kind;
-    let not_ready = expect_context::<InSight>().not_ready_nodes();
+    let not_ready = expect_context::<CurrentCluster>().not_ready_nodes();
     let overview = Memo::new(move |_| {
         object.with(|object| not_ready.with(|nodes| Overview::in_cluster(kind, object, nodes)))
     });
@@ -232,7 +232,7 @@ fn Gone(shown: Shown) -> impl IntoView {
             (None, true) => t().object.replaced().to_owned(),
             (None, false) => return None,
         };
-        Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Warning>{words}</Banner> })
     }
 }
 

@@ -3,7 +3,7 @@
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::meter::Meter;
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
 use leptos::prelude::*;
 
 const TONES: [(Tone, &str); 5] = [
@@ -42,9 +42,9 @@ pub(super) fn States() -> impl IntoView {
                 </section>
                 <section class="card">
                     <h2>"Banners"</h2>
-                    <Banner mood=Mood::Info>"A new version of the agent is being rolled out."</Banner>
-                    <Banner mood=Mood::Warning>"This data is from 14:03:59."</Banner>
-                    <Banner mood=Mood::Error>"The name exists already. Choose another name."</Banner>
+                    <Banner mood=BannerKind::Info>"A new version of the agent is being rolled out."</Banner>
+                    <Banner mood=BannerKind::Warning>"This data is from 14:03:59."</Banner>
+                    <Banner mood=BannerKind::Error>"The name exists already. Choose another name."</Banner>
                 </section>
                 <section class="card">
                     <h2>"Code"</h2>

@@ -4,7 +4,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::progress::Progress;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use futures::StreamExt as _;
 use futures::stream::iter;
 use leptos::prelude::*;
@@ -118,7 +118,7 @@ pub(crate) fn BatchProgress(
             <div class="stack" aria-live="polite">
                 <div class="meter-row batch"><span>{words}</span><progress max="1" prop:value=part aria-label=t().batch.progress_label()></progress></div>
                 <Show when=move || failed.with(|it| !it.is_empty())>
-                    <Banner mood=Mood::Error>
+                    <Banner mood=BannerKind::Error>
                         <ul class="failures">{list}</ul>
                         <Show when=move || !batch.is_running()>
                             <Button on_press=move |()| on_retry.run(())>{t().batch.retry()}</Button>

@@ -4,7 +4,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::dialog::Dialog;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use futures::future::{AbortHandle, abortable};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -173,7 +173,7 @@ pub(crate) fn Refusal(
     let elsewhere = sending.elsewhere(fields);
     move || {
         let why = elsewhere.get()?;
-        Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Error>{why}</Banner> })
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::quantity::count;
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Absence, EmptyState};
@@ -20,7 +20,7 @@ use leptos::prelude::*;
 
 use crate::freshness::Freshness;
 pub(crate) use contents::{Contents, Rows};
-pub(crate) use one::{NoneOfThem, OneScreen};
+pub(crate) use one::{NotFoundState, OneScreen};
 pub(crate) use screen::{ListBody, ListFilter, ListKind, ListScreen};
 pub(crate) use view::{Filter, View};
 
@@ -124,7 +124,7 @@ pub(crate) fn NeedsRight(
     /// The kind of the listed objects.
     noun: Noun,
     /// The required right.
-    needs: Needs,
+    needs: RequiredRight,
 ) -> impl IntoView {
     view! {
         <div class="page">

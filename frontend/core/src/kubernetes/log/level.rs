@@ -15,12 +15,12 @@ pub enum Level {
 }
 
 /// The number of bytes at the start of a line that the detection reads.
-const LOOKED_AT: usize = 240;
+const PREFIX_BYTES: usize = 240;
 
 impl Level {
     /// Detects the level of a line.
     pub fn of(line: &str) -> Self {
-        let start = &line[..line.floor_char_boundary(LOOKED_AT)];
+        let start = &line[..line.floor_char_boundary(PREFIX_BYTES)];
         klog(start).or_else(|| worded(start)).unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use crate::find::Find;
 use crate::messages::t;
 
 /// The maximum number of bytes of a line. Longer lines are truncated, with a note.
-const LONGEST: usize = 32 * 1024;
+const MAX_LENGTH: usize = 32 * 1024;
 
 /// A log line without its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,9 +58,9 @@ impl Entry {
         let at: Option<Timestamp> = stamped.0.parse().ok();
         let rest = if at.is_some() { stamped.1 } else { raw };
         let (mut text, styles) = ansi::read(rest);
-        if text.len() > LONGEST {
-            let left_out = text.len() - text.floor_char_boundary(LONGEST);
-            text.truncate(text.floor_char_boundary(LONGEST));
+        if text.len() > MAX_LENGTH {
+            let left_out = text.len() - text.floor_char_boundary(MAX_LENGTH);
+            text.truncate(text.floor_char_boundary(MAX_LENGTH));
             text.push_str(&t().log.cut_line(left_out));
         }
         Self {

@@ -2,7 +2,7 @@
 
 use super::choice::LogRequest;
 use crate::messages::t;
-use crate::object::Life;
+use crate::object::Lifecycle;
 use crate::problem::{Problem, ProblemKind};
 
 /// The cause of the end of a log stream.
@@ -32,7 +32,7 @@ pub enum Next {
 }
 
 /// Decides the next step. `life` is the state of the container; `None` if the pod was deleted.
-pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
+pub fn next(request: &LogRequest, ending: Ending, life: Option<Lifecycle>) -> Next {
     let problem = match ending {
         Ending::Problem(problem) => problem,
         // A container can run for a long time without output.
@@ -44,13 +44,13 @@ pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
     match (problem.kind, life) {
         (ProblemKind::NotFound, None) => after(None),
         // The container has not started again, so there is no log yet.
-        (ProblemKind::Invalid, Some(Life::Waits { words })) if !request.previous => {
+        (ProblemKind::Invalid, Some(Lifecycle::Waits { words })) if !request.previous => {
             Next::Wait(words)
         }
         // The pod status may be older than the response.
         (ProblemKind::Invalid, Some(life))
             if !request.previous
-                && (life == Life::Unknown || problem.message.contains("waiting to start")) =>
+                && (life == Lifecycle::Unknown || problem.message.contains("waiting to start")) =>
         {
             Next::Wait(problem.message)
         }
@@ -61,16 +61,16 @@ pub fn next(request: &LogRequest, ending: Ending, life: Option<Life>) -> Next {
     }
 }
 
-fn after(life: Option<Life>) -> Next {
+fn after(life: Option<Lifecycle>) -> Next {
     match life {
         None => Next::Stop(t().log.pod_deleted().to_owned()),
-        Some(Life::Ended {
+        Some(Lifecycle::Ended {
             words,
             for_good: true,
         }) => Next::Stop(t().log.ended(&words)),
-        Some(Life::Ended { words, .. }) => Next::Wait(t().log.restarting(&words)),
-        Some(Life::Waits { words }) => Next::Wait(t().log.waiting(&words)),
-        Some(Life::Runs | Life::Unknown) => Next::GoOn,
+        Some(Lifecycle::Ended { words, .. }) => Next::Wait(t().log.restarting(&words)),
+        Some(Lifecycle::Waits { words }) => Next::Wait(t().log.waiting(&words)),
+        Some(Lifecycle::Runs | Lifecycle::Unknown) => Next::GoOn,
     }
 }
 
@@ -96,20 +96,20 @@ mod tests {
         Ending::Problem(Problem::new(kind, "no"))
     }
 
-    fn waits() -> Life {
+    fn waits() -> Lifecycle {
         let words = "CrashLoopBackOff".to_owned();
-        Life::Waits { words }
+        Lifecycle::Waits { words }
     }
 
     #[test]
     fn log_without_follow_ends() {
         let stop = Next::Stop("End of the log.".to_owned());
         assert_eq!(
-            next(&request(false, false), Ending::Done, Some(Life::Runs)),
+            next(&request(false, false), Ending::Done, Some(Lifecycle::Runs)),
             stop
         );
         assert_eq!(
-            next(&request(true, true), Ending::Done, Some(Life::Runs)),
+            next(&request(true, true), Ending::Done, Some(Lifecycle::Runs)),
             stop
         );
     }
@@ -117,10 +117,13 @@ mod tests {
     #[test]
     fn log_of_a_restarted_container_is_followed() {
         let request = request(false, true);
-        assert_eq!(next(&request, Ending::Done, Some(Life::Runs)), Next::GoOn);
+        assert_eq!(
+            next(&request, Ending::Done, Some(Lifecycle::Runs)),
+            Next::GoOn
+        );
         let words = "Code 1: an error.".to_owned();
         let ended = |for_good| {
-            Some(Life::Ended {
+            Some(Lifecycle::Ended {
                 words: words.clone(),
                 for_good,
             })
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn timeout_without_follow_is_an_interruption() {
-        let runs = Some(Life::Runs);
+        let runs = Some(Lifecycle::Runs);
         let quiet = next(&request(false, true), Ending::Silent, runs.clone());
         assert_eq!(quiet, Next::GoOn);
         for whole in [request(false, false), request(true, true)] {
@@ -161,7 +164,7 @@ mod tests {
         let late = next(
             &request(false, true),
             Ending::Problem(problem),
-            Some(Life::Runs),
+            Some(Lifecycle::Runs),
         );
         assert!(matches!(late, Next::Wait(_)));
         let previous = next(
@@ -170,7 +173,7 @@ mod tests {
             Some(waits()),
         );
         assert!(matches!(previous, Next::Refused(_)));
-        let runs = Some(Life::Runs);
+        let runs = Some(Lifecycle::Runs);
         let forbidden = next(
             &request(false, true),
             refused(ProblemKind::Forbidden),

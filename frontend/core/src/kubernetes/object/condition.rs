@@ -68,7 +68,7 @@ fn condition(kind: Kind, value: &Value) -> Option<Condition> {
 }
 
 /// The condition types that report a problem with status `True`.
-const TROUBLES: [&str; 11] = [
+const PROBLEM_TYPES: [&str; 11] = [
     "MemoryPressure",
     "DiskPressure",
     "PIDPressure",
@@ -82,7 +82,7 @@ const TROUBLES: [&str; 11] = [
     "KernelDeadlock",
 ];
 /// The condition types that report health with status `True`.
-const GOODS: [&str; 10] = [
+const HEALTHY_TYPES: [&str; 10] = [
     "Ready",
     "Available",
     "Progressing",
@@ -100,7 +100,11 @@ fn severity(name: &str, status: Option<bool>, reason: &str) -> Severity {
     if reason == "PodCompleted" {
         return Severity::Idle;
     }
-    match (TROUBLES.contains(&name), GOODS.contains(&name), status) {
+    match (
+        PROBLEM_TYPES.contains(&name),
+        HEALTHY_TYPES.contains(&name),
+        status,
+    ) {
         (true, _, Some(true)) | (_, true, Some(false)) => Severity::Failing,
         (true, _, Some(false)) | (_, true, Some(true)) => Severity::Healthy,
         (true, _, _) | (_, true, _) => Severity::Degraded,

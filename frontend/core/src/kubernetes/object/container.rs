@@ -72,7 +72,7 @@ pub struct Container {
 }
 
 /// The JSON pointers of the container lists in spec and status, by type.
-pub(super) const PLACES: [(&str, &str, Role); 3] = [
+pub(super) const CONTAINER_LISTS: [(&str, &str, Role); 3] = [
     (
         "/spec/initContainers",
         "/status/initContainerStatuses",
@@ -89,7 +89,7 @@ pub(super) const PLACES: [(&str, &str, Role); 3] = [
 /// Returns the containers of a pod, main containers first.
 pub fn containers(pod: &Object) -> Vec<Container> {
     let pod = pod.value();
-    let mut all: Vec<Container> = PLACES
+    let mut all: Vec<Container> = CONTAINER_LISTS
         .into_iter()
         .flat_map(|(specs, statuses, role)| {
             read::list(pod, specs)
@@ -271,7 +271,7 @@ fn probe_words(probe: &Value) -> String {
 
 /// The lifecycle state of a container, which decides whether its log continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum Lifecycle {
     /// The pod status has no state for the container.
     Unknown,
     /// The container waits for a start.
@@ -291,23 +291,25 @@ pub enum Life {
 }
 
 /// Returns the lifecycle state of a container in a pod.
-pub fn life(pod: &Object, name: &str) -> Life {
+pub fn life(pod: &Object, name: &str) -> Lifecycle {
     let value = pod.value();
-    let found = PLACES.into_iter().find_map(|(specs, statuses, role)| {
-        let status = of_name(read::list(value, statuses), name);
-        let spec = of_name(read::list(value, specs), name);
-        status.is_object().then(|| (status, role_of(spec, role)))
-    });
+    let found = CONTAINER_LISTS
+        .into_iter()
+        .find_map(|(specs, statuses, role)| {
+            let status = of_name(read::list(value, statuses), name);
+            let spec = of_name(read::list(value, specs), name);
+            status.is_object().then(|| (status, role_of(spec, role)))
+        });
     let Some((status, role)) = found else {
-        return Life::Unknown;
+        return Lifecycle::Unknown;
     };
     let state = read::at(status, "/state");
     if read::at(state, "/running").is_object() {
-        return Life::Runs;
+        return Lifecycle::Runs;
     }
     let gone = read::at(state, "/terminated");
     if gone.is_object() {
-        return Life::Ended {
+        return Lifecycle::Ended {
             words: ended(gone).why.unwrap_or_default(),
             for_good: for_good(value, role, read::count(gone, "/exitCode")),
         };
@@ -315,7 +317,7 @@ pub fn life(pod: &Object, name: &str) -> Life {
     let reason = read::text(state, "/waiting/reason").unwrap_or("Waiting");
     let message = read::text(state, "/waiting/message").unwrap_or_default();
     let wait = waits(reason, message);
-    Life::Waits {
+    Lifecycle::Waits {
         words: [Some(wait.words), wait.why]
             .into_iter()
             .flatten()

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::container::{PLACES, Role, of_name, role_of};
+use super::container::{CONTAINER_LISTS, Role, of_name, role_of};
 use super::{Object, Reference, Target, meaning, read};
 use crate::kind::Kind;
 use crate::messages::t;
@@ -52,7 +52,7 @@ pub fn crashes(pod: &Object) -> Vec<Crash> {
     if read::text(value, "/metadata/deletionTimestamp").is_some() {
         return Vec::new();
     }
-    let places = PLACES
+    let places = CONTAINER_LISTS
         .into_iter()
         .filter(|(_, _, role)| *role != Role::Ephemeral);
     let found = places.flat_map(|(specs, statuses, role)| {

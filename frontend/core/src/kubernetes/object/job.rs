@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::overview::{Facts, Section, Verdict, Worth};
+use super::overview::{FactValue, Facts, Section, Verdict};
 use super::workload::{images, number};
 use super::{Object, Reference, read};
 use crate::age::age;
@@ -126,8 +126,8 @@ pub(crate) fn cron_sections(cron: &Object) -> Vec<Section> {
             Some(Reference::to("batch/v1", "Job", cron.namespace(), name))
         })
         .collect();
-    let never = || Worth::Text(t().labels.never().to_owned());
-    let ran = |pointer| Some(read::time(value, pointer).map_or_else(never, Worth::At));
+    let never = || FactValue::Text(t().labels.never().to_owned());
+    let ran = |pointer| Some(read::time(value, pointer).map_or_else(never, FactValue::At));
     let runs = Facts::default()
         .codes(
             t().workloads.schedule(),

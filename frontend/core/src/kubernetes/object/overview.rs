@@ -45,12 +45,12 @@ pub struct Fact {
     /// The label of the fact.
     pub name: String,
     /// The value of the fact.
-    pub worth: Worth,
+    pub worth: FactValue,
 }
 
 /// The value of a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Worth {
+pub enum FactValue {
     /// Plain text.
     Text(String),
     /// Texts in a fixed-width font, such as images or selectors.
@@ -75,7 +75,7 @@ pub struct Section {
 pub(crate) struct Facts(Vec<Fact>);
 
 impl Facts {
-    pub(crate) fn put(mut self, name: impl Into<String>, worth: Option<Worth>) -> Self {
+    pub(crate) fn put(mut self, name: impl Into<String>, worth: Option<FactValue>) -> Self {
         let fact = worth.map(|worth| Fact {
             name: name.into(),
             worth,
@@ -85,20 +85,20 @@ impl Facts {
     }
 
     pub(crate) fn text(self, name: impl Into<String>, text: Option<impl Into<String>>) -> Self {
-        self.put(name, text.map(|text| Worth::Text(text.into())))
+        self.put(name, text.map(|text| FactValue::Text(text.into())))
     }
 
     pub(crate) fn codes(self, name: impl Into<String>, codes: Vec<String>) -> Self {
-        let some = (!codes.is_empty()).then_some(Worth::Codes(codes));
+        let some = (!codes.is_empty()).then_some(FactValue::Codes(codes));
         self.put(name, some)
     }
 
     pub(crate) fn at(self, name: impl Into<String>, at: Option<Timestamp>) -> Self {
-        self.put(name, at.map(Worth::At))
+        self.put(name, at.map(FactValue::At))
     }
 
     pub(crate) fn links(self, name: impl Into<String>, links: Vec<Reference>) -> Self {
-        let some = (!links.is_empty()).then_some(Worth::Links(links));
+        let some = (!links.is_empty()).then_some(FactValue::Links(links));
         self.put(name, some)
     }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::container::{Container, Role, containers};
-use super::overview::{Facts, Section, Verdict, Worth};
+use super::overview::{FactValue, Facts, Section, Verdict};
 use super::{Object, Reference, read};
 use crate::messages::t;
 use crate::severity::Severity;
@@ -278,7 +278,7 @@ pub(crate) fn sections(pod: &Object) -> Vec<Section> {
         .text(t().pods.restarts(), Some(restarts(value).to_string()))
         .put(
             t().pods.node(),
-            node_of(value).map(|node| Worth::Links(vec![node])),
+            node_of(value).map(|node| FactValue::Links(vec![node])),
         )
         .codes(t().pods.pod_ip(), addresses)
         .text(t().pods.node_ip(), of("/status/hostIP"))

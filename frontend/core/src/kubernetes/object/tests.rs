@@ -25,7 +25,7 @@ fn pod(phase: &str, containers: &Value, statuses: &Value) -> Value {
     })
 }
 
-fn fact<'a>(overview: &'a Overview, name: &str) -> &'a Worth {
+fn fact<'a>(overview: &'a Overview, name: &str) -> &'a FactValue {
     let mut facts = overview.sections.iter().flat_map(|section| &section.facts);
     &facts.find(|fact| fact.name == name).unwrap().worth
 }
@@ -56,7 +56,7 @@ fn running_pod_is_healthy() {
     assert_eq!(last.words, "OOMKilled, exit code 137");
     assert!(last.why.as_ref().unwrap().contains("out of memory"));
     assert!(at.is_some());
-    let Worth::Links(nodes) = fact(&overview, "Node") else {
+    let FactValue::Links(nodes) = fact(&overview, "Node") else {
         panic!("the node is not a link");
     };
     let target = nodes[0].target.as_ref().unwrap();
@@ -212,7 +212,7 @@ fn container_end_is_final_if_the_restart_policy_forbids_a_restart() {
             &json!([{"name": "web", "state": {"terminated": {"exitCode": code}}}]),
         );
         value["spec"]["restartPolicy"] = json!(policy);
-        let Life::Ended { for_good, .. } = life(&Object::from(value), "web") else {
+        let Lifecycle::Ended { for_good, .. } = life(&Object::from(value), "web") else {
             panic!("the container has not ended");
         };
         for_good
@@ -220,7 +220,7 @@ fn container_end_is_final_if_the_restart_policy_forbids_a_restart() {
     assert!(!ended("Always", 0));
     assert!(ended("OnFailure", 0) && !ended("OnFailure", 1));
     assert!(ended("Never", 1));
-    assert_eq!(life(&Object::from(json!({})), "web"), Life::Unknown);
+    assert_eq!(life(&Object::from(json!({})), "web"), Lifecycle::Unknown);
 }
 
 #[test]
@@ -305,11 +305,11 @@ fn related_pods_are_listed_by_the_selector_of_the_workload() {
     let overview = Overview::of(kind("deployments"), &web);
     assert_eq!(
         fact(&overview, "Images"),
-        &Worth::Codes(vec!["shop/web:1".to_owned()])
+        &FactValue::Codes(vec!["shop/web:1".to_owned()])
     );
     assert_eq!(
         fact(&overview, "Strategy"),
-        &Worth::Text("rolling update, max unavailable 25%, max surge 1".to_owned())
+        &FactValue::Text("rolling update, max unavailable 25%, max surge 1".to_owned())
     );
     // An empty selector must not select all objects.
     assert_eq!(related(kind("deployments"), &Object::from(json!({}))), None);
@@ -340,8 +340,11 @@ fn job_verdict_shows_completions() {
         "status": {"active": [{"name": "tidy-1"}]}});
     let cron = overview("cronjobs", cron);
     assert_eq!(cron.verdict.words, "1 job running");
-    assert_eq!(fact(&cron, "Last run"), &Worth::Text("never".to_owned()));
-    let Worth::Links(jobs) = fact(&cron, "Running jobs") else {
+    assert_eq!(
+        fact(&cron, "Last run"),
+        &FactValue::Text("never".to_owned())
+    );
+    let FactValue::Links(jobs) = fact(&cron, "Running jobs") else {
         panic!("the jobs are not links");
     };
     assert_eq!(
@@ -380,12 +383,15 @@ fn node_verdict_shows_conditions_and_cordon() {
     let overview = overview("nodes", node("True", "True", false));
     assert_eq!(
         fact(&overview, "CPU"),
-        &Worth::Text("3.9 cores of 4 cores allocatable".to_owned())
+        &FactValue::Text("3.9 cores of 4 cores allocatable".to_owned())
     );
-    assert_eq!(fact(&overview, "Memory"), &Worth::Text("16 GiB".to_owned()));
+    assert_eq!(
+        fact(&overview, "Memory"),
+        &FactValue::Text("16 GiB".to_owned())
+    );
     assert_eq!(
         fact(&overview, "Roles"),
-        &Worth::Text("control-plane".to_owned())
+        &FactValue::Text("control-plane".to_owned())
     );
     assert_eq!(
         overview.conditions[0].name, "DiskPressure",

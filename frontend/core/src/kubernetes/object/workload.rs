@@ -65,7 +65,7 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
             _ => Verdict::of(Severity::Idle, t().workloads.scaled_to_zero()),
         };
     }
-    if updated < wanted && !waits_for_people(value) {
+    if updated < wanted && !is_partial_rollout(value) {
         return Verdict::of(
             Severity::Progressing,
             t().workloads.rolling_out(updated, wanted),
@@ -84,7 +84,7 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
 }
 
 /// Reports whether the configuration makes the rollout partial (`OnDelete`, or a partition).
-fn waits_for_people(object: &Value) -> bool {
+fn is_partial_rollout(object: &Value) -> bool {
     let partition = read::count(object, "/spec/updateStrategy/rollingUpdate/partition");
     read::text(object, "/spec/updateStrategy/type") == Some("OnDelete") || partition > 0
 }

@@ -78,7 +78,7 @@ fn invalid_times_and_codes_are_not_sent() {
         ("yesterday", false),
         ("10", false),
     ] {
-        assert_eq!(complaint_of_time(text).is_none(), good, "{text}");
+        assert_eq!(time_error(text).is_none(), good, "{text}");
         let since = text.to_owned();
         let filter = Filter {
             since,
@@ -102,7 +102,7 @@ fn audit_record_shows_request_and_outcome() {
     assert_eq!(what(&made), "/v1/users/{name} (eve)");
     assert_eq!(
         (end(&made).as_str(), weight(&made)),
-        ("204 complete", Weight::Fine)
+        ("204 complete", OutcomeSeverity::Fine)
     );
     let facts = facts(&made);
     assert!(facts.contains(&("Source", "192.0.2.7".to_owned())));
@@ -111,13 +111,13 @@ fn audit_record_shows_request_and_outcome() {
     let strangers = record(&json!({ "count": 40, "outcome": "refused", "code": 401 }));
     assert_eq!(what(&strangers), "40 unauthenticated requests");
     for (outcome, code, wanted) in [
-        ("complete", 403, Weight::Refused),
-        ("complete", 502, Weight::Failed),
-        ("refused", 503, Weight::Failed),
-        ("upstreamGone", 200, Weight::Failed),
-        ("revoked", 200, Weight::Refused),
-        ("clientGone", 200, Weight::Left),
-        ("open", 200, Weight::Fine),
+        ("complete", 403, OutcomeSeverity::Refused),
+        ("complete", 502, OutcomeSeverity::Failed),
+        ("refused", 503, OutcomeSeverity::Failed),
+        ("upstreamGone", 200, OutcomeSeverity::Failed),
+        ("revoked", 200, OutcomeSeverity::Refused),
+        ("clientGone", 200, OutcomeSeverity::Left),
+        ("open", 200, OutcomeSeverity::Fine),
     ] {
         let ended = record(&json!({ "outcome": outcome, "code": code }));
         assert_eq!(weight(&ended), wanted, "{outcome} {code}");
@@ -140,7 +140,7 @@ fn empty_pages_of_the_audit_log_are_skipped() {
         source: AuditSource::File,
         unreadable: 1,
     };
-    let mut reading = Reading::default();
+    let mut reading = AuditResults::default();
     reading.take(list(vec![record(&json!({}))], Some("1")));
     reading.take(list(Vec::new(), Some("2")));
     assert_eq!(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drover_api::rest::ClusterView;
 use serde_json::{Value, json};
 
-use super::{Labels, is_drovers};
+use super::{Labels, is_reserved};
 use crate::messages::t;
 use crate::shell;
 
@@ -200,7 +200,7 @@ pub fn present<'a>(
 ) -> BTreeMap<String, BTreeMap<String, usize>> {
     let mut found: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     let labels = clusters.into_iter().flat_map(|cluster| &cluster.labels);
-    for (key, value) in labels.filter(|(key, _)| !is_drovers(key)) {
+    for (key, value) in labels.filter(|(key, _)| !is_reserved(key)) {
         let values = found.entry(key.clone()).or_default();
         *values.entry(value.clone()).or_default() += 1;
     }

@@ -9,7 +9,7 @@ use crate::messages::t;
 
 /// A part of a project that is merged independently.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum ProjectPart {
     DisplayName,
     Description,
     Namespace(String),
@@ -20,9 +20,9 @@ enum Part {
     PodSecurity,
 }
 
-type OfResource = fn(String) -> Part;
+type OfResource = fn(String) -> ProjectPart;
 
-impl Part {
+impl ProjectPart {
     fn words(&self) -> String {
         match self {
             Self::DisplayName => t().labels.display_name().to_owned(),
@@ -65,11 +65,14 @@ impl Draft {
         (draft, changes)
     }
 
-    fn parts(&self) -> BTreeMap<Part, String> {
+    fn parts(&self) -> BTreeMap<ProjectPart, String> {
         let texts = [
-            (Part::DisplayName, self.display_name.trim()),
-            (Part::Description, self.description.trim()),
-            (Part::PodSecurity, self.pod_security.map_or("", level)),
+            (ProjectPart::DisplayName, self.display_name.trim()),
+            (ProjectPart::Description, self.description.trim()),
+            (
+                ProjectPart::PodSecurity,
+                self.pod_security.map_or("", level),
+            ),
         ];
         let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
         let texts = texts.map(|(part, text)| (part, text.to_owned()));
@@ -79,14 +82,14 @@ impl Draft {
             } else {
                 t().projects.to_create()
             };
-            (Part::Namespace(it.name), how.to_owned())
+            (ProjectPart::Namespace(it.name), how.to_owned())
         });
         let (quota, defaults) = (self.quota(), self.defaults());
         let amounts: [(OfResource, _); 4] = [
-            (Part::Quota, quota.project),
-            (Part::NamespaceQuota, quota.namespace),
-            (Part::Request, defaults.requests),
-            (Part::Limit, defaults.limits),
+            (ProjectPart::Quota, quota.project),
+            (ProjectPart::NamespaceQuota, quota.namespace),
+            (ProjectPart::Request, defaults.requests),
+            (ProjectPart::Limit, defaults.limits),
         ];
         let amounts = amounts.into_iter().flat_map(|(part, amounts)| {
             let amounts = amounts.into_iter();
@@ -96,13 +99,13 @@ impl Draft {
     }
 
     /// Sets a part to the other user's value.
-    fn take(&mut self, part: &Part, theirs: &Self, value: Option<&String>) {
+    fn take(&mut self, part: &ProjectPart, theirs: &Self, value: Option<&String>) {
         let value = value.cloned().unwrap_or_default();
         match part {
-            Part::DisplayName => self.display_name = value,
-            Part::Description => self.description = value,
-            Part::PodSecurity => self.pod_security = theirs.pod_security,
-            Part::Namespace(name) => {
+            ProjectPart::DisplayName => self.display_name = value,
+            ProjectPart::Description => self.description = value,
+            ProjectPart::PodSecurity => self.pod_security = theirs.pod_security,
+            ProjectPart::Namespace(name) => {
                 let lists = [
                     (&mut self.made, &theirs.made),
                     (&mut self.adopted, &theirs.adopted),
@@ -113,10 +116,10 @@ impl Draft {
                     *mine = others.chain(taken).collect::<Vec<_>>().join("\n");
                 }
             }
-            Part::Quota(resource) => pair(&mut self.quota, resource).first = value,
-            Part::NamespaceQuota(resource) => pair(&mut self.quota, resource).second = value,
-            Part::Request(resource) => pair(&mut self.defaults, resource).first = value,
-            Part::Limit(resource) => pair(&mut self.defaults, resource).second = value,
+            ProjectPart::Quota(resource) => pair(&mut self.quota, resource).first = value,
+            ProjectPart::NamespaceQuota(resource) => pair(&mut self.quota, resource).second = value,
+            ProjectPart::Request(resource) => pair(&mut self.defaults, resource).first = value,
+            ProjectPart::Limit(resource) => pair(&mut self.defaults, resource).second = value,
         }
     }
 }

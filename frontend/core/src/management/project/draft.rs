@@ -93,13 +93,13 @@ impl Draft {
     }
 
     /// Reports whether the form is complete and valid.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let named = [&self.name, &self.cluster];
         let pairs = self.quota.iter().chain(&self.defaults);
         let mut quantities = pairs.flat_map(|pair| [&pair.first, &pair.second]);
         named.iter().all(|text| !text.trim().is_empty())
             && self.further.trim().is_empty()
-            && quantities.all(|typed| complaint(typed).is_none())
+            && quantities.all(|typed| input_error(typed).is_none())
     }
 
     /// Returns the create request.
@@ -197,7 +197,7 @@ impl Draft {
 }
 
 /// Returns the error of a typed quantity; `None` for an empty or valid quantity.
-pub fn complaint(typed: &str) -> Option<String> {
+pub fn input_error(typed: &str) -> Option<String> {
     let typed = typed.trim();
     let wrong = !typed.is_empty() && quantity::parse(typed).is_none_or(|it| it < 0.0);
     wrong.then(|| t().projects.quantity_help().to_owned())
@@ -359,21 +359,21 @@ mod tests {
             ("2 GB", false),
             ("-1", false),
         ] {
-            assert_eq!(complaint(typed).is_none(), good, "{typed}");
+            assert_eq!(input_error(typed).is_none(), good, "{typed}");
         }
         let mut wrong = draft();
-        assert!(wrong.is_whole());
+        assert!(wrong.is_complete());
         wrong.defaults[0].second = "lots".to_owned();
-        assert!(!wrong.is_whole());
+        assert!(!wrong.is_complete());
         let half = Draft {
             further: "services".to_owned(),
             ..draft()
         };
         assert!(
-            !half.is_whole(),
+            !half.is_complete(),
             "a resource that is typed but not added is an error"
         );
-        assert!(!Draft::new().is_whole(), "name and cluster are required");
+        assert!(!Draft::new().is_complete(), "name and cluster are required");
     }
 
     #[test]

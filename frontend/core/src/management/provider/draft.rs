@@ -71,7 +71,7 @@ impl Draft {
 
     /// Changes the protocol and keeps the settings of the previous protocol.
     #[must_use]
-    pub fn speaking(self, protocol: Protocol) -> Self {
+    pub fn with_protocol(self, protocol: Protocol) -> Self {
         let begun = Self::new(protocol).values.into_iter();
         Self {
             protocol,
@@ -114,14 +114,14 @@ impl Draft {
     }
 
     /// Reports whether all required settings are set.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let needed = self.protocol.fields().iter().filter(|field| field.needed);
         let mut typed = needed.map(|field| self.value(field).trim());
         typed.all(|value| !value.is_empty())
     }
 
     /// Reports whether sign-ins are limited to an empty list of users and groups.
-    pub fn is_for_nobody(&self) -> bool {
+    pub fn allows_no_user(&self) -> bool {
         self.limited
             && [&self.users, &self.groups]
                 .into_iter()

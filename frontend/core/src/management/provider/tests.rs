@@ -43,7 +43,7 @@ fn ldap_form_values_become_the_spec() {
         ],
     );
     draft.check(field(Protocol::Ldap, "spec.ldap.groups.nested"), true);
-    assert!(draft.is_whole());
+    assert!(draft.is_complete());
     let spec = draft.spec(&json!({}));
     let wanted = json!({ "ldap": {
         "schema": "ActiveDirectory",
@@ -103,7 +103,7 @@ fn provider_edit_keeps_unknown_fields() {
 fn server_types_parse_every_spec_of_the_form() {
     for protocol in Protocol::ALL {
         let mut draft = Draft::new(protocol);
-        assert!(!draft.is_whole(), "{protocol:?}");
+        assert!(!draft.is_complete(), "{protocol:?}");
         for field in protocol.fields() {
             match field.entry {
                 Entry::Flag => draft.check(field, true),
@@ -113,7 +113,7 @@ fn server_types_parse_every_spec_of_the_form() {
         }
         draft.limited = true;
         draft.users = "7".to_owned();
-        assert!(draft.is_whole());
+        assert!(draft.is_complete());
         let spec = draft.spec(&json!({}));
         let known = serde_json::to_value(read(&spec)).unwrap();
         let part = |value: &Value| value[protocol.key()].as_object().unwrap().len();
@@ -180,7 +180,7 @@ fn users_with_several_tokens_are_counted_once() {
         token("dan", None, 9),
     ];
     let now = Timestamp::from_second(5).unwrap();
-    assert_eq!(stands_on(&tokens, "corp", now), (2, 3));
+    assert_eq!(dependents(&tokens, "corp", now), (2, 3));
 }
 
 #[test]
@@ -211,12 +211,12 @@ fn filter_matches_shown_values_of_providers() {
 fn protocol_switch_keeps_the_typed_values() {
     let issuer = field(Protocol::Oidc, "spec.oidc.issuer");
     let draft = typed(Protocol::Oidc, &[("spec.oidc.issuer", "https://a.example")]);
-    let meanwhile = draft.speaking(Protocol::Ldap);
+    let meanwhile = draft.with_protocol(Protocol::Ldap);
     assert_eq!(
         Protocol::of(&meanwhile.spec(&json!({}))),
         Some(Protocol::Ldap)
     );
-    let again = meanwhile.speaking(Protocol::Oidc);
+    let again = meanwhile.with_protocol(Protocol::Oidc);
     assert_eq!(again.value(issuer), "https://a.example");
     let spec = again.spec(&json!({}));
     assert!(spec.get("ldap").is_none() && spec.get("github").is_none());

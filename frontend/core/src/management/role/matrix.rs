@@ -94,7 +94,7 @@ fn is_known(verb: &str) -> bool {
 
 /// A text field of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RuleField {
     /// The API groups of the resources.
     Groups,
     /// The resources, such as `pods/log`.
@@ -105,7 +105,7 @@ pub enum Part {
     Paths,
 }
 
-impl Part {
+impl RuleField {
     const fn words(self) -> Words {
         match self {
             Self::Groups => Words::Groups,
@@ -115,31 +115,31 @@ impl Part {
 }
 
 /// Returns the names in a field.
-fn list(rule: &PolicyRule, part: Part) -> &[String] {
+fn list(rule: &PolicyRule, part: RuleField) -> &[String] {
     let list = match part {
-        Part::Groups => &rule.api_groups,
-        Part::Resources => &rule.resources,
-        Part::Names => &rule.resource_names,
-        Part::Paths => &rule.non_resource_urls,
+        RuleField::Groups => &rule.api_groups,
+        RuleField::Resources => &rule.resources,
+        RuleField::Names => &rule.resource_names,
+        RuleField::Paths => &rule.non_resource_urls,
     };
     list.as_deref().unwrap_or_default()
 }
 
 /// Formats the names in a field as one line.
-pub fn part(rule: &PolicyRule, part: Part) -> String {
+pub fn part(rule: &PolicyRule, part: RuleField) -> String {
     line(list(rule, part), part.words())
 }
 
 /// Sets the names in a field. A path rule stays a path rule while the field is empty.
 #[must_use]
-pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
+pub fn with_part(rule: &PolicyRule, part: RuleField, typed: &str) -> PolicyRule {
     let mut rule = rule.clone();
-    let stays = part == Part::Paths && is_about_paths(&rule);
+    let stays = part == RuleField::Paths && is_about_paths(&rule);
     let list = match part {
-        Part::Groups => &mut rule.api_groups,
-        Part::Resources => &mut rule.resources,
-        Part::Names => &mut rule.resource_names,
-        Part::Paths => &mut rule.non_resource_urls,
+        RuleField::Groups => &mut rule.api_groups,
+        RuleField::Resources => &mut rule.resources,
+        RuleField::Names => &mut rule.resource_names,
+        RuleField::Paths => &mut rule.non_resource_urls,
     };
     *list = Some(names(typed, part.words())).filter(|names| stays || !names.is_empty());
     rule
@@ -148,18 +148,21 @@ pub fn with_part(rule: &PolicyRule, part: Part, typed: &str) -> PolicyRule {
 /// Reports whether a rule is a path rule.
 fn is_about_paths(rule: &PolicyRule) -> bool {
     let empty = |part| list(rule, part).is_empty();
-    rule.non_resource_urls.is_some() && empty(Part::Groups) && empty(Part::Resources)
+    rule.non_resource_urls.is_some() && empty(RuleField::Groups) && empty(RuleField::Resources)
 }
 
 /// Reports whether the row of a rule shows a field.
-pub fn has_field(rule: &PolicyRule, part: Part) -> bool {
-    !list(rule, part).is_empty() || (part == Part::Paths) == is_about_paths(rule)
+pub fn has_field(rule: &PolicyRule, part: RuleField) -> bool {
+    !list(rule, part).is_empty() || (part == RuleField::Paths) == is_about_paths(rule)
 }
 
 /// Returns the name of a row: `deployments (apps)`.
 pub fn title(rule: &PolicyRule) -> String {
-    let (resources, paths) = (part(rule, Part::Resources), part(rule, Part::Paths));
-    let named = format!("{resources} ({})", part(rule, Part::Groups));
+    let (resources, paths) = (
+        part(rule, RuleField::Resources),
+        part(rule, RuleField::Paths),
+    );
+    let named = format!("{resources} ({})", part(rule, RuleField::Groups));
     match (resources.is_empty(), paths.is_empty()) {
         (false, false) => format!("{named}, {paths}"),
         (false, true) => named,

@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::matrix::{Part, part};
+use super::matrix::{RuleField, part};
 use super::words::{Words, line, names};
 use super::{Kind, Listed};
 use crate::messages::t;
@@ -219,7 +219,7 @@ impl RoleSpec {
 
     /// Creates a spec of a role that inherits the role `name`.
     #[must_use]
-    pub fn heir(&self, name: &str) -> Self {
+    pub fn inheriting(&self, name: &str) -> Self {
         match self {
             Self::Template(spec) => Self::Template(RoleTemplateSpec {
                 context: spec.context,
@@ -253,7 +253,7 @@ impl RoleSpec {
 }
 
 /// A scope and its effective rules as text.
-pub type Place = (&'static str, Vec<String>);
+pub type ScopeRules = (&'static str, Vec<String>);
 
 /// A role as the server stores it.
 #[derive(Clone, Debug, PartialEq)]
@@ -265,7 +265,7 @@ pub struct Stored {
     /// The resource version of the role.
     pub version: String,
     /// The effective permissions, by scope.
-    pub allowed: Vec<Place>,
+    pub allowed: Vec<ScopeRules>,
     /// The reason why the role has no effect.
     pub problem: Option<String>,
     /// The roles that inherit the role and block its deletion.
@@ -297,7 +297,7 @@ impl Stored {
     }
 
     /// Returns the roles that inherit the role and block its deletion.
-    pub fn heirs(&self) -> Vec<(Kind, String)> {
+    pub fn inheriting_roles(&self) -> Vec<(Kind, String)> {
         let rests = self.rests_on_it.clone();
         let roles = rests.roles.into_iter().map(|name| (Kind::Template, name));
         let globals = rests
@@ -353,7 +353,7 @@ impl Stored {
 }
 
 /// Removes the scopes without rules.
-fn some(places: [Place; 2]) -> Vec<Place> {
+fn some(places: [ScopeRules; 2]) -> Vec<ScopeRules> {
     let allowed = places.into_iter();
     allowed.filter(|(_, lines)| !lines.is_empty()).collect()
 }
@@ -367,7 +367,7 @@ fn lines(rules: &[PolicyRule], external: &[String]) -> Vec<String> {
 
 /// Formats a rule: `get, list: pods (core)`.
 pub fn in_words(rule: &PolicyRule) -> String {
-    let named = match part(rule, Part::Names) {
+    let named = match part(rule, RuleField::Names) {
         none if none.is_empty() => none,
         names => t().roles.named(&names),
     };

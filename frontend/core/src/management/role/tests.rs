@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::conflict::changes;
 use super::draft::{Draft, read, text_of};
 use super::matrix::{
-    ALL, Mark, Part, VERBS, has_field, mark, new_paths, new_rule, others, part, title, toggled,
-    with_others, with_part,
+    ALL, Mark, RuleField, VERBS, has_field, mark, new_paths, new_rule, others, part, title,
+    toggled, with_others, with_part,
 };
 use super::merge::merged;
 use super::spec::{RoleSpec, Rules, Stored, in_words};
@@ -131,7 +131,7 @@ proptest! {
     fn text_of_a_field_parses_to_the_same_rule(rule in some_rule()) {
         let again = with_others(&rule, &others(&rule));
         prop_assert_eq!(rights(&[again]), rights(std::slice::from_ref(&rule)));
-        for field in [Part::Groups, Part::Resources, Part::Names, Part::Paths] {
+        for field in [RuleField::Groups, RuleField::Resources, RuleField::Names, RuleField::Paths] {
             let again = with_part(&rule, field, &part(&rule, field));
             prop_assert_eq!(rights(&[again]), rights(std::slice::from_ref(&rule)));
         }
@@ -190,22 +190,34 @@ fn matrix_row_shows_implied_verbs_and_is_named_by_its_resources() {
 #[test]
 fn matrix_row_has_a_field_for_each_set_property_and_keeps_its_type_while_typing() {
     let fields = |rule: &PolicyRule| {
-        let all = [Part::Groups, Part::Resources, Part::Names, Part::Paths];
+        let all = [
+            RuleField::Groups,
+            RuleField::Resources,
+            RuleField::Names,
+            RuleField::Paths,
+        ];
         all.map(|part| has_field(rule, part))
     };
     let of_resources = [true, true, true, false];
     assert_eq!(fields(&new_rule()), of_resources);
-    let emptied = with_part(&rule(&["get"], &[""], &["pods"]), Part::Resources, "");
+    let emptied = with_part(&rule(&["get"], &[""], &["pods"]), RuleField::Resources, "");
     assert_eq!(fields(&emptied), of_resources);
-    let emptied = with_part(&new_paths(), Part::Paths, "");
+    let emptied = with_part(&new_paths(), RuleField::Paths, "");
     assert_eq!(fields(&emptied), [false, false, false, true]);
     assert_eq!(title(&emptied), "empty rule");
-    let named = with_part(&new_paths(), Part::Names, "web");
+    let named = with_part(&new_paths(), RuleField::Names, "web");
     assert_eq!(fields(&named), [false, false, true, true]);
-    let both = with_part(&rule(&["get"], &[""], &["pods"]), Part::Paths, "/metrics");
+    let both = with_part(
+        &rule(&["get"], &[""], &["pods"]),
+        RuleField::Paths,
+        "/metrics",
+    );
     assert_eq!(fields(&both), [true; 4]);
     assert_eq!(title(&both), "pods (core), /metrics");
-    assert_eq!(fields(&with_part(&both, Part::Paths, "")), of_resources);
+    assert_eq!(
+        fields(&with_part(&both, RuleField::Paths, "")),
+        of_resources
+    );
 }
 
 #[test]
@@ -288,12 +300,12 @@ fn copied_role_is_unlocked_and_an_inheriting_role_has_the_rights_of_its_parent()
         (spec.rules(Rules::Own), "")
     );
     assert!(!text_of(&copied).contains("locked: true"));
-    let heir = spec.heir("member");
+    let inheriting = spec.inheriting("member");
     assert_eq!(
-        (heir.others(), heir.context()),
+        (inheriting.others(), inheriting.context()),
         (&["member".to_owned()][..], spec.context())
     );
-    assert!(heir.rules(Rules::Own).is_empty() && !spec.takes_paths(Rules::Own));
+    assert!(inheriting.rules(Rules::Own).is_empty() && !spec.takes_paths(Rules::Own));
     assert_eq!(
         in_words(&rule(&["get"], &[""], &["pods"])),
         "get: pods (core)"
@@ -349,10 +361,10 @@ fn role_with_an_unknown_field_cannot_be_edited_or_copied() {
 #[test]
 fn both_kinds_of_roles_have_separate_paths_and_commands() {
     assert_eq!(Kind::Global.path_of("a"), "/v1/global-roles/a");
-    assert_eq!(Kind::Template.screen_of_new(Some("a")), "/new-role?copy=a");
+    assert_eq!(Kind::Template.create_screen(Some("a")), "/new-role?copy=a");
     assert_eq!(
         Kind::Global.command("get", "a b"),
         "drover role get 'a b' --global"
     );
-    assert!(who_loses(Some(3)).starts_with("3 bindings"));
+    assert!(deletion_effect(Some(3)).starts_with("3 bindings"));
 }

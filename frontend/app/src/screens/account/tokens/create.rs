@@ -11,7 +11,7 @@ use drover_ui_core::shell;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::picker::Picker;
 use drover_ui_kit::secret::SecretText;
 use leptos::prelude::*;
@@ -51,12 +51,12 @@ pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> 
 
 /// The token lifetimes in the settings. Only administrators can read the settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Lives {
+struct TokenLifetimes {
     by_default: Option<u64>,
     longest: Option<u64>,
 }
 
-impl Lives {
+impl TokenLifetimes {
     fn of(settings: &[SettingView]) -> Self {
         let of = |name: &str| {
             let found = settings.iter().find(|setting| setting.name == name);
@@ -80,14 +80,17 @@ impl Lives {
 }
 
 /// Reads the lifetimes if the user can read settings. The form also works without the lifetimes.
-fn lives() -> RwSignal<Lives> {
-    let (session, lives) = (expect_context::<Session>(), RwSignal::new(Lives::default()));
+fn lives() -> RwSignal<TokenLifetimes> {
+    let (session, lives) = (
+        expect_context::<Session>(),
+        RwSignal::new(TokenLifetimes::default()),
+    );
     if session.rights().may_list_settings {
         spawn_local(async move {
             let answer: Result<List<SettingView>, Problem> = session.get("/v1/settings").await;
             if let Ok(settings) = answer {
                 // The dialog can be closed before the response arrives.
-                let _ = lives.try_set(Lives::of(&settings.items));
+                let _ = lives.try_set(TokenLifetimes::of(&settings.items));
             }
         });
     }
@@ -96,14 +99,14 @@ fn lives() -> RwSignal<Lives> {
 
 /// The values of the form.
 #[derive(Clone, Copy)]
-struct Wish {
+struct TokenForm {
     description: RwSignal<String>,
     cluster: RwSignal<Option<String>>,
     life: RwSignal<String>,
-    lives: RwSignal<Lives>,
+    lives: RwSignal<TokenLifetimes>,
 }
 
-impl Wish {
+impl TokenForm {
     fn new() -> Self {
         Self {
             description: RwSignal::new(String::new()),
@@ -118,13 +121,13 @@ impl Wish {
         self.life.with(|life| lifetime::read(life, longest))
     }
 
-    fn complaint(self) -> Option<String> {
+    fn input_error(self) -> Option<String> {
         let letters = self.description.with(|text| text.trim().chars().count());
         (letters > DESCRIPTION).then(|| t().forms.too_long(DESCRIPTION, letters))
     }
 
     fn request(self) -> Option<TokenCreate> {
-        if self.complaint().is_some() {
+        if self.input_error().is_some() {
             return None;
         }
         let description = self.description.with(|text| text.trim().to_owned());
@@ -159,7 +162,7 @@ fn Form(
     open: RwSignal<bool>,
 ) -> impl IntoView {
     let session = expect_context::<Session>();
-    let wish = Wish::new();
+    let wish = TokenForm::new();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         let Some(request) = untrack(|| wish.request()) else {
@@ -181,7 +184,7 @@ fn Form(
             <Refusal sending=sending fields=&["description", "cluster", "ttlSeconds"]/>
             <TextField label=t().labels.description() value=wish.description focused=true
                 help=t().tokens.description_help()
-                error=Signal::derive(move || wish.complaint().or_else(|| of_description.get()))/>
+                error=Signal::derive(move || wish.input_error().or_else(|| of_description.get()))/>
             <ClusterPicker value=wish.cluster error=sending.of("cluster")/>
             <TextField label=t().tokens.lifetime() value=wish.life help=help error=Signal::derive(life_error)/>
             <Code label=t().labels.command() text=Signal::derive(move || wish.command())/>
@@ -229,7 +232,7 @@ fn Shown(token: Arc<IssuedToken>, open: RwSignal<bool>) -> impl IntoView {
     };
     view! {
         <div class="dialog-body">
-            <Banner mood=Mood::Warning>
+            <Banner mood=BannerKind::Warning>
                 {t().tokens.copy_now()}
             </Banner>
             <SecretText label=t().tokens.token() text=token.token.expose().to_owned() taken=taken focused=true/>

@@ -9,7 +9,7 @@ use drover_ui_core::token::ending;
 use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::table::Row as _;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -22,7 +22,7 @@ use crate::session::Session;
 use crate::session::sign_out;
 
 /// The maximum number of tokens listed by name. The dialog counts the other tokens.
-const NAMED: usize = 6;
+const MAX_NAMES: usize = 6;
 
 /// The tokens to delete, and the state of the dialog.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +108,7 @@ fn Question(
             </p>
             {move || rows.with(|rows| named(rows))}
             {here.then(|| view! {
-                <Banner mood=Mood::Warning>{t().tokens.delete_own()}</Banner>
+                <Banner mood=BannerKind::Warning>{t().tokens.delete_own()}</Banner>
             })}
             <BatchProgress batch=batch on_retry=move |()| go()/>
             <Code label=t().labels.command() text=rows.with_untracked(|rows| command(rows))/>
@@ -131,8 +131,8 @@ fn deleted(count: usize) -> String {
 }
 
 fn named(rows: &[TokenRow]) -> AnyView {
-    let more = rows.len().saturating_sub(NAMED);
-    let items = rows.iter().take(NAMED).map(|row| {
+    let more = rows.len().saturating_sub(MAX_NAMES);
+    let items = rows.iter().take(MAX_NAMES).map(|row| {
         let (name, what) = (row.name(), ending(row.token.purpose));
         view! { <li><b>{name}</b>" "<span class="muted">{what}</span></li> }
     });

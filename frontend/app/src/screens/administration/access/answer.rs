@@ -5,7 +5,7 @@ use std::sync::Arc;
 use drover_api::rest::{Explanation, ThroughView};
 use drover_ui_core::explain::{Verdict, how, resource, unasked, verdict};
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
 
@@ -13,15 +13,15 @@ use crate::screens::cells::two;
 
 /// A binding that allows the request.
 #[derive(Clone, Debug, PartialEq)]
-struct WayRow(ThroughView);
+struct BindingRow(ThroughView);
 
-impl WayRow {
+impl BindingRow {
     fn who(&self) -> &str {
         self.0.user.as_deref().unwrap_or(&self.0.subject)
     }
 }
 
-impl Row for WayRow {
+impl Row for BindingRow {
     fn key(&self) -> String {
         let way = &self.0;
         let role = way.cluster_role.as_deref().unwrap_or_default();
@@ -32,16 +32,16 @@ impl Row for WayRow {
     }
 }
 
-fn columns() -> Vec<Column<WayRow>> {
+fn columns() -> Vec<Column<BindingRow>> {
     vec![
         Column::new(
             "who",
             t().labels.subject(),
             "col-subject",
-            |row: &WayRow| strong(row.who(), &row.0.subject),
+            |row: &BindingRow| strong(row.who(), &row.0.subject),
         )
         .by(|a, b| a.who().cmp(b.who())),
-        Column::new("role", t().labels.role(), "col-role", |row: &WayRow| {
+        Column::new("role", t().labels.role(), "col-role", |row: &BindingRow| {
             strong(&row.0.role, &how(&row.0))
         })
         .by(|a, b| a.0.role.cmp(&b.0.role)),
@@ -49,7 +49,7 @@ fn columns() -> Vec<Column<WayRow>> {
             "binding",
             t().access.binding(),
             "col-binding",
-            |row: &WayRow| strong(&row.0.binding, &row.0.binding_kind),
+            |row: &BindingRow| strong(&row.0.binding, &row.0.binding_kind),
         )
         .by(|a, b| a.0.binding.cmp(&b.0.binding)),
     ]
@@ -68,7 +68,8 @@ fn strong(first: &str, second: &str) -> AnyView {
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (verdict, words) = verdict(&answer);
     let about = resource(&answer).map(|told| view! { <p class="muted">{told}</p> });
-    let unasked = unasked(&answer).map(|told| view! { <Banner mood=Mood::Info>{told}</Banner> });
+    let unasked =
+        unasked(&answer).map(|told| view! { <Banner mood=BannerKind::Info>{told}</Banner> });
     if verdict == Verdict::No {
         let advice = if answer.user.is_some() {
             t().access.denied_user()
@@ -84,13 +85,13 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     }
     let more = answer.more.then(|| {
         let told = t().access.more();
-        view! { <Banner mood=Mood::Info>{told}</Banner> }
+        view! { <Banner mood=BannerKind::Info>{told}</Banner> }
     });
     let sorting = RwSignal::new(Sorting {
         column: "who",
         descending: false,
     });
-    let ways: Vec<_> = answer.through.into_iter().map(WayRow).collect();
+    let ways: Vec<_> = answer.through.into_iter().map(BindingRow).collect();
     let rows = Memo::new(move |_| Arc::new(sorted(ways.clone(), &columns(), sorting.get())));
     view! {
         <div role="status"><h2>{words}</h2></div>

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::rest::{AuditStage, AuditView};
-use drover_ui_core::audit::{Weight, end, weight, what};
+use drover_ui_core::audit::{OutcomeSeverity, end, weight, what};
 use drover_ui_core::messages::t;
 use drover_ui_core::token::ago;
 use drover_ui_kit::badge::{Badge, Tone};
@@ -48,13 +48,13 @@ pub(super) fn columns() -> Vec<Column<AuditRow>> {
 /// Returns the tone of an outcome.
 pub(super) const fn tone(record: &AuditView) -> Tone {
     match weight(record) {
-        Weight::Fine => match record.stage {
+        OutcomeSeverity::Fine => match record.stage {
             AuditStage::Begin => Tone::Busy,
             AuditStage::End => Tone::Good,
         },
-        Weight::Refused => Tone::Warning,
-        Weight::Failed => Tone::Bad,
-        Weight::Left => Tone::Neutral,
+        OutcomeSeverity::Refused => Tone::Warning,
+        OutcomeSeverity::Failed => Tone::Bad,
+        OutcomeSeverity::Left => Tone::Neutral,
     }
 }
 

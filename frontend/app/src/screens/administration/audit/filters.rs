@@ -1,13 +1,13 @@
 //! The filter form of the audit log.
 
 use drover_api::rest::AuditOutcome;
-use drover_ui_core::audit::{ANY, CHANGES, Filter, complaint_of_time, outcome};
+use drover_ui_core::audit::{ANY, CHANGES, Filter, outcome, time_error};
 use drover_ui_core::messages::t;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Select, TextField};
 use leptos::prelude::*;
 
-use super::Looking;
+use super::AuditSearch;
 
 /// The fields that show their own errors.
 pub(super) const FIELDS: &[&str] = &["verb", "code", "since", "until"];
@@ -75,8 +75,8 @@ impl Typed {
 
 /// Shows the filter form.
 #[component]
-pub(super) fn Filters(looking: Looking) -> impl IntoView {
-    let Looking { typed, sending, .. } = looking;
+pub(super) fn Filters(looking: AuditSearch) -> impl IntoView {
+    let AuditSearch { typed, sending, .. } = looking;
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         looking.look();
@@ -98,7 +98,7 @@ pub(super) fn Filters(looking: Looking) -> impl IntoView {
     let outcomes = std::iter::once(any).chain(outcomes).collect();
     let wrong_time = |text: RwSignal<String>, refused: Signal<Option<String>>| {
         Signal::derive(move || {
-            text.with(|text| complaint_of_time(text.trim()))
+            text.with(|text| time_error(text.trim()))
                 .or_else(|| refused.get())
         })
     };

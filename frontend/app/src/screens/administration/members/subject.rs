@@ -15,7 +15,7 @@ use crate::screens::form::Sending;
 use crate::session::Session;
 
 /// The debounce time of the search.
-const PAUSE: Duration = Duration::from_millis(300);
+const DEBOUNCE: Duration = Duration::from_millis(300);
 
 /// The typed subject and the search result.
 #[derive(Clone, Copy)]
@@ -115,7 +115,7 @@ impl SubjectPicker {
             }
             let path = scope.with_value(|scope| scope.people(&name));
             let request = async move {
-                sleep(PAUSE).await;
+                sleep(DEBOUNCE).await;
                 let people = session.get(&path).await;
                 let people = people.map(|people: List<PersonView>| people.items);
                 Ok(Answer { name, people })

@@ -8,7 +8,7 @@ use drover_ui_core::project::draft::{Draft, level};
 use drover_ui_core::project::{path, screen};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Select, TextArea, TextField};
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::picker::Picker;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -56,7 +56,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     });
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        if !draft.with_untracked(Draft::is_whole) {
+        if !draft.with_untracked(Draft::is_complete) {
             return;
         }
         let request = draft.with_untracked(Draft::create);
@@ -79,7 +79,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             <Fields draft=draft sending=sending/>
             <Code label=t().labels.command() text=Signal::derive(move || draft.with(Draft::command))/>
             <FormFoot open=open verb=t().projects.create() sending=sending
-                disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
+                disabled=Signal::derive(move || !draft.with(Draft::is_complete))/>
         </form>
     }
 }
@@ -199,7 +199,7 @@ fn ChangeForm(
     let conflict = RwSignal::new(None::<Vec<String>>);
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        if !draft.with_untracked(Draft::is_whole) {
+        if !draft.with_untracked(Draft::is_complete) {
             return;
         }
         let (path, patch) = before.with_value(|before| {
@@ -241,7 +241,7 @@ fn ChangeForm(
             {move || conflict.get().map(told)}
             {fields}
             <FormFoot open=open verb=t().buttons.save() sending=sending
-                disabled=Signal::derive(move || !draft.with(Draft::is_whole))/>
+                disabled=Signal::derive(move || !draft.with(Draft::is_complete))/>
         </form>
     }
 }
@@ -251,7 +251,7 @@ fn told(changes: Vec<String>) -> impl IntoView {
     let items = changes.into_iter();
     let items = items.map(|change| view! { <li>{change}</li> });
     view! {
-        <Banner mood=Mood::Warning>
+        <Banner mood=BannerKind::Warning>
             <p>{t().projects.conflict()}</p>
             <ul>{items.collect_view()}</ul>
         </Banner>

@@ -5,12 +5,12 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::member::Scope;
 use drover_ui_core::messages::t;
 use drover_ui_core::project::{
-    self, Belonging, Pair, defaults, namespaces, pod_security, quota, readiness,
+    self, NamespaceState, Pair, defaults, namespaces, pod_security, quota, readiness,
 };
 use drover_ui_core::shell;
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
@@ -19,12 +19,12 @@ use super::delete::DeleteProject;
 use super::form::ChangeProject;
 use super::{PATH, PROJECTS, SCREEN};
 use crate::clock::in_full;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::address;
 use crate::screens::cells::tone;
-use crate::screens::list::{NoneOfThem, OneScreen};
+use crate::screens::list::{NotFoundState, OneScreen};
 use crate::screens::members::Members;
 use crate::screens::title::title;
 use drover_ui_core::cluster::screen as cluster_screen;
@@ -48,7 +48,7 @@ pub(crate) fn ProjectPage() -> impl IntoView {
         let unknown = name.clone();
         view! {
             <OneScreen kind=PROJECTS listing=listing found=found unknown=move || view! {
-                <NoneOfThem kind=PROJECTS all=SCREEN title=t().projects.not_found(&unknown)
+                <NotFoundState kind=PROJECTS all=SCREEN title=t().projects.not_found(&unknown)
                     advice=t().projects.not_found_advice()/>
             }>
                 <Known name=name.clone() found=found listing=listing/>
@@ -82,7 +82,7 @@ fn Known(
     };
     let why = move || {
         let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
-        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
     };
     let facts = move || {
         found
@@ -109,7 +109,7 @@ fn Known(
             <h2>{t().palette.members()}</h2>
             <Members scope=scope follows=move |own| of_members.set(Some(own))/>
             <footer class="page-foot">
-                <SameCommand line=format!("drover project get {}", shell::word(&name))/>
+                <CliCommand line=format!("drover project get {}", shell::word(&name))/>
             </footer>
         </div>
         <ChangeProject project=Signal::derive(move || found.get()) open=changing listing=listing/>
@@ -153,15 +153,17 @@ fn Namespaces(project: ProjectView) -> impl IntoView {
     }
     let rows = all.into_iter().map(|(name, belonging)| {
         let tone = match belonging {
-            Belonging::Own => Tone::Good,
-            Belonging::Coming => Tone::Busy,
-            Belonging::Leaving => Tone::Neutral,
+            NamespaceState::Own => Tone::Good,
+            NamespaceState::Coming => Tone::Busy,
+            NamespaceState::Leaving => Tone::Neutral,
         };
         let parts = [("namespace", name.clone())];
         let pods = address::path(&Kind::PODS.list_screen(&project.cluster), &parts);
         let name = match belonging {
-            Belonging::Coming => view! { <b>{name}</b> }.into_any(),
-            Belonging::Own | Belonging::Leaving => view! { <A href=pods>{name}</A> }.into_any(),
+            NamespaceState::Coming => view! { <b>{name}</b> }.into_any(),
+            NamespaceState::Own | NamespaceState::Leaving => {
+                view! { <A href=pods>{name}</A> }.into_any()
+            }
         };
         view! { <li class="row">{name}<Badge tone=tone words=belonging.words().to_owned()/></li> }
     });

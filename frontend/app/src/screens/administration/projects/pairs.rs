@@ -1,7 +1,7 @@
 //! Form fields for two quantities per resource.
 
 use drover_ui_core::messages::t;
-use drover_ui_core::project::draft::{TypedPair, complaint};
+use drover_ui_core::project::draft::{TypedPair, input_error};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::TextField;
 use leptos::prelude::*;
@@ -106,7 +106,7 @@ fn PairRow(
         });
     });
     let wrong =
-        |value: RwSignal<String>| Signal::derive(move || value.with(|value| complaint(value)));
+        |value: RwSignal<String>| Signal::derive(move || value.with(|value| input_error(value)));
     let label = |head: &str| t().projects.amount_of(&resource, &head.to_lowercase());
     view! {
         <div class="pair-fields">

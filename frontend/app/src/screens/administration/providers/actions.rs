@@ -3,19 +3,19 @@
 use drover_api::rest::{AuthProviderView, TokenView};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
-use drover_ui_core::provider::{enabled, path, stands_on};
+use drover_ui_core::provider::{dependents, enabled, path};
 use drover_ui_core::shell;
 use drover_ui_kit::button::Weight;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 
 use super::change::change;
-use super::trial::Tested;
+use super::connection_test::LastTest;
 use crate::clock::now;
 use crate::live::listing::Listing;
 use crate::screens::form::Sending;
@@ -99,7 +99,7 @@ pub(super) fn ConfirmStep(
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
     /// The last test result on this screen.
-    tested: Tested,
+    tested: LastTest,
 ) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (navigate, sending) = (use_navigate(), Sending::new());
@@ -129,9 +129,9 @@ pub(super) fn ConfirmStep(
             refused=sending.elsewhere(&[]) on_confirm=go>
             <p>{step.consequences()}</p>
             {(step == Step::Enable).then(|| view! { <Untested tested=tested/> })}
-            {(step != Step::Enable).then(|| view! { <WhoIsCut name=name.get_value()/> })}
+            {(step != Step::Enable).then(|| view! { <AffectedUsers name=name.get_value()/> })}
             {cuts_oneself.then(|| view! {
-                <Banner mood=Mood::Warning>
+                <Banner mood=BannerKind::Warning>
                     {t().providers.ends_own_session()}
                 </Banner>
             })}
@@ -142,28 +142,28 @@ pub(super) fn ConfirmStep(
 
 /// Shows a warning if the provider is untested or the test failed.
 #[component]
-fn Untested(tested: Tested) -> impl IntoView {
+fn Untested(tested: LastTest) -> impl IntoView {
     let why = match untrack(move || tested.works()) {
         Some(true) => return None,
         Some(false) => t().providers.test_failed(),
         None => t().providers.untested(),
     };
-    Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+    Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
 }
 
 /// Shows the number of users and tokens that lose access.
 #[component]
-fn WhoIsCut(name: String) -> impl IntoView {
+fn AffectedUsers(name: String) -> impl IntoView {
     let tokens = Listing::<TokenView>::follow("/v1/tokens");
     move || {
         let words = match tokens.items() {
             None => t().providers.affected_unknown().to_owned(),
-            Some(tokens) => match stands_on(&tokens, &name, now()) {
+            Some(tokens) => match dependents(&tokens, &name, now()) {
                 (_, 0) => t().providers.affected_none().to_owned(),
                 (people, tokens) => t().providers.affected(people, tokens),
             },
         };
-        view! { <Banner mood=Mood::Warning>{words}</Banner> }
+        view! { <Banner mood=BannerKind::Warning>{words}</Banner> }
     }
 }
 

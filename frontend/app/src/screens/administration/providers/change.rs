@@ -4,7 +4,7 @@ use drover_api::rest::{AuthProviderUpdate, AuthProviderView, Secret};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::provider::{Draft, is_enabled, path};
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
 /// The number of attempts. The server's status updates cause conflicts.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// Shows the dialog that edits an identity provider.
 #[component]
@@ -49,7 +49,7 @@ fn ChangeForm(
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let Some(begun) = Draft::of(&provider.spec) else {
         return view! {
-            <div class="dialog-body"><Banner mood=Mood::Error>
+            <div class="dialog-body"><Banner mood=BannerKind::Error>
                 {t().providers.unknown_protocol()}
             </Banner></div>
         }
@@ -62,10 +62,10 @@ fn ChangeForm(
     let enabled = is_enabled(&provider.spec);
     let provider = StoredValue::new(provider);
     let nobody = Signal::derive(move || {
-        let nobody = enabled && draft.with(Draft::is_for_nobody);
+        let nobody = enabled && draft.with(Draft::allows_no_user);
         nobody.then(|| t().providers.no_user_allowed().to_owned())
     });
-    let ready = move || draft.with(Draft::is_whole) && nobody.with(Option::is_none);
+    let ready = move || draft.with(Draft::is_complete) && nobody.with(Option::is_none);
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         if !untrack(ready) {
@@ -97,7 +97,7 @@ fn ChangeForm(
             <Common draft=draft sending=sending wrong=nobody/>
             <p class="muted">{t().providers.edit_effect()}</p>
             {own.then(|| view! {
-                <Banner mood=Mood::Warning>
+                <Banner mood=BannerKind::Warning>
                     {t().providers.own_provider()}
                 </Banner>
             })}
@@ -130,7 +130,9 @@ pub(super) async fn change(
             resource_version: Some(now.resource_version),
         };
         match session.send("PUT", &path, &update).await {
-            Err(problem) if problem.kind == ProblemKind::Conflict && tries < TRIES => tries += 1,
+            Err(problem) if problem.kind == ProblemKind::Conflict && tries < MAX_ATTEMPTS => {
+                tries += 1;
+            }
             answer => return answer,
         }
     }

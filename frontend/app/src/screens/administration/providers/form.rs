@@ -40,7 +40,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
     let url = server_url();
     let ready = move || {
         let has_secret = !chosen.get().needs_secret() || secret.with(|it| !it.is_empty());
-        has_secret && name.with(|name| !name.trim().is_empty()) && draft.with(Draft::is_whole)
+        has_secret && name.with(|name| !name.trim().is_empty()) && draft.with(Draft::is_complete)
     };
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
@@ -76,7 +76,7 @@ fn CreateForm(open: RwSignal<bool>, sending: Sending) -> impl IntoView {
             {move || {
                 let protocol = chosen.get();
                 if draft.with_untracked(|draft| draft.protocol != protocol) {
-                    draft.update(|draft| *draft = draft.clone().speaking(protocol));
+                    draft.update(|draft| *draft = draft.clone().with_protocol(protocol));
                     // The form never uses a typed secret for another protocol.
                     secret.set(String::new());
                 }

@@ -5,26 +5,26 @@ use drover_ui_core::messages::Noun;
 use drover_ui_core::messages::t;
 use drover_ui_core::provider::title as words_of;
 use drover_ui_core::provider::{Draft, Entry, Protocol, is_enabled, readiness};
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::shell;
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
 use super::actions::{ConfirmStep, Step};
 use super::change::ChangeProvider;
 use super::columns::door_badge;
+use super::connection_test::{ConnectionTest, LastTest};
 use super::form::CallbackUrl;
-use super::trial::{Tested, Trial};
 use super::{PATH, PROVIDERS, SCREEN, server_url};
 use crate::clock::in_full;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::cells::{time_or_never, tone};
-use crate::screens::list::{NeedsRight, NoneOfThem, OneScreen};
+use crate::screens::list::{NeedsRight, NotFoundState, OneScreen};
 use crate::screens::title::title;
 use crate::session::Session;
 
@@ -36,7 +36,8 @@ pub(crate) fn ProviderPage() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_providers {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight noun=Noun::IdentityProviders needs=Needs::ListProviders/> }.into_any()
+        view! { <NeedsRight noun=Noun::IdentityProviders needs=RequiredRight::ListProviders/> }
+            .into_any()
     }
 }
 
@@ -56,7 +57,7 @@ fn Managed() -> impl IntoView {
         let unknown = name.clone();
         view! {
             <OneScreen kind=PROVIDERS listing=listing found=found unknown=move || view! {
-                <NoneOfThem kind=PROVIDERS all=SCREEN title=t().providers.not_found(&unknown)
+                <NotFoundState kind=PROVIDERS all=SCREEN title=t().providers.not_found(&unknown)
                     advice=t().users.not_found_advice()/>
             }>
                 <Known name=name.clone() found=found listing=listing/>
@@ -74,7 +75,7 @@ fn Known(
     let freshness = Signal::derive(move || listing.freshness());
     let (asked, asking) = (RwSignal::new(None::<Step>), RwSignal::new(false));
     let url = server_url();
-    let (changing, tested) = (RwSignal::new(false), Tested::nothing_of(found));
+    let (changing, tested) = (RwSignal::new(false), LastTest::untested(found));
     let open =
         Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| is_enabled(&it.spec))));
     let door = move || {
@@ -95,10 +96,10 @@ fn Known(
     };
     let why = move || {
         let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
-        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
     };
     let may = expect_context::<Session>().is_administrator();
-    let missing = Signal::stored(Needs::Administer.unless(may));
+    let missing = Signal::stored(RequiredRight::Administer.unless(may));
     let protocol = found.with_untracked(|it| it.as_ref().and_then(|it| Protocol::of(&it.spec)));
     let named = StoredValue::new(name.clone());
     let dialog = move || {
@@ -122,20 +123,20 @@ fn Known(
             {why}
             {move || found.get().map(|provider| view! { <Facts provider=provider url=url/> })}
             {may.then(|| view! {
-                <Trial name=name.clone() protocol=protocol tested=tested>
+                <ConnectionTest name=name.clone() protocol=protocol tested=tested>
                     <Show when=move || !open.get()>
                         <div class="row">
                             <Button weight=Weight::Primary on_press=move |()| ask(Step::Enable)>{t().buttons.enable_menu()}</Button>
                         </div>
                     </Show>
-                </Trial>
+                </ConnectionTest>
             })}
             <footer class="page-foot">
-                <SameCommand line=format!("drover provider get {}", shell::word(&name))/>
+                <CliCommand line=format!("drover provider get {}", shell::word(&name))/>
             </footer>
         </div>
         <ChangeProvider provider=Signal::derive(move || found.get()) open=changing listing=listing
-            on_secret=move |()| tested.have_another_secret()/>
+            on_secret=move |()| tested.secret_changed()/>
         {dialog}
     }
 }

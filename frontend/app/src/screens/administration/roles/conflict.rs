@@ -3,7 +3,7 @@
 use drover_ui_core::messages::t;
 use drover_ui_core::role::conflict::Change;
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
 /// Shows the differences and the choices for an edit conflict. The user's edits stay.
@@ -25,7 +25,7 @@ pub(super) fn Conflict(
     let rows = changes.into_iter().map(row);
     view! {
         <section class="card" aria-label=t().roles.conflict()>
-            <Banner mood=Mood::Warning>
+            <Banner mood=BannerKind::Warning>
                 {t().roles.conflict_help()}
             </Banner>
             <table class="pairs">

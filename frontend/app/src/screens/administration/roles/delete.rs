@@ -1,7 +1,7 @@
 //! The dialog that deletes a role.
 
 use drover_ui_core::messages::t;
-use drover_ui_core::role::{Listed, who_loses};
+use drover_ui_core::role::{Listed, deletion_effect};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::toast::Toasts;
@@ -39,7 +39,7 @@ pub(super) fn DeleteRole(open: RwSignal<bool>, listed: Listed) -> impl IntoView 
             }
         });
     };
-    let consequences = who_loses(bound);
+    let consequences = deletion_effect(bound);
     view! {
         <Confirm
             open=open

@@ -5,7 +5,7 @@ use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::{Freshness, FreshnessMark, StaleBanner};
 use crate::screens::members::Members;
 use crate::screens::title::title;
@@ -34,7 +34,7 @@ pub(crate) fn GlobalMembers() -> impl IntoView {
             </p>
             <Members scope=scope follows=move |freshness| told.set(Some(freshness))/>
             <footer class="page-foot">
-                <SameCommand line=command/>
+                <CliCommand line=command/>
                 <A href="/roles">{t().roles.all_roles()}</A>
             </footer>
         </div>

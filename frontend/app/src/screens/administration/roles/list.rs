@@ -43,7 +43,7 @@ pub(crate) fn Roles() -> impl IntoView {
     let new = move |kind: Kind, words: &'static str| {
         move || {
             may_make(kind)
-                .then(|| view! { <a class="button" href=kind.screen_of_new(None)>{words}</a> })
+                .then(|| view! { <a class="button" href=kind.create_screen(None)>{words}</a> })
         }
     };
     let everywhere = move || {

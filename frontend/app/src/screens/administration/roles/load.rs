@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::session::Session;
 
 /// The number of attempts. The server's status updates cause conflicts.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// Reads a role from the server.
 pub(super) async fn read(session: Session, kind: Kind, name: &str) -> Result<Stored, Problem> {
@@ -56,7 +56,7 @@ pub(super) async fn update(
     spec: RoleSpec,
 ) -> Result<Outcome, Problem> {
     let (kind, name) = (spec.kind(), from.listed.name.clone());
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         if let Some(problem) = from.outdated() {
             return Err(problem);
         }
@@ -87,7 +87,7 @@ async fn put(
 
 /// Shows the reason why a role cannot be read.
 #[component]
-pub(super) fn Unread(
+pub(super) fn RoleError(
     /// The error of the request.
     problem: Problem,
     /// The name of the role.

@@ -2,8 +2,8 @@
 
 use drover_ui_core::messages::t;
 use drover_ui_core::role::matrix::{
-    ALL, Mark, Part, VERBS, has_field, mark, new_paths, new_rule, others, part, title, toggled,
-    with_others, with_part,
+    ALL, Mark, RuleField, VERBS, has_field, mark, new_paths, new_rule, others, part, title,
+    toggled, with_others, with_part,
 };
 use drover_ui_core::role::merge::merged;
 use drover_ui_core::role::spec::{RoleSpec, Rules};
@@ -30,13 +30,13 @@ pub(super) fn Matrices(work: Work) -> impl IntoView {
 
 /// The position of a rule in a list of rules.
 #[derive(Clone, Copy)]
-struct At {
+struct RulePosition {
     work: Work,
     which: Rules,
     index: usize,
 }
 
-impl At {
+impl RulePosition {
     /// Returns a value of the rule, or the default while the rule is being removed.
     fn of<T: Default>(self, of: impl Fn(&PolicyRule) -> T) -> T {
         let Self { work, which, index } = self;
@@ -82,7 +82,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     });
     let rows = move || {
         let rows = (0..count.get()).map(|index| {
-            let at = At { work, which, index };
+            let at = RulePosition { work, which, index };
             view! { <RuleRow at=at removed=removed/> }
         });
         rows.collect_view()
@@ -146,7 +146,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
 }
 
 #[component]
-fn RuleRow(at: At, removed: Callback<()>) -> impl IntoView {
+fn RuleRow(at: RulePosition, removed: Callback<()>) -> impl IntoView {
     let boxes = [ALL].into_iter().chain(VERBS);
     let boxes = boxes.map(|verb| view! { <td class="verb"><Verb at=at verb=verb/></td> });
     let remove = move |()| {
@@ -155,14 +155,14 @@ fn RuleRow(at: At, removed: Callback<()>) -> impl IntoView {
     };
     view! {
         <tr>
-            <td><Words at=at part=Part::Groups label=t().roles.api_groups()/></td>
+            <td><Words at=at part=RuleField::Groups label=t().roles.api_groups()/></td>
             <td>
-                <Words at=at part=Part::Resources label=t().labels.resources()/>
-                <Words at=at part=Part::Paths label=t().roles.paths()/>
+                <Words at=at part=RuleField::Resources label=t().labels.resources()/>
+                <Words at=at part=RuleField::Paths label=t().roles.paths()/>
             </td>
             {boxes.collect_view()}
             <td><Others at=at/></td>
-            <td><Words at=at part=Part::Names label=t().roles.names()/></td>
+            <td><Words at=at part=RuleField::Names label=t().roles.names()/></td>
             <td>
                 {at.work.open.then(|| view! {
                     <Button weight=Weight::Quiet icon=Icon::Trash on_press=remove>
@@ -175,7 +175,7 @@ fn RuleRow(at: At, removed: Callback<()>) -> impl IntoView {
 }
 
 #[component]
-fn Verb(at: At, verb: &'static str) -> impl IntoView {
+fn Verb(at: RulePosition, verb: &'static str) -> impl IntoView {
     let shown = Memo::new(move |_| at.of(|rule| Some(mark(rule, verb))));
     let implied = move || shown.get() == Some(Mark::Implied);
     let label = move || {
@@ -201,7 +201,7 @@ fn Verb(at: At, verb: &'static str) -> impl IntoView {
 
 /// Shows a field with a list of names. The names apply when the field loses the focus.
 #[component]
-fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
+fn Words(at: RulePosition, part: RuleField, label: &'static str) -> impl IntoView {
     let shown = Memo::new(move |_| at.of(|rule| has_field(rule, part)));
     let read = Signal::derive(move || at.of(|rule| self::part(rule, part)));
     let write = move |typed: String| at.change(|rule| with_part(rule, part, &typed));
@@ -209,7 +209,7 @@ fn Words(at: At, part: Part, label: &'static str) -> impl IntoView {
 }
 
 #[component]
-fn Others(at: At) -> impl IntoView {
+fn Others(at: RulePosition) -> impl IntoView {
     let write = move |typed: String| at.change(|rule| with_others(rule, &typed));
     let read = Signal::derive(move || at.of(others));
     view! { <Field at=at label=t().roles.other_verbs() value=read on_change=write/> }
@@ -217,7 +217,7 @@ fn Others(at: At) -> impl IntoView {
 
 #[component]
 fn Field(
-    at: At,
+    at: RulePosition,
     label: &'static str,
     value: Signal<String>,
     on_change: impl Fn(String) + Copy + Send + Sync + 'static,

@@ -15,7 +15,7 @@ use leptos::task::spawn_local;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 
-use super::load::{Unread, create, read};
+use super::load::{RoleError, create, read};
 use super::work::{Work, WorkOn};
 use crate::screens::address::in_place;
 use crate::screens::form::{Refusal, Sending};
@@ -53,7 +53,7 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
             let found = found.and_then(|role| match role.outdated() {
                 Some(problem) if is_copy => Err(problem),
                 _ if is_copy => Ok(role.spec.copied()),
-                _ => Ok(role.spec.heir(&name)),
+                _ => Ok(role.spec.inheriting(&name)),
             });
             // The screen can be disposed before the response arrives.
             let _ = begin.try_set(Some(found));
@@ -67,7 +67,7 @@ fn New(kind: Kind, heading: &'static str) -> impl IntoView {
     let form = move || match begin.get() {
         None => view! { <Skeleton lines=8/> }.into_any(),
         Some(Err(problem)) => {
-            view! { <Unread problem=problem name=other.get_value() again=look/> }.into_any()
+            view! { <RoleError problem=problem name=other.get_value() again=look/> }.into_any()
         }
         Some(Ok(spec)) => view! { <Form spec=spec/> }.into_any(),
     };

@@ -11,7 +11,7 @@ use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::html;
 use leptos::prelude::*;
@@ -21,9 +21,9 @@ use leptos_router::hooks::use_params_map;
 
 use super::conflict::Conflict;
 use super::delete::DeleteRole;
-use super::load::{Outcome, Unread, read, update};
+use super::load::{Outcome, RoleError, read, update};
 use super::work::{Work, WorkOn};
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
 use crate::session::Session;
@@ -75,7 +75,7 @@ fn Named(kind: Kind, name: String) -> impl IntoView {
                 None => view! { <Skeleton lines=8/> }.into_any(),
                 Some(Ok(role)) => view! { <Known role=role/> }.into_any(),
                 Some(Err(problem)) => {
-                    view! { <Unread problem=problem name=name.get_value() again=look/> }.into_any()
+                    view! { <RoleError problem=problem name=name.get_value() again=look/> }.into_any()
                 }
             }}
         </div>
@@ -91,16 +91,16 @@ fn Known(role: Stored) -> impl IntoView {
     let listed = Memo::new(move |_| role.with(|role| role.listed.clone()));
     let problem = move || {
         let why = role.with(|role| role.problem.clone())?;
-        Some(view! { <Banner mood=Mood::Error>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Error>{why}</Banner> })
     };
     let outdated = move || {
         let why = role.with(Stored::outdated)?.message;
-        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
     };
     let built_in = move || {
         listed.with(|listed| listed.built_in).then(|| {
             view! {
-                <Banner mood=Mood::Info>
+                <Banner mood=BannerKind::Info>
                     {t().roles.built_in_help()}
                 </Banner>
             }
@@ -116,10 +116,10 @@ fn Known(role: Stored) -> impl IntoView {
         {outdated}
         {built_in}
         {move || view! { <Facts role=role.get()/> }}
-        <Saying role=role/>
-        {move || view! { <Allows role=role.get()/> }}
+        <RoleEditor role=role/>
+        {move || view! { <EffectivePermissions role=role.get()/> }}
         <footer class="page-foot">
-            <SameCommand line=command/>
+            <CliCommand line=command/>
             <A href="/roles">{t().roles.all_roles()}</A>
         </footer>
         {delete}
@@ -128,12 +128,12 @@ fn Known(role: Stored) -> impl IntoView {
 
 #[component]
 fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
-    let heirs = role.heirs().into_iter().map(|(_, name)| name);
-    let heirs = heirs.collect::<Vec<_>>().join(", ");
+    let inheriting_roles = role.inheriting_roles().into_iter().map(|(_, name)| name);
+    let inheriting_roles = inheriting_roles.collect::<Vec<_>>().join(", ");
     let listed = role.listed;
-    let (kind, rights, inherited) = (listed.kind, listed.rights, !heirs.is_empty());
+    let (kind, rights, inherited) = (listed.kind, listed.rights, !inheriting_roles.is_empty());
     let inherit = format!("/new-role?inherit={}", segment(&listed.name));
-    let copy = kind.screen_of_new(Some(&listed.name));
+    let copy = kind.create_screen(Some(&listed.name));
     view! {
         <header class="page-head">
             <h1>{listed.title.clone()}</h1>
@@ -153,7 +153,7 @@ fn Head(role: Stored, deleting: RwSignal<bool>) -> impl IntoView {
             })}
         </header>
         {(rights.may_delete && inherited).then(|| view! {
-            <p class="muted">{t().roles.inherited_help(&heirs)}</p>
+            <p class="muted">{t().roles.inherited_help(&inheriting_roles)}</p>
         })}
     }
 }
@@ -164,8 +164,8 @@ fn Facts(role: Stored) -> impl IntoView {
         .listed
         .bound
         .map(|bound| t().roles.binding_count(bound));
-    let heirs = role.heirs().into_iter();
-    let links = heirs.map(|(kind, name)| {
+    let inheriting_roles = role.inheriting_roles().into_iter();
+    let links = inheriting_roles.map(|(kind, name)| {
         view! { <A href=kind.screen(&name)>{name.clone()}</A> }
     });
     let links: Vec<_> = links.collect();
@@ -184,7 +184,7 @@ fn Facts(role: Stored) -> impl IntoView {
 
 /// Shows the spec and its editor.
 #[component]
-fn Saying(role: RwSignal<Stored>) -> impl IntoView {
+fn RoleEditor(role: RwSignal<Stored>) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let sending = Sending::new();
     let (open, spec) = role.with_untracked(|role| {
@@ -216,7 +216,7 @@ fn Saying(role: RwSignal<Stored>) -> impl IntoView {
             match outcome {
                 Outcome::Written(now) => {
                     toasts.say(t().roles.saved(&now.listed.title));
-                    work.stands_at(&now.spec);
+                    work.reset_to(&now.spec);
                     // The screen can be disposed before the response arrives.
                     let _ = conflict.try_set(None);
                     let _ = role.try_set(now);
@@ -301,7 +301,7 @@ fn focus_next(place: NodeRef<html::Div>) {
 
 /// Shows the effective permissions of the stored role.
 #[component]
-fn Allows(role: Stored) -> impl IntoView {
+fn EffectivePermissions(role: Stored) -> impl IntoView {
     let places = role.allowed.into_iter().map(|(place, lines)| {
         let lines = lines.into_iter().map(|line| view! { <li>{line}</li> });
         view! { <h3>{place}</h3><ul class="allowed">{lines.collect_view()}</ul> }

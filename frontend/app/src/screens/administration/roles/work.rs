@@ -7,7 +7,7 @@ use drover_ui_core::role::draft::Draft;
 use drover_ui_core::role::spec::RoleSpec;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::tabs::{Tab, Tabs};
 use leptos::html;
@@ -42,7 +42,7 @@ impl Work {
     }
 
     /// Sets the draft to the saved spec. Equal YAML keeps its comments.
-    pub(super) fn stands_at(self, written: &RoleSpec) {
+    pub(super) fn reset_to(self, written: &RoleSpec) {
         let differs = |draft: &Draft| draft.spec() != written;
         // The screen can be disposed before the response arrives.
         if self.draft.try_with_untracked(differs) == Some(true) {
@@ -97,7 +97,7 @@ fn ByFields(work: Work) -> impl IntoView {
         let wrong = work.draft.with(|draft| draft.problem().is_some());
         wrong.then(|| {
             view! {
-                <Banner mood=Mood::Warning>
+                <Banner mood=BannerKind::Warning>
                     {t().roles.yaml_invalid()}
                 </Banner>
             }
@@ -120,7 +120,7 @@ fn ByFields(work: Work) -> impl IntoView {
             <Line work=work label=t().labels.description() read=|spec| spec.description().to_owned()
                 write=|spec, text| spec.describe(text)/>
             <Flag work=work/>
-            <Others work=work/>
+            <LinkedRoles work=work/>
             {external.then(|| view! {
                 <Line work=work label=t().roles.cluster_roles()
                     read=|spec| spec.external().unwrap_or_default()
@@ -174,7 +174,7 @@ fn Flag(work: Work) -> impl IntoView {
 
 /// Shows the inherited roles, or the roles granted in all clusters.
 #[component]
-fn Others(work: Work) -> impl IntoView {
+fn LinkedRoles(work: Work) -> impl IntoView {
     let heading = work
         .draft
         .with_untracked(|draft| match draft.spec().kind() {
@@ -204,14 +204,14 @@ fn Others(work: Work) -> impl IntoView {
         <section class="stack" node_ref=section tabindex="-1">
             <h2>{heading}</h2>
             {list}
-            {work.open.then(|| view! { <AddOther work=work/> })}
+            {work.open.then(|| view! { <AddRole work=work/> })}
         </section>
     }
 }
 
 /// Shows a picker that adds a role after the roles are loaded.
 #[component]
-fn AddOther(work: Work) -> impl IntoView {
+fn AddRole(work: Work) -> impl IntoView {
     let roles = Listing::<RoleView>::follow(Kind::Template.path());
     let choices = Signal::derive(move || {
         let roles = roles.items().unwrap_or_default();

@@ -9,7 +9,7 @@ use drover_ui_core::url::segment;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Select, TextField};
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
@@ -94,7 +94,7 @@ fn Form(
             <Refusal sending=sending fields=&["value"]/>
             <ValueField note=note value=value error=sending.of("value")/>
             <Facts setting=setting note=note/>
-            <Banner mood=Mood::Info>{note.concerns}</Banner>
+            <Banner mood=BannerKind::Info>{note.concerns}</Banner>
             <Code label=t().labels.command() text=Signal::derive(command)/>
             <FormFoot open=open verb=t().buttons.save() sending=sending>
                 {was_set.then(|| view! {
@@ -130,7 +130,7 @@ fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>
             .map(|value| ((*value).to_owned(), (*value).to_owned()));
         return view! {
             <Select label=t().settings.value() options=options.collect() value=value/>
-            {move || error.get().map(|why| view! { <Banner mood=Mood::Error>{why}</Banner> })}
+            {move || error.get().map(|why| view! { <Banner mood=BannerKind::Error>{why}</Banner> })}
         }
         .into_any();
     }

@@ -6,7 +6,7 @@ use drover_ui_core::shell;
 use drover_ui_kit::button::{Button, Role};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -55,7 +55,7 @@ pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
             </p>
             {move || match now.get() {
                 None => view! { <Skeleton lines=1/> }.into_any(),
-                Some(Err(problem)) => view! { <Banner mood=Mood::Error>{problem.message}</Banner> }.into_any(),
+                Some(Err(problem)) => view! { <Banner mood=BannerKind::Error>{problem.message}</Banner> }.into_any(),
                 Some(Ok(body)) => view! { <Form body=body now=now/> }.into_any(),
             }}
         </div>

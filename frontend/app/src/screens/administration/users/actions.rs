@@ -7,7 +7,7 @@ mod secret;
 use drover_api::rest::{Secret, UserView};
 use drover_ui_core::messages::t;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::rich::rich;
 use drover_ui_kit::secret::SecretText;
 use leptos::prelude::*;
@@ -68,7 +68,7 @@ impl Actions {
 
 /// Shows the dialog of the requested action.
 #[component]
-pub(super) fn DeedDialog(actions: Actions, listing: Listing<UserView>) -> impl IntoView {
+pub(super) fn ActionDialog(actions: Actions, listing: Listing<UserView>) -> impl IntoView {
     let Actions { open, asked } = actions;
     move || {
         asked.get().map(|(action, row)| match action {
@@ -87,12 +87,12 @@ pub(super) fn DeedDialog(actions: Actions, listing: Listing<UserView>) -> impl I
 
 /// A generated password and the name of its user.
 #[derive(Clone, PartialEq)]
-pub(super) struct Told {
+pub(super) struct GeneratedPassword {
     name: String,
     password: Secret,
 }
 
-impl Told {
+impl GeneratedPassword {
     /// Shows a generated password, or closes the dialog after a typed password.
     pub(super) fn tell(
         show: bool,
@@ -112,8 +112,8 @@ impl Told {
 
 /// Shows the generated password once.
 #[component]
-pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
-    let Told { name, password } = told;
+pub(super) fn FirstPassword(told: GeneratedPassword, open: RwSignal<bool>) -> impl IntoView {
+    let GeneratedPassword { name, password } = told;
     let taken = RwSignal::new(false);
     let close = move || {
         if taken.get() {
@@ -124,7 +124,7 @@ pub(super) fn FirstPassword(told: Told, open: RwSignal<bool>) -> impl IntoView {
     };
     view! {
         <div class="dialog-body">
-            <Banner mood=Mood::Warning>
+            <Banner mood=BannerKind::Warning>
                 {t().users.copy_password()}
             </Banner>
             <SecretText label=t().users.password_of(&name) text=password.expose().to_owned() taken=taken focused=true/>

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use drover_api::rest::{UserRights, UserView};
 use drover_ui_core::messages::t;
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::url::segment;
 use drover_ui_core::user::{AccountState, signs_in_with};
 use drover_ui_kit::badge::{Badge, Tone};
@@ -164,12 +164,12 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
 fn missing(action: Action, rights: UserRights) -> Option<String> {
     match action {
         Action::Rename | Action::Step(Step::Disable | Step::Enable) => {
-            Needs::ChangeUser.unless(rights.may_change)
+            RequiredRight::ChangeUser.unless(rights.may_change)
         }
-        Action::SetPassword => Needs::SetPassword.unless(rights.may_set_password),
+        Action::SetPassword => RequiredRight::SetPassword.unless(rights.may_set_password),
         Action::Step(Step::RemoveAdministrator | Step::MakeAdministrator | Step::RevokeTokens) => {
-            Needs::Administer.unless(rights.may_administer)
+            RequiredRight::Administer.unless(rights.may_administer)
         }
-        Action::Step(Step::Delete) => Needs::DeleteUser.unless(rights.may_delete),
+        Action::Step(Step::Delete) => RequiredRight::DeleteUser.unless(rights.may_delete),
     }
 }

@@ -9,7 +9,7 @@ use drover_ui_kit::field::{Checkbox, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-use super::actions::{FirstPassword, Told};
+use super::actions::{FirstPassword, GeneratedPassword};
 use super::password::{NewPassword, PasswordFields};
 use crate::live::listing::Listing;
 use crate::screens::address::to_created;
@@ -19,7 +19,7 @@ use crate::session::Session;
 /// Shows the form and then the generated password.
 #[component]
 pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
-    let told = RwSignal::new(None::<Told>);
+    let told = RwSignal::new(None::<GeneratedPassword>);
     let (made, lead) = (RwSignal::new(None::<String>), to_created());
     Effect::new(move || {
         if !open.get() {
@@ -43,14 +43,14 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
 
 /// The values of the form.
 #[derive(Clone, Copy)]
-struct Wish {
+struct UserForm {
     name: RwSignal<String>,
     shown: RwSignal<String>,
     administrator: RwSignal<bool>,
     password: NewPassword,
 }
 
-impl Wish {
+impl UserForm {
     fn new() -> Self {
         Self {
             name: RwSignal::new(String::new()),
@@ -103,7 +103,7 @@ const FIELDS: &[&str] = &["name", "displayName", "password"];
 
 #[component]
 fn Form(
-    told: RwSignal<Option<Told>>,
+    told: RwSignal<Option<GeneratedPassword>>,
     /// The name of the created user. The page of this user opens next.
     made: RwSignal<Option<String>>,
     sending: Sending,
@@ -111,7 +111,7 @@ fn Form(
     open: RwSignal<bool>,
 ) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
-    let wish = Wish::new();
+    let wish = UserForm::new();
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
         let password = untrack(move || wish.is_ready()).then(|| wish.password.take(toasts));
@@ -124,7 +124,7 @@ fn Form(
             listing.again();
             toasts.say(t().users.created(&user.name));
             let _ = made.try_set(Some(user.name.clone()));
-            Told::tell(show, user.name, password, told, open);
+            GeneratedPassword::tell(show, user.name, password, told, open);
         });
     };
     view! {

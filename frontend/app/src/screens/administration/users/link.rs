@@ -4,12 +4,12 @@ use drover_api::rest::{HeldRole, IdentityView, UserLink, UserLinked, UserView};
 use drover_ui_core::messages::t;
 use drover_ui_core::shell;
 use drover_ui_core::url::segment;
-use drover_ui_core::user::{held, movable, told_apart};
+use drover_ui_core::user::{distinguishing_name, held, movable};
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
 use drover_ui_kit::field::Select;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::picker::{Choice, Picker};
 use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
@@ -58,7 +58,7 @@ pub(super) fn LinkIdentity(
 fn told(user: &UserView) -> String {
     let identities = user.identities.iter();
     let logins = identities.map(|it| (it.provider.as_str(), it.login.as_str()));
-    told_apart(user.display_name.as_deref(), logins)
+    distinguishing_name(user.display_name.as_deref(), logins)
 }
 
 /// The fields that show their own errors.
@@ -166,7 +166,7 @@ fn Form(
                 help=t().users.link_from_help().to_owned()
                 error=sending.of("from")/>
             {several}
-            <Banner mood=Mood::Warning>
+            <Banner mood=BannerKind::Warning>
                 {t().users.link_warning()}
             </Banner>
             <Code label=t().labels.command() text=Signal::derive(command)/>
@@ -186,7 +186,7 @@ fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
     } = linked;
     let disabled = (!former.enabled).then(|| {
         let words = t().users.former_disabled(&former.name);
-        view! { <Banner mood=Mood::Info>{words}</Banner> }
+        view! { <Banner mood=BannerKind::Info>{words}</Banner> }
     });
     let roles = roles_left
         .iter()
@@ -251,7 +251,7 @@ pub(super) fn UnlinkIdentity(
             <p>
                 {t().users.unlink_effect()}
             </p>
-            {left.get_value().map(|words| view! { <Banner mood=Mood::Warning>{words}</Banner> })}
+            {left.get_value().map(|words| view! { <Banner mood=BannerKind::Warning>{words}</Banner> })}
             <Code label=t().labels.command() text=command.get_value()/>
         </Confirm>
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use drover_api::rest::{IdentityView, UserView};
 use drover_ui_core::messages::Noun;
 use drover_ui_core::messages::t;
-use drover_ui_core::rights::Needs;
+use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::shell;
 use drover_ui_core::token::ago;
 use drover_ui_core::url::segment;
-use drover_ui_core::user::{AccountState, GroupOf, groups, state_words};
+use drover_ui_core::user::{AccountState, UserGroup, groups, state_words};
 use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::rich::rich;
@@ -19,17 +19,17 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
 
-use super::actions::{Actions, DeedDialog};
+use super::actions::{ActionDialog, Actions};
 use super::columns::{UserRow, actions as menu};
 use super::link::{LinkIdentity, UnlinkIdentity};
 use super::{PATH, SCREEN, USERS, state_tone, tone};
 use crate::clock::{Clock, in_full};
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 use crate::live::listing::Listing;
 use crate::screens::cells::time_or_never;
 use crate::screens::form::{Refusal, Sending};
-use crate::screens::list::{NeedsRight, NoneOfThem, OneScreen};
+use crate::screens::list::{NeedsRight, NotFoundState, OneScreen};
 use crate::screens::title::title;
 use crate::screens::{access, address, audit};
 use crate::session::Session;
@@ -44,7 +44,7 @@ pub(crate) fn UserPage() -> impl IntoView {
     if expect_context::<Session>().rights().may_list_users {
         view! { <Managed/> }.into_any()
     } else {
-        view! { <NeedsRight noun=Noun::Users needs=Needs::ListUsers/> }.into_any()
+        view! { <NeedsRight noun=Noun::Users needs=RequiredRight::ListUsers/> }.into_any()
     }
 }
 
@@ -67,12 +67,12 @@ fn Of(name: String) -> impl IntoView {
     let unknown = name.clone();
     view! {
         <OneScreen kind=USERS listing=listing found=found unknown=move || view! {
-            <NoneOfThem kind=USERS all=SCREEN title=t().users.not_found(&unknown)
+            <NotFoundState kind=USERS all=SCREEN title=t().users.not_found(&unknown)
                 advice=t().users.not_found_advice()/>
         }>
             <Known name=name.clone() found=found listing=listing/>
         </OneScreen>
-        <DeedDialog actions=actions listing=listing/>
+        <ActionDialog actions=actions listing=listing/>
     }
 }
 
@@ -125,7 +125,7 @@ fn Known(name: String, found: Memo<Option<UserView>>, listing: Listing<UserView>
             <h2>{t().users.groups()}</h2>
             <Groups rows=with_groups/>
             <footer class="page-foot">
-                <SameCommand line=format!("drover user get {} --output yaml", shell::word(&name))/>
+                <CliCommand line=format!("drover user get {} --output yaml", shell::word(&name))/>
             </footer>
         </div>
     }
@@ -178,8 +178,9 @@ fn Identities(
     let some = Memo::new(move |_| identities.with(|it| !it.is_empty()));
     let rights =
         Memo::new(move |_| found.with(|it| it.as_ref().map(|it| it.rights).unwrap_or_default()));
-    let change = Signal::derive(move || Needs::ChangeUser.unless(rights.get().may_change));
-    let administer = Signal::derive(move || Needs::Administer.unless(rights.get().may_administer));
+    let change = Signal::derive(move || RequiredRight::ChangeUser.unless(rights.get().may_change));
+    let administer =
+        Signal::derive(move || RequiredRight::Administer.unless(rights.get().may_administer));
     let enabled = Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| it.enabled)));
     // The API does not report whether a local password is set.
     let without = move || {
@@ -284,7 +285,7 @@ fn Identity(
 
 /// A group of the user in the list.
 #[derive(Clone, Debug, PartialEq)]
-struct GroupRow(GroupOf);
+struct GroupRow(UserGroup);
 
 impl Row for GroupRow {
     fn key(&self) -> String {

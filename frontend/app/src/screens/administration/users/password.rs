@@ -3,7 +3,7 @@
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;
 use drover_ui_core::password::{BYTES, of_bytes};
-use drover_ui_core::user::{SHORTEST_PASSWORD, complaint};
+use drover_ui_core::user::{MIN_PASSWORD, input_error};
 use drover_ui_kit::field::{Checkbox, Content, TextField};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
@@ -29,7 +29,7 @@ impl NewPassword {
         self.generate.get()
             || self
                 .typed
-                .with(|typed| typed.chars().count() >= SHORTEST_PASSWORD)
+                .with(|typed| typed.chars().count() >= MIN_PASSWORD)
     }
 
     /// Returns the option of the equivalent command.
@@ -69,7 +69,7 @@ pub(super) fn PasswordFields(
     error: Signal<Option<String>>,
 ) -> impl IntoView {
     let error = move || {
-        let typed = password.typed.with(|typed| complaint(typed));
+        let typed = password.typed.with(|typed| input_error(typed));
         typed.or_else(|| error.get())
     };
     let error = Signal::derive(error);
@@ -81,7 +81,7 @@ pub(super) fn PasswordFields(
                 fallback=move || error.get().map(|why| view! { <p class="field-note error">{why}</p> })
             >
                 <TextField label=t().sign_in.password() content=Content::NewPassword value=password.typed
-                    help=t().users.type_password_help(SHORTEST_PASSWORD)
+                    help=t().users.type_password_help(MIN_PASSWORD)
                     error=error focused=true/>
             </Show>
         </div>

@@ -20,7 +20,7 @@ use crate::screens::labels::OneLabels;
 use crate::session::Session;
 
 /// The maximum length of the description. The hub also validates the length.
-const LONGEST: usize = 256;
+const MAX_LENGTH: usize = 256;
 
 /// Shows two buttons and their dialogs.
 #[component]
@@ -67,14 +67,14 @@ fn Description(
     });
     let typed = RwSignal::new(before);
     let trimmed = move || typed.with(|typed| typed.trim().to_owned());
-    let complaint = move || {
+    let input_error = move || {
         let letters = trimmed().chars().count();
-        (letters > LONGEST).then(|| t().forms.too_long(LONGEST, letters))
+        (letters > MAX_LENGTH).then(|| t().forms.too_long(MAX_LENGTH, letters))
     };
     let named = StoredValue::new(name);
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
-        if untrack(complaint).is_some() {
+        if untrack(input_error).is_some() {
             return;
         }
         let mut patch = patch(&untrack(trimmed));
@@ -93,11 +93,11 @@ fn Description(
     view! {
         <form class="dialog-body" on:submit=submit>
             <Refusal sending=sending/>
-            <TextField label=t().labels.description() value=typed focused=true error=Signal::derive(complaint)
+            <TextField label=t().labels.description() value=typed focused=true error=Signal::derive(input_error)
                 help=t().cluster.description_help()/>
             <Code label=t().labels.command() text=Signal::derive(command)/>
             <FormFoot open=open verb=t().buttons.save() sending=sending
-                disabled=Signal::derive(move || complaint().is_some())/>
+                disabled=Signal::derive(move || input_error().is_some())/>
         </form>
     }
 }

@@ -7,7 +7,7 @@ use drover_ui_core::cluster::{Health, State, state};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_kit::badge::Badge;
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
@@ -21,7 +21,7 @@ use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
 /// The current cluster, as a context within [`ClusterFrame`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InSight {
+pub(crate) struct CurrentCluster {
     /// The cluster. After the deletion of the cluster, its last state.
     pub(crate) cluster: Signal<Arc<ClusterView>>,
     /// The name of the cluster.
@@ -33,7 +33,7 @@ pub(crate) struct InSight {
     own: RwSignal<Option<Signal<Freshness>>>,
 }
 
-impl InSight {
+impl CurrentCluster {
     /// Returns the names of the nodes that are not Ready.
     pub(crate) fn not_ready_nodes(self) -> Memo<Vec<String>> {
         let cluster = self.cluster;
@@ -128,7 +128,7 @@ fn Known(
     let name = Memo::new(move |_| cluster.get().name.clone());
     let own = RwSignal::new(None::<Signal<Freshness>>);
     let namespace = RwSignal::new(None::<String>);
-    provide_context(InSight {
+    provide_context(CurrentCluster {
         cluster,
         name,
         state,
@@ -142,7 +142,7 @@ fn Known(
     let advice = move || {
         let state = state.get();
         let why = state.why.filter(|_| state.health != Health::Ready);
-        why.map(|why| view! { <Banner mood=Mood::Warning>{why}</Banner> })
+        why.map(|why| view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
     };
     view! {
         <div class="page">
@@ -156,7 +156,7 @@ fn Known(
                 <span class="grow"></span>
                 {actions.with_value(ViewFn::run)}
             </header>
-            <Ways name=name namespace=namespace/>
+            <ClusterNavigation name=name namespace=namespace/>
             {advice}
             {children.with_value(|children| children())}
         </div>
@@ -165,7 +165,7 @@ fn Known(
 
 /// Shows the navigation between the screens of a cluster.
 #[component]
-fn Ways(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoView {
+fn ClusterNavigation(name: Memo<String>, namespace: RwSignal<Option<String>>) -> impl IntoView {
     let way = move |kind: Kind| {
         let path = move || {
             let namespace = namespace.get().filter(|_| kind.namespaced);

@@ -5,8 +5,8 @@ use drover_ui_core::messages::t;
 use leptos::prelude::*;
 use leptos_router::components::A;
 
-use super::{ClusterFrame, InSight};
-use crate::command::SameCommand;
+use super::{ClusterFrame, CurrentCluster};
+use crate::command::CliCommand;
 use crate::screens::access;
 use crate::screens::members::Members;
 
@@ -18,7 +18,7 @@ pub(crate) fn ClusterMembers() -> impl IntoView {
 
 #[component]
 fn Here() -> impl IntoView {
-    let in_sight = expect_context::<InSight>();
+    let in_sight = expect_context::<CurrentCluster>();
     move || {
         // The list is created again for another cluster.
         let name = in_sight.name.get();
@@ -28,7 +28,7 @@ fn Here() -> impl IntoView {
         view! {
             <Members scope=scope follows=move |freshness| in_sight.follows(freshness)/>
             <footer class="page-foot">
-                <SameCommand line=command/>
+                <CliCommand line=command/>
                 <A href=ask>{t().cluster.check_access()}</A>
             </footer>
         }

@@ -37,7 +37,7 @@ impl table::Row for Line {
 
 /// The source of a column's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ColumnSource {
     /// A cell of the server's row, with its index and its content type.
     Cell(usize, Content),
     /// The namespace of the object.
@@ -51,7 +51,7 @@ enum Place {
 pub(super) struct Shown {
     kind: Kind,
     cluster: Arc<str>,
-    place: Place,
+    place: ColumnSource,
     key: String,
     heading: String,
     hint: Option<String>,
@@ -83,14 +83,14 @@ pub(super) fn columns(
         .filter(|(_, column)| wide || !column.wide)
         .map(|(place, column)| {
             let hint = Some(column.description.clone()).filter(|hint| !hint.is_empty());
-            let place = Place::Cell(place, column.content);
+            let place = ColumnSource::Cell(place, column.content);
             new(place, column.key(), &column.name, hint)
         })
         .collect();
     let second = shown.len().min(1);
     if kind.namespaced && all_namespaces {
         let column = new(
-            Place::Namespace,
+            ColumnSource::Namespace,
             NAMESPACE.to_owned(),
             t().labels.namespace(),
             None,
@@ -98,7 +98,7 @@ pub(super) fn columns(
         shown.insert(second, column);
     }
     if kind == Kind::NODES {
-        let notes = new(Place::Notes, String::new(), t().kinds.notes(), None);
+        let notes = new(ColumnSource::Notes, String::new(), t().kinds.notes(), None);
         shown.insert((second + 1).min(shown.len()), notes);
     }
     shown
@@ -134,9 +134,9 @@ impl TableColumn for Shown {
 
     fn class(&self) -> String {
         match self.place {
-            Place::Namespace => "list-namespace",
-            Place::Notes => "list-notes",
-            Place::Cell(_, content) => match content {
+            ColumnSource::Namespace => "list-namespace",
+            ColumnSource::Notes => "list-notes",
+            ColumnSource::Cell(_, content) => match content {
                 Content::Name => "list-name",
                 Content::Status => "list-status",
                 Content::Ready if !self.has_status => "list-ready list-first",
@@ -152,14 +152,14 @@ impl TableColumn for Shown {
     }
 
     fn sorts(&self) -> bool {
-        self.place != Place::Notes
+        self.place != ColumnSource::Notes
     }
 
     fn cell(&self, row: &Line) -> AnyView {
         match self.place {
-            Place::Namespace => text(row.0.namespace.clone().unwrap_or_default()),
-            Place::Notes => notes(&row.0.notes),
-            Place::Cell(place, content) => self.told(&row.0, place, content),
+            ColumnSource::Namespace => text(row.0.namespace.clone().unwrap_or_default()),
+            ColumnSource::Notes => notes(&row.0.notes),
+            ColumnSource::Cell(place, content) => self.told(&row.0, place, content),
         }
     }
 

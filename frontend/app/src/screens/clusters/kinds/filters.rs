@@ -10,7 +10,7 @@ use leptos::task::spawn_local;
 use serde::Deserialize;
 
 use crate::fetch::Request;
-use crate::screens::cluster::InSight;
+use crate::screens::cluster::CurrentCluster;
 
 /// The maximum number of suggested namespaces. Users can type other namespaces.
 const SUGGESTED: u32 = 1_000;
@@ -50,7 +50,7 @@ struct Metadata {
 
 #[component]
 fn Namespace(value: RwSignal<String>) -> impl IntoView {
-    let in_sight = expect_context::<InSight>();
+    let in_sight = expect_context::<CurrentCluster>();
     Effect::new(move || {
         let chosen = Some(value.get()).filter(|it| !it.is_empty());
         in_sight.namespace.set(chosen);

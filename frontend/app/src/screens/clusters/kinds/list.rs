@@ -15,7 +15,7 @@ use drover_ui_core::severity::Severity;
 use drover_ui_core::source::Source;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::Checkbox;
-use drover_ui_kit::notice::{Absence, Banner, EmptyState, Mood, Skeleton};
+use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
 use drover_ui_kit::table::Table;
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
@@ -26,10 +26,10 @@ use super::namespaces::ChooseNamespace;
 use super::refused::Refused;
 use super::tone_of;
 use super::view::View;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::StaleBanner;
 use crate::reflector::Store;
-use crate::screens::cluster::InSight;
+use crate::screens::cluster::CurrentCluster;
 use crate::screens::list::{ListState, counted};
 
 /// Shows the list with its filters.
@@ -67,7 +67,7 @@ pub(super) fn KindList(kind: Kind, cluster: String) -> impl IntoView {
             view! { <List listed=listed view=view words=words/> }.into_any()
         }}
         <footer class="page-foot">
-            <SameCommand line=command/>
+            <CliCommand line=command/>
             <span>{words}</span>
         </footer>
     }
@@ -89,7 +89,7 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
     let source = Source::rows(listed.kind, &listed.cluster, listed.namespace.as_deref());
     let live = Live::begin::<Rows>(source);
     let freshness = Signal::derive(move || live.freshness());
-    expect_context::<InSight>().follows(freshness);
+    expect_context::<CurrentCluster>().follows(freshness);
     let told = Memo::new(move |_| {
         let items = live.items().unwrap_or_default();
         items.first().map(|row| Arc::clone(&row.columns))
@@ -107,7 +107,7 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
     let place = StoredValue::new(listed);
     view! {
         <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
-        <Reading progress=Signal::derive(move || live.progress())/>
+        <ListProgress progress=Signal::derive(move || live.progress())/>
         <Cut
             cut=Signal::derive(move || live.progress().cut)
             words=t().kinds.cut()
@@ -167,7 +167,7 @@ fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
 
 /// Shows the progress of the initial list.
 #[component]
-pub(super) fn Reading(progress: Signal<Progress>) -> impl IntoView {
+pub(super) fn ListProgress(progress: Signal<Progress>) -> impl IntoView {
     move || {
         let Progress { read, about, .. } = progress.get();
         let read = read?;
@@ -247,6 +247,6 @@ pub(super) fn Cut(
 ) -> impl IntoView {
     move || {
         cut.get()
-            .then(|| view! { <Banner mood=Mood::Info>{words}</Banner> })
+            .then(|| view! { <Banner mood=BannerKind::Info>{words}</Banner> })
     }
 }

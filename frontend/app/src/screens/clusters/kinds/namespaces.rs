@@ -7,7 +7,7 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 
-use crate::screens::cluster::InSight;
+use crate::screens::cluster::CurrentCluster;
 
 /// The maximum number of namespaces with a button. Users can type other namespaces.
 const BUTTONS: usize = 50;
@@ -33,7 +33,7 @@ impl Namespaces {
 
     /// Selects the namespace of the URL, or the only namespace in which the user has a role.
     pub(super) fn read(self, named: String) {
-        let in_sight = expect_context::<InSight>();
+        let in_sight = expect_context::<CurrentCluster>();
         let chosen = if self.kind.namespaced {
             let cluster = in_sight.cluster.get_untracked();
             preselected(named, &cluster.rights)
@@ -46,7 +46,7 @@ impl Namespaces {
 
     /// Returns the namespaces of the list.
     pub(super) fn scope(self) -> Memo<Scope> {
-        let cluster = expect_context::<InSight>().cluster;
+        let cluster = expect_context::<CurrentCluster>().cluster;
         Memo::new(move |_| {
             let (chosen, all) = (self.chosen.get(), self.all.get());
             let all = all || !self.kind.namespaced;
@@ -64,7 +64,7 @@ pub(super) fn ChooseNamespace(
     names: Vec<String>,
 ) -> impl IntoView {
     let (chosen, all) = (namespaces.chosen, namespaces.all);
-    let cluster = expect_context::<InSight>().name.get_untracked();
+    let cluster = expect_context::<CurrentCluster>().name.get_untracked();
     let advice = if names.len() > BUTTONS {
         t().kinds.more_namespaces(&cluster)
     } else {

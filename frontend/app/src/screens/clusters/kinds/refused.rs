@@ -7,7 +7,7 @@ use drover_ui_core::problem::{Problem, ProblemKind, sentence};
 use drover_ui_kit::notice::{Absence, EmptyState};
 use leptos::prelude::*;
 
-use crate::screens::cluster::InSight;
+use crate::screens::cluster::CurrentCluster;
 
 /// Shows the error of a list, with cause and next step.
 #[component]
@@ -19,7 +19,7 @@ pub(super) fn Refused(
     /// The selected namespace.
     namespace: Option<String>,
 ) -> impl IntoView {
-    let InSight { name, state, .. } = expect_context();
+    let CurrentCluster { name, state, .. } = expect_context();
     let told = move || {
         let (why, title, advice) = state.with(|state| match away(&problem, state) {
             Some(advice) => (

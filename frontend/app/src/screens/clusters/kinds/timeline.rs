@@ -19,16 +19,16 @@ use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
 use super::filters::Filters;
-use super::list::{Cut, Reading};
+use super::list::{Cut, ListProgress};
 use super::namespaces::{ChooseNamespace, Namespaces};
 use super::refused::Refused;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::StaleBanner;
 use crate::reflector::Store;
 use crate::screens::address;
-use crate::screens::cluster::InSight;
+use crate::screens::cluster::CurrentCluster;
 use crate::screens::list::ListState;
-use group::AboutOne;
+use group::EventGroup;
 
 /// The number of events that the page shows initially and adds per click.
 const STEP: usize = 200;
@@ -111,7 +111,7 @@ pub(super) fn Timeline(cluster: String) -> impl IntoView {
             let (cluster, namespace) = (cluster.clone(), scope.namespace().cloned());
             view! { <Events cluster=cluster namespace=namespace view=view/> }.into_any()
         }}
-        <footer class="page-foot"><SameCommand line=command/></footer>
+        <footer class="page-foot"><CliCommand line=command/></footer>
     }
 }
 
@@ -120,7 +120,7 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
     let path = Kind::EVENTS.list_path(&cluster, namespace.as_deref());
     let live = Store::<Arc<Event>>::begin::<Newest>(Source::objects(path));
     let freshness = Signal::derive(move || live.freshness());
-    expect_context::<InSight>().follows(freshness);
+    expect_context::<CurrentCluster>().follows(freshness);
     let groups = Memo::new(move |_| {
         let (items, query) = (
             live.items().unwrap_or_default(),
@@ -138,7 +138,7 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
     });
     view! {
         <StaleBanner freshness=freshness shown=Signal::derive(move || live.is_known())/>
-        <Reading progress=Signal::derive(move || live.progress())/>
+        <ListProgress progress=Signal::derive(move || live.progress())/>
         <Cut
             cut=Signal::derive(move || live.progress().cut)
             words=t().kinds.cut_events()
@@ -224,7 +224,7 @@ fn Groups(cluster: String, groups: Memo<Arc<Vec<Group>>>) -> impl IntoView {
     view! {
         <ol class="timeline">
             <For each=shown key=Group::key let:group>
-                <AboutOne group=group cluster=cluster/>
+                <EventGroup group=group cluster=cluster/>
             </For>
         </ol>
         <Show when=move || { all() > most.get() }>

@@ -3,7 +3,7 @@
 use drover_ui_core::age::age;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::Crash;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::rich::rich;
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -11,7 +11,7 @@ use leptos_router::components::A;
 use crate::clock::Clock;
 
 /// The maximum number of shown crashes. The list of pods shows all crashes.
-const SHOWN: usize = 3;
+const MAX_SHOWN: usize = 3;
 
 /// Shows the crashes. `of_pod` is true on the page of the pod itself.
 #[component]
@@ -22,10 +22,10 @@ pub(super) fn Crashes(
 ) -> impl IntoView {
     move || {
         let crashes = crashes.get();
-        let more = crashes.len().saturating_sub(SHOWN);
+        let more = crashes.len().saturating_sub(MAX_SHOWN);
         let rows = crashes
             .into_iter()
-            .take(SHOWN)
+            .take(MAX_SHOWN)
             .map(|crash| view! { <OneCrash crash=crash cluster=cluster of_pod=of_pod/> });
         let rows = rows.collect_view();
         let more = (more > 0).then(|| {
@@ -70,7 +70,7 @@ fn OneCrash(crash: Crash, cluster: StoredValue<String>, of_pod: bool) -> impl In
         rich(words)
     };
     view! {
-        <Banner mood=Mood::Error>
+        <Banner mood=BannerKind::Error>
             <p>
                 {words}
             </p>

@@ -14,12 +14,12 @@ use leptos::prelude::*;
 
 use super::words::{Age, Refused};
 use crate::clock::Clock;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
 
 /// The maximum number of shown events.
-const SHOWN: usize = 500;
+const MAX_SHOWN: usize = 500;
 
 /// Shows the tab with the events.
 #[component]
@@ -30,7 +30,7 @@ pub(super) fn Events(named: Named, object: Signal<Object>) -> impl IntoView {
     view! {
         <div class="stack">
             {move || view! { <List source=source.get()/> }}
-            <footer class="page-foot"><SameCommand line=command/></footer>
+            <footer class="page-foot"><CliCommand line=command/></footer>
         </div>
     }
 }
@@ -69,10 +69,10 @@ fn List(source: Source) -> impl IntoView {
 
 #[component]
 fn Lines(events: Vec<Arc<Event>>) -> impl IntoView {
-    let more = events.len().saturating_sub(SHOWN);
+    let more = events.len().saturating_sub(MAX_SHOWN);
     let rows = events
         .into_iter()
-        .take(SHOWN)
+        .take(MAX_SHOWN)
         .map(|event| view! { <OneEvent event=event/> });
     let rows = rows.collect_view();
     let more = (more > 0).then(|| view! { <p class="muted">{t().object.older_events(more)}</p> });

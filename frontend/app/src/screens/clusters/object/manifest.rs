@@ -10,7 +10,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::object::Object;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Banner, Mood, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, Skeleton};
 use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -18,7 +18,7 @@ use leptos_router::hooks::use_query_map;
 
 use super::words::Refused;
 use crate::clock::{now, time_of_day};
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::fetch::Request;
 use crate::screens::address;
 use crate::session::Session;
@@ -119,7 +119,7 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
     .into_any()
     }
                 }}
-                <footer class="page-foot"><SameCommand line=command/></footer>
+                <footer class="page-foot"><CliCommand line=command/></footer>
             </div>
         }
 }
@@ -159,7 +159,7 @@ fn Changed(
         changed.get().then(|| {
             let words = t().object.changed_since(&time_of_day(at));
             view! {
-                <Banner mood=Mood::Info>
+                <Banner mood=BannerKind::Info>
                     {words}
                     <Button on_press=ask>{t().buttons.reload()}</Button>
                 </Banner>

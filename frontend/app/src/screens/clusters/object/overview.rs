@@ -4,15 +4,15 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{
-    Condition, Container, Fact, Object, Overview, Section, Verdict, Worth, crashes, related,
+    Condition, Container, Fact, FactValue, Object, Overview, Section, Verdict, crashes, related,
 };
 use drover_ui_kit::badge::{Badge, Tone};
 use leptos::prelude::*;
 
 use super::crash::Crashes;
-use super::related::Belongings;
+use super::related::RelatedObjects;
 use super::words::{Age, AgeForm, Link};
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::screens::kinds::tone_of;
 
 /// The length from which values of labels and annotations are collapsed.
@@ -52,8 +52,8 @@ pub(super) fn OverviewTab(
             </div>
             {move || containers.with(|it| !it.is_empty()).then(|| view! { <Containers containers=containers/> })}
             {move || conditions.with(|it| !it.is_empty()).then(|| view! { <Conditions conditions=conditions/> })}
-            {move || belongings.get().map(|what| view! { <Belongings cluster=cluster what=what of=kind crashing=crashing/> })}
-            <footer class="page-foot"><SameCommand line=command/></footer>
+            {move || belongings.get().map(|what| view! { <RelatedObjects cluster=cluster what=what of=kind crashing=crashing/> })}
+            <footer class="page-foot"><CliCommand line=command/></footer>
         </div>
     }
 }
@@ -70,17 +70,17 @@ fn Facts(section: Section, cluster: StoredValue<String>) -> impl IntoView {
 }
 
 #[component]
-fn Value(worth: Worth, cluster: StoredValue<String>) -> impl IntoView {
+fn Value(worth: FactValue, cluster: StoredValue<String>) -> impl IntoView {
     match worth {
-        Worth::Text(text) => text.into_any(),
-        Worth::Codes(codes) => {
+        FactValue::Text(text) => text.into_any(),
+        FactValue::Codes(codes) => {
             let codes = codes
                 .into_iter()
                 .map(|code| view! { <code class="object-code">{code}</code> });
             view! { <span class="stack-tight">{codes.collect_view()}</span> }.into_any()
         }
-        Worth::At(at) => view! { <Age at=at/> }.into_any(),
-        Worth::Links(links) => {
+        FactValue::At(at) => view! { <Age at=at/> }.into_any(),
+        FactValue::Links(links) => {
             let links = links.into_iter();
             let links = links.map(|to| view! { <Link cluster=cluster to=to/> });
             view! { <span class="stack-tight">{links.collect_view()}</span> }.into_any()
@@ -99,7 +99,7 @@ fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoVi
     let owners = move || {
         let owners = owners.get();
         (!owners.is_empty()).then(|| {
-            let worth = Worth::Links(owners);
+            let worth = FactValue::Links(owners);
             view! { <dt>{t().object.owners()}</dt><dd><Value worth=worth cluster=cluster/></dd> }
         })
     };

@@ -13,11 +13,11 @@ use leptos::prelude::*;
 use super::words::{Age, AgeForm, Link, Refused};
 use crate::freshness::{Freshness, StaleBanner};
 use crate::reflector::Store;
-use crate::screens::cluster::InSight;
+use crate::screens::cluster::CurrentCluster;
 use crate::screens::kinds::tone_of;
 
 /// The maximum number of shown objects. The list of the kind shows all objects.
-const SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// Starts the live list of related objects.
 pub(super) fn follow(cluster: &str, what: &Related) -> Store<Object> {
@@ -36,7 +36,7 @@ pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<O
 
 /// Shows the card with the related objects.
 #[component]
-pub(super) fn Belongings(
+pub(super) fn RelatedObjects(
     cluster: StoredValue<String>,
     what: Related,
     /// The kind of the owner.
@@ -56,7 +56,7 @@ pub(super) fn Belongings(
             crashing.set(found);
         }
     });
-    let not_ready = expect_context::<InSight>().not_ready_nodes();
+    let not_ready = expect_context::<CurrentCluster>().not_ready_nodes();
     let count = move || ours.with(|ours| ours.as_ref().map(|ours| format!(" ({})", ours.len())));
     let list = move || match (ours.get(), followed.freshness()) {
         (None, Freshness::Stale { problem, .. }) => {
@@ -90,8 +90,8 @@ fn Lines(
     not_ready: Vec<String>,
     cluster: StoredValue<String>,
 ) -> impl IntoView {
-    let more = ours.len().saturating_sub(SHOWN);
-    let rows = ours.iter().take(SHOWN).map(|one| {
+    let more = ours.len().saturating_sub(MAX_SHOWN);
+    let rows = ours.iter().take(MAX_SHOWN).map(|one| {
         let line = match kind {
             Kind::PODS => PodLine::on(one, &not_ready),
             kind => other(kind, one),

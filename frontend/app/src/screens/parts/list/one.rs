@@ -42,7 +42,7 @@ pub(crate) fn OneScreen<T: Listed>(
 
 /// Shows that the object does not exist, with a link to the list.
 #[component]
-pub(crate) fn NoneOfThem(
+pub(crate) fn NotFoundState(
     /// The labels of the list.
     kind: ListKind,
     /// The title of the empty state.

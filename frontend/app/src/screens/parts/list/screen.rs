@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use super::contents::Contents;
 use super::{ListState, Refused};
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 
 /// The labels of a list.
@@ -58,7 +58,7 @@ pub(crate) fn ListScreen<R: Row>(
             {children.map(|children| children())}
             <ListBody kind=kind contents=contents empty=empty selection=selection/>
             <footer class="page-foot">
-                <SameCommand line=command.to_owned()/>
+                <CliCommand line=command.to_owned()/>
                 <span>{move || contents.counted()}</span>
             </footer>
         </div>

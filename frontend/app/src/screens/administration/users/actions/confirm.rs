@@ -8,7 +8,7 @@ use drover_ui_core::url::segment;
 use drover_ui_core::user::is_last_administrator;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
@@ -49,7 +49,7 @@ impl Step {
     }
 
     /// Reports whether the action reduces rights.
-    const fn shuts_out(self) -> bool {
+    const fn reduces_rights(self) -> bool {
         matches!(
             self,
             Self::RemoveAdministrator | Self::Disable | Self::Delete
@@ -163,8 +163,8 @@ pub(super) fn ConfirmStep(
             on_confirm=go
         >
             <p>{consequences}</p>
-            {step.shuts_out().then(|| view! {
-                <Warned name=name.get_value() administers=administers oneself=oneself/>
+            {step.reduces_rights().then(|| view! {
+                <RejectionWarnings name=name.get_value() administers=administers oneself=oneself/>
             })}
             {command.get_value().map(|line| view! { <Code label=t().labels.command() text=line/> })}
         </Confirm>
@@ -173,7 +173,7 @@ pub(super) fn ConfirmStep(
 
 /// Shows warnings about actions that the server will reject.
 #[component]
-fn Warned(name: String, administers: bool, oneself: bool) -> impl IntoView {
+fn RejectionWarnings(name: String, administers: bool, oneself: bool) -> impl IntoView {
     let users = administers.then(|| Listing::<UserView>::follow(PATH));
     move || {
         let users = users.and_then(Listing::items);
@@ -184,7 +184,7 @@ fn Warned(name: String, administers: bool, oneself: bool) -> impl IntoView {
         } else {
             return None;
         };
-        Some(view! { <Banner mood=Mood::Warning>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
     }
 }
 

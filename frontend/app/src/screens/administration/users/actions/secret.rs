@@ -6,14 +6,14 @@ use drover_ui_core::shell;
 use drover_ui_core::url::segment;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::Checkbox;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::rich::rich;
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
 use super::super::columns::UserRow;
 use super::super::password::{NewPassword, PasswordFields};
-use super::{FirstPassword, Told};
+use super::{FirstPassword, GeneratedPassword};
 use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
@@ -25,7 +25,7 @@ pub(super) fn SetPassword(
     open: RwSignal<bool>,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let told = RwSignal::new(None::<Told>);
+    let told = RwSignal::new(None::<GeneratedPassword>);
     let held = Signal::derive(move || told.with(Option::is_some));
     let title = t().users.set_password_title(&row.user.name);
     let row = StoredValue::new(row);
@@ -42,7 +42,7 @@ pub(super) fn SetPassword(
 #[component]
 fn Form(
     row: UserRow,
-    told: RwSignal<Option<Told>>,
+    told: RwSignal<Option<GeneratedPassword>>,
     open: RwSignal<bool>,
     sending: Sending,
     listing: Listing<UserView>,
@@ -67,7 +67,7 @@ fn Form(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().users.password_set(&name));
-            Told::tell(show, name, secret, told, open);
+            GeneratedPassword::tell(show, name, secret, told, open);
         });
     };
     let command = move || {
@@ -103,7 +103,7 @@ fn Consequences(oneself: bool, revoke: RwSignal<bool>) -> impl IntoView {
             {tokens}
         </p>
         {oneself.then(|| view! {
-            <Banner mood=Mood::Warning>
+            <Banner mood=BannerKind::Warning>
                 {rich(t().users.set_own_password())}
             </Banner>
         })}

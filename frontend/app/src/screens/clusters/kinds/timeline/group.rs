@@ -14,19 +14,19 @@ use leptos::prelude::*;
 use crate::clock::{Clock, in_full};
 
 /// The number of events that a group shows initially.
-const FEW: usize = 4;
+const INITIAL_EVENTS: usize = 4;
 
 /// Shows an object and its events.
 #[component]
-pub(super) fn AboutOne(group: Group, cluster: StoredValue<Arc<str>>) -> impl IntoView {
+pub(super) fn EventGroup(group: Group, cluster: StoredValue<Arc<str>>) -> impl IntoView {
     let Group { about, events } = group;
     let (count, all) = (events.len(), RwSignal::new(false));
     let rows = move || {
-        let most = if all.get() { count } else { FEW };
+        let most = if all.get() { count } else { INITIAL_EVENTS };
         events.iter().take(most).map(row).collect_view()
     };
     let more = move || {
-        let hidden = count.saturating_sub(FEW);
+        let hidden = count.saturating_sub(INITIAL_EVENTS);
         (hidden > 0 && !all.get()).then(|| {
             view! {
                 <Button weight=Weight::Quiet on_press=move |()| all.set(true)>

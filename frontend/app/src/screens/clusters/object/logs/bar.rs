@@ -8,14 +8,14 @@ use drover_ui_kit::button::Button;
 use drover_ui_kit::code::copy;
 use drover_ui_kit::field::{Checkbox, Select};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Banner, Mood};
+use drover_ui_kit::notice::{Banner, BannerKind};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-use super::reader::{Reader, Reading};
+use super::reader::{Reader, ReaderState};
 use super::view::LogView;
 use crate::clock::time_of_day;
-use crate::command::SameCommand;
+use crate::command::CliCommand;
 use crate::file::save;
 
 /// Shows the options above the log.
@@ -44,7 +44,7 @@ pub(super) fn Bar(
                 <Checkbox label=t().log.times() checked=view.times/>
                 <Checkbox label=t().log.wrap() checked=view.wrap/>
             </div>
-            <Keep view=view reader=reader request=request/>
+            <CopyAndDownload view=view reader=reader request=request/>
         </div>
         <Trouble reader=reader/>
     }
@@ -52,7 +52,11 @@ pub(super) fn Bar(
 
 /// Shows the buttons that copy and download the log.
 #[component]
-fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> impl IntoView {
+fn CopyAndDownload(
+    view: LogView,
+    reader: Reader,
+    request: Memo<Option<LogRequest>>,
+) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let text = move || {
         reader.log.with_untracked(|log| {
@@ -87,15 +91,15 @@ fn Keep(view: LogView, reader: Reader, request: Memo<Option<LogRequest>>) -> imp
 fn Trouble(reader: Reader) -> impl IntoView {
     let has_lines = Memo::new(move |_| reader.log.with(|log| !log.lines().is_empty()));
     move || match reader.reading.get() {
-        Reading::Cut { since, problem } => {
+        ReaderState::Cut { since, problem } => {
             let words = t().log.interrupted(&time_of_day(since), &problem.message);
-            Some(view! { <Banner mood=Mood::Warning>{words}</Banner> })
+            Some(view! { <Banner mood=BannerKind::Warning>{words}</Banner> })
         }
-        Reading::Waiting(words) if has_lines.get() => {
-            Some(view! { <Banner mood=Mood::Info>{words}</Banner> })
+        ReaderState::Waiting(words) if has_lines.get() => {
+            Some(view! { <Banner mood=BannerKind::Info>{words}</Banner> })
         }
-        Reading::Refused(problem) if has_lines.get() => {
-            Some(view! { <Banner mood=Mood::Error>{problem.message}</Banner> })
+        ReaderState::Refused(problem) if has_lines.get() => {
+            Some(view! { <Banner mood=BannerKind::Error>{problem.message}</Banner> })
         }
         _ => None,
     }
@@ -121,25 +125,25 @@ pub(super) fn Foot(
     let count = move || reader.log.with(counted);
     let (class, words) = (
         move || match reader.reading.get() {
-            Reading::Opening | Reading::Waiting(_) => "freshness connecting",
-            Reading::Following => "freshness",
-            Reading::Cut { .. } | Reading::Refused(_) => "freshness stale",
-            Reading::Over(_) => "freshness ended",
+            ReaderState::Opening | ReaderState::Waiting(_) => "freshness connecting",
+            ReaderState::Following => "freshness",
+            ReaderState::Cut { .. } | ReaderState::Refused(_) => "freshness stale",
+            ReaderState::Over(_) => "freshness ended",
         },
         move || match reader.reading.get() {
-            Reading::Opening => t().log.state_loading().to_owned(),
-            Reading::Waiting(_) => t().log.state_waiting().to_owned(),
-            Reading::Following => t().log.state_following().to_owned(),
-            Reading::Cut { since, .. } => t().log.state_interrupted(&time_of_day(since)),
-            Reading::Refused(_) => t().log.state_refused().to_owned(),
-            Reading::Over(_) => t().log.state_complete().to_owned(),
+            ReaderState::Opening => t().log.state_loading().to_owned(),
+            ReaderState::Waiting(_) => t().log.state_waiting().to_owned(),
+            ReaderState::Following => t().log.state_following().to_owned(),
+            ReaderState::Cut { since, .. } => t().log.state_interrupted(&time_of_day(since)),
+            ReaderState::Refused(_) => t().log.state_refused().to_owned(),
+            ReaderState::Over(_) => t().log.state_complete().to_owned(),
         },
     );
     view! {
         <footer class="page-foot">
             <span class=class role="status">{words}</span>
             <span>{count}</span>
-            <SameCommand line=command/>
+            <CliCommand line=command/>
         </footer>
     }
 }

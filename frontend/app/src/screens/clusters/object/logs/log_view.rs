@@ -12,7 +12,7 @@ use drover_ui_kit::sheet::{RowKey, Scroll, Sheet, look};
 use leptos::prelude::*;
 
 use super::bar::Foot;
-use super::reader::{Reader, Reading};
+use super::reader::{Reader, ReaderState};
 use super::view::LogView;
 use crate::screens::object::words::Refused;
 
@@ -34,7 +34,7 @@ pub(super) fn LogView(
         request.track();
         scroll.show_end();
     });
-    stands_still(scroll, log, view);
+    pause_unless_at_end(scroll, log, view);
     let what = Memo::new(move |_| {
         let has_lines = log.with(|log| !log.lines().is_empty());
         if has_lines {
@@ -57,7 +57,7 @@ pub(super) fn LogView(
 }
 
 /// Pauses the log while the user is not at its end, so that the shown lines do not move.
-fn stands_still(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
+fn pause_unless_at_end(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
     let at_end = Memo::new(move |_| scroll.is_at_end());
     Effect::new(move || {
         let paused = !at_end.get() && view.follow.get();
@@ -236,27 +236,27 @@ fn Resume(scroll: Scroll, log: RwSignal<Log>) -> impl IntoView {
 
 /// Shows the reason why the log has no lines.
 #[component]
-fn Empty(reading: Reading) -> impl IntoView {
+fn Empty(reading: ReaderState) -> impl IntoView {
     match reading {
-        Reading::Opening => view! { <Skeleton lines=8/> }.into_any(),
-        Reading::Following => view! {
+        ReaderState::Opening => view! { <Skeleton lines=8/> }.into_any(),
+        ReaderState::Following => view! {
             <EmptyState why=Absence::Empty title=t().log.no_lines_yet() advice=t().log.no_lines_yet_advice()/>
         }
         .into_any(),
-        Reading::Waiting(words) => view! {
+        ReaderState::Waiting(words) => view! {
             <EmptyState why=Absence::Empty title=t().log.not_running() advice=t().problems.retrying(&words)/>
         }
         .into_any(),
-        Reading::Over(words) => view! {
+        ReaderState::Over(words) => view! {
             <EmptyState why=Absence::Empty title=t().log.no_lines() advice=words/>
         }
         .into_any(),
-        Reading::Cut { problem, .. } => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
-        Reading::Refused(problem) if problem.kind == ProblemKind::Invalid => view! {
+        ReaderState::Cut { problem, .. } => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
+        ReaderState::Refused(problem) if problem.kind == ProblemKind::Invalid => view! {
             <EmptyState why=Absence::Empty title=t().log.not_found() advice=problem.message/>
         }
         .into_any(),
-        Reading::Refused(problem) => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
+        ReaderState::Refused(problem) => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
     }
 }
 

@@ -24,15 +24,15 @@ use crate::stream::{Interruption, LineStream};
 const TIMEOUT: Duration = Duration::from_mins(3);
 /// The timeout of the response headers. The kubelet sends the headers with the first line, so a
 /// late response means that the log has no lines.
-const LATE: Duration = Duration::from_secs(2);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time that the pod status needs to change after the end of a log.
-const SETTLING: Duration = Duration::from_millis(800);
+const STATUS_DELAY: Duration = Duration::from_millis(800);
 /// The maximum length of a line in bytes. Longer lines are truncated.
-const LONGEST_LINE: usize = 256 * 1024;
+const MAX_LINE_BYTES: usize = 256 * 1024;
 
 /// The state of the reader.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reading {
+pub(super) enum ReaderState {
     /// The first response has not arrived.
     Opening,
     /// The reader receives lines.
@@ -58,7 +58,7 @@ pub(super) struct Reader {
     /// The lines of the log.
     pub(super) log: RwSignal<Log>,
     /// The state of the reader.
-    pub(super) reading: RwSignal<Reading>,
+    pub(super) reading: RwSignal<ReaderState>,
 }
 
 impl Reader {
@@ -71,7 +71,7 @@ impl Reader {
     ) -> Self {
         let reader = Self {
             log: RwSignal::new(Log::default()),
-            reading: RwSignal::new(Reading::Opening),
+            reading: RwSignal::new(ReaderState::Opening),
         };
         let session = expect_context::<Session>();
         let running = StoredValue::new(None::<AbortHandle>);
@@ -88,7 +88,7 @@ impl Reader {
             let mut log = Log::default();
             log.find(find);
             reader.log.set(log);
-            reader.reading.set(Reading::Opening);
+            reader.reading.set(ReaderState::Opening);
             if let Some(request) = request.get() {
                 let (task, handle) = abortable(reader.read(request, pod, session));
                 running.set_value(Some(handle));
@@ -108,7 +108,7 @@ impl Reader {
         loop {
             let ending = self.stream(&request, &mut backoff, &mut noted).await;
             if ending == Ending::Done && request.follows() {
-                sleep(SETTLING).await;
+                sleep(STATUS_DELAY).await;
             }
             match &ending {
                 Ending::Problem(problem) => session.handle(problem),
@@ -127,14 +127,14 @@ impl Reader {
             match next(&request, ending, life) {
                 Next::Stop(words) => {
                     self.note_once(&mut noted, &words);
-                    return self.reading.set(Reading::Over(words));
+                    return self.reading.set(ReaderState::Over(words));
                 }
-                Next::Refused(problem) => return self.reading.set(Reading::Refused(problem)),
+                Next::Refused(problem) => return self.reading.set(ReaderState::Refused(problem)),
                 Next::Wait(words) => {
                     self.note_once(&mut noted, &words);
-                    self.reading.set(Reading::Waiting(words));
+                    self.reading.set(ReaderState::Waiting(words));
                 }
-                Next::Cut(problem) => self.is_cut(&mut noted, problem),
+                Next::Cut(problem) => self.mark_stale(&mut noted, problem),
                 Next::GoOn => {}
             }
             rest(backoff.after_failure(chance())).await;
@@ -150,7 +150,7 @@ impl Reader {
     ) -> Ending {
         let mut seam = self.log.with_untracked(Log::seam);
         let mut stream = match self.open(request, seam.as_ref()).await {
-            Ok(stream) => stream.cutting_lines_at(LONGEST_LINE),
+            Ok(stream) => stream.cutting_lines_at(MAX_LINE_BYTES),
             Err(why) => return why.into(),
         };
         loop {
@@ -184,14 +184,14 @@ impl Reader {
     ) -> Result<LineStream, Interruption> {
         let sent = Request::get(request.path(seam));
         let opening = Box::pin(LineStream::open(sent, TIMEOUT));
-        let stream = match select(opening, Box::pin(sleep(LATE))).await {
+        let stream = match select(opening, Box::pin(sleep(HEADER_TIMEOUT))).await {
             Either::Left((opened, _)) => opened?,
             Either::Right(((), opening)) => {
                 // A response with known lines starts immediately, so only a late first response
                 // means an empty log.
                 let is_first = self
                     .reading
-                    .with_untracked(|reading| *reading == Reading::Opening);
+                    .with_untracked(|reading| *reading == ReaderState::Opening);
                 if is_first && seam.is_none() {
                     self.goes_on(request);
                 }
@@ -200,7 +200,7 @@ impl Reader {
         };
         let was_cut = self
             .reading
-            .with_untracked(|reading| matches!(reading, Reading::Cut { .. }));
+            .with_untracked(|reading| matches!(reading, ReaderState::Cut { .. }));
         // A response before the restart of the container can be the log of the previous run.
         if was_cut || seam.is_none() {
             self.goes_on(request);
@@ -210,8 +210,12 @@ impl Reader {
 
     /// Sets the state to following, if the request follows the log.
     fn goes_on(self, request: &LogRequest) {
-        if request.follows() && self.reading.with_untracked(|it| *it != Reading::Following) {
-            self.reading.set(Reading::Following);
+        if request.follows()
+            && self
+                .reading
+                .with_untracked(|it| *it != ReaderState::Following)
+        {
+            self.reading.set(ReaderState::Following);
         }
     }
 
@@ -224,13 +228,13 @@ impl Reader {
         *noted = Some(words.to_owned());
     }
 
-    fn is_cut(self, noted: &mut Option<String>, problem: Problem) {
+    fn mark_stale(self, noted: &mut Option<String>, problem: Problem) {
         let since = match self.reading.get_untracked() {
-            Reading::Cut { since, .. } => since,
+            ReaderState::Cut { since, .. } => since,
             _ => now(),
         };
         self.note_once(noted, t().log.interruption_note());
-        self.reading.set(Reading::Cut { since, problem });
+        self.reading.set(ReaderState::Cut { since, problem });
     }
 }
 

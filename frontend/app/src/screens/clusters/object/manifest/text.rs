@@ -36,7 +36,7 @@ pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl In
             <Checkbox label=t().object.managed_fields() checked=view.managed/>
             <Checkbox label=t().log.wrap() checked=view.wrap/>
             <span class="grow muted">{note}</span>
-            <Keep text=text file=file/>
+            <CopyAndDownload text=text file=file/>
         </div>
         <Rows text_view=text_view scroll=scroll/>
     }
@@ -44,7 +44,7 @@ pub(super) fn Text(manifest: Arc<Manifest>, file: String, view: View) -> impl In
 
 /// Shows the buttons that copy and download the manifest.
 #[component]
-fn Keep(text: Memo<Arc<String>>, file: String) -> impl IntoView {
+fn CopyAndDownload(text: Memo<Arc<String>>, file: String) -> impl IntoView {
     let toasts = expect_context::<Toasts>();
     let download = move |()| {
         if !save(&file, &text.get_untracked()) {

@@ -20,7 +20,7 @@ const TIMEOUT_MS: u32 = 70_000;
 
 /// The configuration that a test checked.
 #[derive(Clone, Debug, PartialEq)]
-struct Tried {
+struct TestedConfiguration {
     /// The provider's spec without `enabled`.
     spec: Value,
     /// The number of secret changes on this screen before the test.
@@ -29,20 +29,20 @@ struct Tried {
 
 /// The last test. The test is outdated when the configuration changes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tested {
-    now: Memo<Option<Tried>>,
+pub(super) struct LastTest {
+    now: Memo<Option<TestedConfiguration>>,
     secrets: RwSignal<u32>,
-    last: RwSignal<Option<(Option<Tried>, ProviderTrial)>>,
+    last: RwSignal<Option<(Option<TestedConfiguration>, ProviderTrial)>>,
 }
 
-impl Tested {
+impl LastTest {
     /// Creates the state without a test.
-    pub(super) fn nothing_of(found: Memo<Option<AuthProviderView>>) -> Self {
+    pub(super) fn untested(found: Memo<Option<AuthProviderView>>) -> Self {
         let secrets = RwSignal::new(0);
         let now = Memo::new(move |_| {
             let spec = found.with(|it| it.as_ref().map(|it| enabled(&it.spec, false)))?;
             let secrets = secrets.get();
-            Some(Tried { spec, secrets })
+            Some(TestedConfiguration { spec, secrets })
         });
         Self {
             now,
@@ -52,33 +52,34 @@ impl Tested {
     }
 
     /// Marks the test as outdated after a change of the secret.
-    pub(super) fn have_another_secret(self) {
+    pub(super) fn secret_changed(self) {
         // The screen can be disposed before the response arrives.
         let _ = self.secrets.try_update(|secrets| *secrets += 1);
     }
 
     /// Returns the result for the current configuration; `None` if the configuration is untested.
     pub(super) fn works(self) -> Option<bool> {
-        self.trial().map(|trial| trial.works)
+        self.connection_test()
+            .map(|connection_test| connection_test.works)
     }
 
-    fn trial(self) -> Option<ProviderTrial> {
-        let (of, trial) = self.last.get()?;
-        (of == self.now.get()).then_some(trial)
+    fn connection_test(self) -> Option<ProviderTrial> {
+        let (of, connection_test) = self.last.get()?;
+        (of == self.now.get()).then_some(connection_test)
     }
 
     fn is_outdated(self) -> bool {
-        self.last.with(Option::is_some) && self.trial().is_none()
+        self.last.with(Option::is_some) && self.connection_test().is_none()
     }
 }
 
 /// Shows the test form and the test result.
 #[component]
-pub(super) fn Trial(
+pub(super) fn ConnectionTest(
     name: String,
     protocol: Option<Protocol>,
     /// The last test on this screen.
-    tested: Tested,
+    tested: LastTest,
     /// The actions to show after a successful test.
     children: ChildrenFn,
 ) -> impl IntoView {
@@ -142,7 +143,7 @@ pub(super) fn Trial(
                 </div>
             </form>
             <div role="status">
-                {move || tested.trial().map(|trial| view! { <Shown trial=trial/> })}
+                {move || tested.connection_test().map(|connection_test| view! { <Shown connection_test=connection_test/> })}
                 <Show when=move || tested.is_outdated()>
                     <p class="muted">{t().providers.test_outdated()}</p>
                 </Show>
@@ -154,13 +155,13 @@ pub(super) fn Trial(
 }
 
 #[component]
-fn Shown(trial: ProviderTrial) -> impl IntoView {
-    let (tone, words) = if trial.works {
+fn Shown(connection_test: ProviderTrial) -> impl IntoView {
+    let (tone, words) = if connection_test.works {
         (Tone::Good, t().providers.works())
     } else {
         (Tone::Bad, t().providers.fails())
     };
-    let checks = trial.checks.into_iter().map(|check| {
+    let checks = connection_test.checks.into_iter().map(|check| {
         let ProviderCheck { what, works, found } = check;
         let (tone, word) = if works {
             (Tone::Good, t().providers.check_passed())
