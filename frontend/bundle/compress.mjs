@@ -1,4 +1,4 @@
-// compress.mjs QUALITY FOLDER: puts FILE.br and FILE.gz beside every file of FOLDER.
+// compress.mjs QUALITY FOLDER: writes FILE.br and FILE.gz for each file in FOLDER.
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";

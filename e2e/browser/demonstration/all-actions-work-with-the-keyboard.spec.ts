@@ -69,7 +69,7 @@ test("all actions work with the keyboard, and the focus is visible", async ({ pa
   await dialog.waitFor({ state: "hidden" });
   await expect(page.getByRole("button", { name: "Kubeconfig" })).toBeFocused();
 
-  // A role has rules; each rule has check boxes and fields.
+  // Each rule of a role has checkboxes and fields.
   await page.goto("/new-role");
   await page.getByRole("heading", { name: "Create role", exact: true }).waitFor();
   await tabTo(page, "Add rule");
@@ -84,7 +84,7 @@ test("all actions work with the keyboard, and the focus is visible", async ({ pa
   await page.keyboard.press("Space");
   await expect(last).toBeChecked();
 
-  // Unsaved changes ask before navigation.
+  // The page asks before it discards unsaved changes.
   await page.keyboard.press("Control+k");
   await page.keyboard.type("create identity");
   await page.keyboard.press("Enter");

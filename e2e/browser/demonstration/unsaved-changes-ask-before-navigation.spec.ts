@@ -22,7 +22,7 @@ test("navigation asks before it discards unsaved changes of a role", async ({ pa
   await page.getByRole("heading", { name: "Roles", exact: true }).waitFor();
   await expect(page).toHaveURL(/\/roles$/);
 
-  // Staying on the page keeps the history.
+  // The rejected navigation did not change the history.
   await page.goForward();
   await expect(page).toHaveURL(/\/new-role$/);
   await expect(name).toHaveValue("");

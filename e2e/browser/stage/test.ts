@@ -8,7 +8,7 @@ export { expect };
 export class BrowserErrors {
   private readonly errors: string[] = [];
   private readonly expected: RegExp[] = [
-    // The page shows the rejection itself; the console repeats it.
+    // The page shows a rejected request; the console reports the request, too.
     /^Failed to load resource: the server responded with a status of 4\d\d .*\/(v1|k8s)\//,
     // Requests to clusters without a connected agent fail with 503.
     /^Failed to load resource: the server responded with a status of 503 .*\/k8s\/clusters\/(waiting|east)\//,
