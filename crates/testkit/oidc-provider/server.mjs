@@ -1,7 +1,8 @@
-// A certified OpenID provider, over TLS, that a test starts, and tells what to do in lines of JSON.
+// A certified OpenID provider over TLS for tests, controlled with lines of JSON on standard input.
 //
-// node server.mjs PATH-OF-OIDC-PROVIDER; the first line has its settings, and each line that follows
-// a command. Each is answered with a line. It ends with its standard input.
+// Usage: node server.mjs PATH-OF-OIDC-PROVIDER. The first line contains the settings, and each
+// following line a command. The process answers each line with one line and exits at the end of
+// standard input.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:https';
@@ -11,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 const library = pathToFileURL(process.argv[2]);
 const { Provider } = await import(library);
 const { default: MemoryAdapter } = await import(new URL('adapters/memory_adapter.js', library));
-// One that is asked for by its own name would be another for each provider.
+// The adapter is a class and not a name: with a name, each provider would create its own store.
 class Memory extends MemoryAdapter {}
 
 const person = (login, groups) => ({
@@ -22,7 +23,7 @@ const person = (login, groups) => ({
   email: `${login}@example.com`,
   email_verified: true,
 });
-const people = new Map([
+const users = new Map([
   ['ann', person('ann', ['team-a', 'Team B'])],
   ['bob', person('bob', ['team-b'])],
 ]);
@@ -34,7 +35,7 @@ const keys = (algorithm) => {
     generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     generateKeyPairSync('ed25519'),
   ];
-  // The only kind that takes long to make.
+  // RSA keys are created only if needed, because creating them is slow.
   if (/^[RP]S/.test(algorithm)) pairs.push(generateKeyPairSync('rsa', { modulusLength: 2048 }));
   return pairs.map(({ privateKey }, index) => ({
     ...privateKey.export({ format: 'jwk' }),
@@ -43,15 +44,15 @@ const keys = (algorithm) => {
   }));
 };
 
-// A provider's keys are set when it is made; what it remembers of people is not its own, so that a
-// second one goes on where the first one was.
+// The keys of a provider are fixed when it is created. All providers share the stored users and
+// sessions, so that a new provider with other keys continues the sessions of the previous one.
 const provide = (issuer, settings) => {
   const provider = new Provider(issuer, {
     adapter: Memory,
     clients: [settings.client],
     clientAuthMethods: [settings.client.token_endpoint_auth_method],
     jwks: { keys: keys(settings.client.id_token_signed_response_alg) },
-    // Who signs out posts a form from another site's page (RP-Initiated Logout 1.0, section 2).
+    // Browsers post the logout form from a page of another site (RP-Initiated Logout 1.0, section 2).
     enableHttpPostMethods: true,
     cookies: { keys: ['of a test'], long: { httpOnly: true, sameSite: 'none' } },
     conformIdTokenClaims: !settings.claimsInToken,
@@ -71,7 +72,7 @@ const provide = (issuer, settings) => {
       rpInitiatedLogout: { enabled: true },
     },
     findAccount: (_, sub) => {
-      const found = people.get(sub);
+      const found = users.get(sub);
       return found && !found.disabled
         ? { accountId: sub, claims: () => ({ sub, ...found }) }
         : undefined;
@@ -101,7 +102,7 @@ answer({ issuer });
 
 for (let command = await next(); command; command = await next()) {
   if (command.rotate) handle = provide(issuer, settings);
-  if (command.change) Object.assign(people.get(command.change), command.to);
+  if (command.change) Object.assign(users.get(command.change), command.to);
   answer({ done: true });
 }
 process.exit(0);

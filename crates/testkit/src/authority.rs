@@ -1,17 +1,17 @@
-//! A certificate authority, and certificates for this machine.
+//! Test certificate authority and certificates for the local host.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-/// A certificate authority.
+/// A certificate authority that lives in memory.
 #[derive(Debug)]
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 /// A certificate and its key as PEM.
 #[derive(Debug)]
 pub struct Certified {
-    /// The certificate.
+    /// The certificate as PEM.
     pub certificate: String,
-    /// The private key.
+    /// The private key as PEM.
     pub key: String,
 }
 
@@ -33,7 +33,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, key).unwrap())
     }
 
-    /// The certificate.
+    /// Returns the certificate of the authority as PEM.
     pub fn pem(&self) -> String {
         self.0.pem()
     }

@@ -29,12 +29,12 @@ use url::Url;
 #[derive(Clone)]
 pub enum Fault {
     /// Another response: status, headers, body.
-    Says(u16, Vec<(&'static str, String)>, String),
+    Response(u16, Vec<(&'static str, String)>, String),
     /// The correct response with an added or replaced header.
     Header(&'static str, String),
-    /// No response.
+    /// The server accepts the request but never responds.
     Silence,
-    /// The beginning of a response, which never continues.
+    /// The server sends the correct body but never ends the response.
     Stalls,
     /// A response that never ends.
     Endless,
@@ -42,7 +42,7 @@ pub enum Fault {
 
 /// A received request.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReceivedRequest {
     pub method: String,
     pub path: String,
     /// The `Authorization` header, if present.
@@ -63,7 +63,7 @@ pub struct Fake {
 struct Inner {
     world: Mutex<World>,
     faults: Mutex<Vec<(String, Fault)>>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<ReceivedRequest>>,
     /// Number of body bytes passed to the connection.
     sent_bytes: AtomicUsize,
 }
@@ -136,17 +136,17 @@ impl Fake {
     }
 
     /// Injects a fault into all responses below a path.
-    pub fn break_at(&self, path: &str, fault: Fault) {
+    pub fn inject_fault(&self, path: &str, fault: Fault) {
         let path = path.to_owned();
         self.inner.faults.lock().unwrap().push((path, fault));
     }
 
-    pub fn mend(&self) {
+    pub fn clear_faults(&self) {
         self.inner.faults.lock().unwrap().clear();
     }
 
     /// Returns and clears the received requests.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut self.inner.asked.lock().unwrap())
     }
 
@@ -183,12 +183,12 @@ async fn serve(listener: TcpListener, acceptor: TlsAcceptor, inner: Arc<Inner>) 
 async fn answer(
     request: Request<Incoming>,
     inner: Arc<Inner>,
-) -> Result<Response<Sending>, Infallible> {
+) -> Result<Response<FaultyBody>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     let path = head.uri.path().to_owned();
     let authorization = head.headers.get(AUTHORIZATION);
-    inner.asked.lock().unwrap().push(Asked {
+    inner.asked.lock().unwrap().push(ReceivedRequest {
         method: head.method.to_string(),
         path: path.clone(),
         authorization: authorization.map(|value| value.to_str().unwrap().to_owned()),
@@ -196,26 +196,26 @@ async fn answer(
     let faults = inner.faults.lock().unwrap().clone();
     let fault = faults.iter().find(|(at, _)| path.starts_with(at.as_str()));
     // A request with a fault has no effect.
-    let right = || inner.world.lock().unwrap().answer(&head, &body);
-    let mut then = Then::End;
+    let correct = || inner.world.lock().unwrap().answer(&head, &body);
+    let mut tail = Tail::End;
     let answer = match fault.map(|(_, fault)| fault.clone()) {
-        None => right(),
+        None => correct(),
         Some(Fault::Silence) => std::future::pending().await,
         Some(Fault::Stalls) => {
-            then = Then::Silence;
-            right()
+            tail = Tail::Silence;
+            correct()
         }
         Some(Fault::Endless) => {
-            then = Then::More;
-            right()
+            tail = Tail::More;
+            correct()
         }
         Some(Fault::Header(name, value)) => {
-            let mut answer = right();
+            let mut answer = correct();
             answer.headers.retain(|(old, _)| *old != name);
             answer.headers.push((name, value));
             answer
         }
-        Some(Fault::Says(status, headers, body)) => Answer {
+        Some(Fault::Response(status, headers, body)) => Answer {
             status,
             headers,
             body,
@@ -223,7 +223,7 @@ async fn answer(
     };
     let first = Some(Bytes::from(answer.body));
     let inner = inner.clone();
-    let mut response = Response::new(Sending { first, then, inner });
+    let mut response = Response::new(FaultyBody { first, tail, inner });
     *response.status_mut() = answer.status.try_into().unwrap();
     for (name, value) in answer.headers {
         let value = HeaderValue::from_str(&value).unwrap();
@@ -234,20 +234,20 @@ async fn answer(
 }
 
 /// A response body and its faults.
-struct Sending {
+struct FaultyBody {
     first: Option<Bytes>,
-    then: Then,
+    tail: Tail,
     inner: Arc<Inner>,
 }
 
 /// The bytes after the correct body.
-enum Then {
+enum Tail {
     End,
     Silence,
     More,
 }
 
-impl Body for Sending {
+impl Body for FaultyBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -255,11 +255,11 @@ impl Body for Sending {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = match (self.first.take(), &self.then) {
+        let bytes = match (self.first.take(), &self.tail) {
             (Some(first), _) => first,
-            (None, Then::End) => return Poll::Ready(None),
-            (None, Then::Silence) => return Poll::Pending,
-            (None, Then::More) => vec![b' '; 16 * 1024].into(),
+            (None, Tail::End) => return Poll::Ready(None),
+            (None, Tail::Silence) => return Poll::Pending,
+            (None, Tail::More) => vec![b' '; 16 * 1024].into(),
         };
         let sent = &self.inner.sent_bytes;
         sent.fetch_add(bytes.len(), Ordering::Relaxed);

@@ -9,7 +9,7 @@ use drover_api::kinds::{
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// A token for the API of the user `ann` that never expires.
+/// Returns a token of the user `ann` that never expires.
 pub fn token(id: &str, user_uid: &str) -> Token {
     let spec = TokenSpec {
         user_name: "ann".to_owned(),
@@ -25,7 +25,7 @@ pub fn token(id: &str, user_uid: &str) -> Token {
     Token::new(id, spec)
 }
 
-/// An identity provider.
+/// Returns an identity provider.
 pub fn provider(name: &str, uid: &str, enabled: bool) -> AuthProvider {
     let spec = AuthProviderSpec {
         enabled,
@@ -36,7 +36,7 @@ pub fn provider(name: &str, uid: &str, enabled: bool) -> AuthProvider {
     provider
 }
 
-/// A user whom the provider `p1` confirmed at second 0.
+/// Returns a user whom the provider `p1` confirmed at second 0.
 pub fn person() -> User {
     let spec = UserSpec {
         display_name: None,

@@ -12,9 +12,9 @@ use tempfile::TempDir;
 
 use crate::authority::Authority;
 
-/// The service account.
+/// Distinguished name of the service account.
 pub const DROVER: &str = "cn=drover,dc=example,dc=org";
-/// Its password.
+/// Password of the service account.
 pub const DROVER_PASSWORD: &str = "of the service account";
 
 const SLAPD: &str = "/usr/sbin/slapd";
@@ -112,9 +112,9 @@ impl Slapd {
         );
         write("entries.ldif", &format!("{TREE}{drover}\n{entries}")).unwrap();
         std::fs::create_dir(folder.path().join("database")).unwrap();
-        // Where AppArmor confines slapd, it goes by the program's path. Another process copies it:
-        // what another test starts meanwhile would hold this one's file open for writing, and a
-        // program that is being written does not start.
+        // AppArmor confines slapd by the path of the program, so the test runs a copy. A separate
+        // process copies the file: if this process had it open for writing, a child that
+        // another test starts could inherit the file, and the copy would not start.
         let mut copy = Command::new("/bin/cp");
         let copied = copy.arg(SLAPD).arg(folder.path().join("program")).status();
         assert!(copied.unwrap().success());
@@ -144,8 +144,8 @@ impl Slapd {
             .arg(self.path("slapd.conf"));
         command.arg("-q").arg("-l").arg(self.path("entries.ldif"));
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "slapadd: {said}");
+        let output_text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "slapadd: {output_text}");
     }
 
     /// Starts slapd on its previous ports, or on free ones.
@@ -202,7 +202,7 @@ impl Slapd {
         panic!("slapd is neither up nor down after {START_TIMEOUT:?}");
     }
 
-    /// Stops it. Its ports are closed.
+    /// Stops slapd. Its ports are closed.
     pub fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().unwrap();
@@ -230,8 +230,8 @@ impl Slapd {
         input.write_all(changes.as_bytes()).unwrap();
         drop(input);
         let output = process.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "ldapmodify: {said}");
+        let output_text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "ldapmodify: {output_text}");
     }
 
     /// Returns the certificate authority.

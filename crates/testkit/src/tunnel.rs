@@ -111,7 +111,7 @@ async fn unless_frozen<T>(
 /// Opens the server's end on any stream and spawns its driver.
 ///
 /// # Panics
-/// If the tunnel does not open.
+/// Panics if the tunnel does not open.
 pub async fn open_end<S>(stream: S, options: OpenOptions) -> (Tunnel, JoinHandle<ClosedReason>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

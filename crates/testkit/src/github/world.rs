@@ -25,7 +25,7 @@ pub struct Team {
     pub organization: u64,
     pub parent: Option<u64>,
     pub members: Vec<u64>,
-    /// Whether non-members can see the team.
+    /// True if non-members can see the team.
     pub visible: bool,
 }
 
@@ -126,7 +126,8 @@ impl World {
         query
     }
 
-    /// Like above, but the user declines.
+    /// Simulates a browser on the authorization page whose user denies consent. Returns the
+    /// parameters of the redirect.
     pub fn deny(page: &Url) -> String {
         let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
         format!(
@@ -144,7 +145,7 @@ impl World {
     pub fn answer(&mut self, head: &Parts, body: &[u8]) -> Answer {
         let agent = head.headers.get(USER_AGENT);
         if !agent.is_some_and(|agent| agent.to_str().unwrap().starts_with("drover/")) {
-            return said(403, "Request forbidden by administrative rules.");
+            return error_response(403, "Request forbidden by administrative rules.");
         }
         let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
         match (head.method.as_str(), path.as_slice()) {
@@ -155,20 +156,21 @@ impl World {
                 if version.is_none_or(|version| version != "2022-11-28")
                     || accept.is_none_or(|accept| accept != "application/vnd.github+json")
                 {
-                    return said(400, "of another version");
+                    return error_response(400, "unsupported API version");
                 }
                 self.rest(head, rest, body)
             }
-            _ => said(404, "Not Found"),
+            _ => error_response(404, "Not Found"),
         }
     }
 
-    /// `POST /login/oauth/access_token`: a form unless JSON is asked for.
+    /// Handles `POST /login/oauth/access_token`. Responds with a form unless the request accepts
+    /// JSON.
     fn token(&mut self, head: &Parts, body: &[u8]) -> Answer {
         let form: HashMap<_, _> = form_urlencoded::parse(body).into_owned().collect();
         let field = |name: &str| form.get(name).map_or("", String::as_str);
         if field("client_id") != CLIENT {
-            return answered(404, &json!({ "error": "Not Found" }));
+            return json_response(404, &json!({ "error": "Not Found" }));
         }
         let result = if field("client_secret") == SECRET {
             self.exchange(field("code"), field("code_verifier"), field("redirect_uri"))
@@ -181,7 +183,10 @@ impl World {
                 ("scope", &self.scope),
                 ("token_type", "bearer"),
             ],
-            Err(error) => vec![("error", *error), ("error_description", "In many words.")],
+            Err(error) => vec![
+                ("error", *error),
+                ("error_description", "A longer description."),
+            ],
         };
         if head
             .headers
@@ -192,7 +197,7 @@ impl World {
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), json!(value)))
                 .collect();
-            return answered(200, &Value::Object(object));
+            return json_response(200, &Value::Object(object));
         }
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.extend_pairs(fields);
@@ -217,8 +222,8 @@ impl World {
         if redirect_uri != code.redirect_uri || !redirect_uri.starts_with(&self.callback) {
             return Err("redirect_uri_mismatch");
         }
-        let shown = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
-        if shown != code.challenge {
+        let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()));
+        if challenge != code.challenge {
             return Err("bad_verification_code");
         }
         let token = self.make("gho");
@@ -232,22 +237,22 @@ impl World {
         if let ["applications", client, "token"] = path {
             let right = STANDARD.encode(format!("{CLIENT}:{SECRET}"));
             if *client != CLIENT || authorization != format!("Basic {right}") {
-                return said(401, "Bad credentials");
+                return error_response(401, "Bad credentials");
             }
             return self.about_token(head.method.as_str(), body);
         }
         let token = authorization.strip_prefix("Bearer ").unwrap_or_default();
         let Some(id) = self.tokens.get(token).copied() else {
-            return said(401, "Bad credentials");
+            return error_response(401, "Bad credentials");
         };
         let Some(account) = self.accounts.get(&id) else {
-            return said(401, "Bad credentials");
+            return error_response(401, "Bad credentials");
         };
         if account.suspended {
-            return said(403, "Sorry. Your account was suspended.");
+            return error_response(403, "Sorry. Your account was suspended.");
         }
         let mut answer = match path {
-            ["user"] => answered(
+            ["user"] => json_response(
                 200,
                 &json!({ "id": id, "login": account.login, "type": "User",
                 "name": account.login.to_uppercase(), "email": null }),
@@ -255,7 +260,7 @@ impl World {
             ["user", "memberships", "orgs"] => self.memberships(head, id),
             ["user", "teams"] => self.teams(head, id),
             ["organizations", organization, "team", team] => self.one_team(organization, team, id),
-            _ => said(404, "Not Found"),
+            _ => error_response(404, "Not Found"),
         };
         answer
             .headers
@@ -273,7 +278,7 @@ impl World {
         let asked: Value = serde_json::from_slice(body).unwrap();
         let token = asked["access_token"].as_str().unwrap();
         match (method, self.tokens.contains_key(token)) {
-            (_, false) => said(404, "Not Found"),
+            (_, false) => error_response(404, "Not Found"),
             ("DELETE", true) => {
                 self.tokens.remove(token);
                 Answer {
@@ -281,7 +286,7 @@ impl World {
                     ..Answer::default()
                 }
             }
-            (_, true) => answered(200, &json!({ "id": 1, "scopes": [self.scope] })),
+            (_, true) => json_response(200, &json!({ "id": 1, "scopes": [self.scope] })),
         }
     }
 
@@ -304,7 +309,7 @@ impl World {
             .teams
             .iter()
             .filter(|(_, team)| team.members.contains(&account));
-        let items = of_account.map(|(id, team)| self.shown(*id, team));
+        let items = of_account.map(|(id, team)| self.challenge(*id, team));
         self.page(head, items.collect())
     }
 
@@ -315,9 +320,9 @@ impl World {
                 if team.organization.to_string() == organization
                     && (team.visible || team.members.contains(&account)) =>
             {
-                answered(200, &self.shown(id, team))
+                json_response(200, &self.challenge(id, team))
             }
-            _ => said(404, "Not Found"),
+            _ => error_response(404, "Not Found"),
         }
     }
 
@@ -325,7 +330,7 @@ impl World {
         json!({ "id": organization, "login": self.organizations[&organization] })
     }
 
-    fn shown(&self, id: u64, team: &Team) -> Value {
+    fn challenge(&self, id: u64, team: &Team) -> Value {
         let parent = team.parent.map(|id| {
             let slug = &self.teams[&id].slug;
             json!({ "id": id, "slug": slug, "name": slug.to_uppercase() })
@@ -355,12 +360,12 @@ impl World {
         if page < last {
             links.extend([link(page + 1, "next"), link(last, "last")]);
         }
-        let shown: Vec<_> = items
+        let challenge: Vec<_> = items
             .into_iter()
             .skip((page - 1) * size)
             .take(size)
             .collect();
-        let mut answer = answered(200, &Value::Array(shown));
+        let mut answer = json_response(200, &Value::Array(challenge));
         if !links.is_empty() {
             answer.headers.push(("link", links.join(", ")));
         }
@@ -375,7 +380,7 @@ fn query(head: &Parts, name: &str) -> String {
     found.map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
-fn answered(status: u16, body: &Value) -> Answer {
+fn json_response(status: u16, body: &Value) -> Answer {
     Answer {
         status,
         headers: vec![("content-type", "application/json; charset=utf-8".to_owned())],
@@ -383,8 +388,8 @@ fn answered(status: u16, body: &Value) -> Answer {
     }
 }
 
-fn said(status: u16, message: &str) -> Answer {
-    answered(
+fn error_response(status: u16, message: &str) -> Answer {
+    json_response(
         status,
         &json!({ "message": message, "documentation_url": "https://docs.github.com/rest" }),
     )

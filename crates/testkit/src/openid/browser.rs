@@ -1,4 +1,4 @@
-//! A simulated browser at the provider.
+//! Simulated browser for sign-ins at the test provider.
 
 use std::collections::HashMap;
 
@@ -19,17 +19,17 @@ pub struct Browser {
     cookies: HashMap<String, String>,
 }
 
-/// The state of a browser: on a page, or redirected away from the provider.
-enum Place {
+/// Location of the browser: on a page of the provider, or redirected away from it.
+enum Location {
     Page { at: Url, text: String },
     Away(Url),
 }
 
-impl Place {
+impl Location {
     fn away(self) -> Url {
         match self {
             Self::Away(url) => url,
-            Self::Page { at, text } => unreachable!("still at {at}: {text}"),
+            Self::Page { at, text } => unreachable!("the browser is still at {at}: {text}"),
         }
     }
 }
@@ -52,23 +52,23 @@ impl Browser {
 
     /// Signs in and gives consent. Returns the URL that the provider redirects to.
     pub async fn sign_in(&mut self, url: Url, login: &str) -> Url {
-        let mut place = self.go(url).await;
+        let mut location = self.go(url).await;
         for form in [
             vec![("prompt", "login"), ("login", login), ("password", "any")],
             vec![("prompt", "consent")],
         ] {
-            let Place::Page { at, .. } = &place else {
+            let Location::Page { at, .. } = &location else {
                 break;
             };
-            place = self.send(at.clone(), &form).await;
+            location = self.send(at.clone(), &form).await;
         }
-        place.away()
+        location.away()
     }
 
     /// Cancels the sign-in.
-    pub async fn say_no(&mut self, url: Url) -> Url {
-        let Place::Page { at, .. } = self.go(url).await else {
-            unreachable!("nobody was asked");
+    pub async fn cancel_sign_in(&mut self, url: Url) -> Url {
+        let Location::Page { at, .. } = self.go(url).await else {
+            unreachable!("the provider returned no page");
         };
         let abort = format!("{at}/abort").parse().unwrap();
         self.go(abort).await.away()
@@ -76,8 +76,8 @@ impl Browser {
 
     /// Submits a logout form and confirms.
     pub async fn sign_out(&mut self, url: Url, fields: &[(&str, &str)]) -> Url {
-        let Place::Page { at, text } = self.send(url, fields).await else {
-            unreachable!("nobody was asked");
+        let Location::Page { at, text } = self.send(url, fields).await else {
+            unreachable!("the provider returned no page");
         };
         let between = |start: &str| {
             let rest = text.split(start).nth(1);
@@ -90,7 +90,7 @@ impl Browser {
         self.send(action, &form).await.away()
     }
 
-    /// Whether the provider asks for a login.
+    /// Returns true if the provider has a session and asks for no login.
     pub async fn is_signed_in(&mut self, issuer: &str) -> bool {
         let mut url: Url = format!("{issuer}/auth").parse().unwrap();
         url.query_pairs_mut()
@@ -117,31 +117,31 @@ impl Browser {
         assert!(response.status().is_success(), "{}", response.status());
     }
 
-    async fn go(&mut self, url: Url) -> Place {
+    async fn go(&mut self, url: Url) -> Location {
         let request = self.client.get(url.clone());
         self.follow(url, request).await
     }
 
-    async fn send(&mut self, url: Url, fields: &[(&str, &str)]) -> Place {
+    async fn send(&mut self, url: Url, fields: &[(&str, &str)]) -> Location {
         let request = form(self.client.post(url.clone()), fields);
         self.follow(url, request).await
     }
 
-    async fn follow(&mut self, mut at: Url, mut request: RequestBuilder) -> Place {
+    async fn follow(&mut self, mut at: Url, mut request: RequestBuilder) -> Location {
         for _ in 0..MAX_REDIRECTS {
             let response = request.header(COOKIE, self.cookies()).send().await.unwrap();
             self.keep_cookies(&response);
             let Some(location) = response.headers().get(LOCATION) else {
                 let text = response.text().await.unwrap();
-                return Place::Page { at, text };
+                return Location::Page { at, text };
             };
             at = at.join(location.to_str().unwrap()).unwrap();
             if at.as_str().starts_with(&self.back) || at.as_str().starts_with(&self.home) {
-                return Place::Away(at);
+                return Location::Away(at);
             }
             request = self.client.get(at.clone());
         }
-        unreachable!("redirected in a circle, at last to {at}")
+        unreachable!("too many redirects, the last one to {at}")
     }
 
     fn cookies(&self) -> String {

@@ -21,7 +21,7 @@ use crate::authority::Authority;
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
 /// Timeout of a response of the provider, on a busy machine.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
-const NEEDED: &str = "Node 20 or newer is needed, with npm: see https://nodejs.org";
+const NEEDED: &str = "the test requires Node 20 or newer with npm: see https://nodejs.org";
 
 /// The options of a provider.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Settings {
     pub authentication: &'static str,
     /// The signing algorithm of ID tokens.
     pub algorithm: &'static str,
-    /// Whether the ID token contains all claims, not only userinfo.
+    /// True if the ID token contains all claims; false if only userinfo contains them.
     pub claims_in_token: bool,
 }
 
@@ -53,14 +53,14 @@ impl Default for Settings {
 /// A running provider. It ends when the test closes its standard input.
 #[derive(Debug)]
 pub struct Provider {
-    /// Its URL.
+    /// URL of the provider.
     pub issuer: String,
-    /// Its certificate authority as PEM.
+    /// Certificate authority of the provider as PEM.
     pub authority: String,
     settings: Settings,
     child: Child,
     input: ChildStdin,
-    /// Its error output.
+    /// Standard error output of the process.
     errors: File,
     output: Lines<BufReader<ChildStdout>>,
 }
@@ -105,14 +105,14 @@ impl Provider {
         if settings.authentication != "none" {
             client["client_secret"] = SECRET.into();
         }
-        let told = json!({
+        let command = json!({
             "key": certified.key,
             "certificate": certified.certificate,
             "claimsInToken": settings.claims_in_token,
             "client": client,
         });
-        let said = provider.tell(&told).await;
-        said["issuer"]
+        let response = provider.send_command(&command).await;
+        response["issuer"]
             .as_str()
             .unwrap()
             .clone_into(&mut provider.issuer);
@@ -126,36 +126,36 @@ impl Provider {
 
     /// Replaces the signing keys.
     pub async fn rotate(&mut self) {
-        self.tell(&json!({"rotate": true})).await;
+        self.send_command(&json!({"rotate": true})).await;
     }
 
     /// Changes the claims of a user.
-    pub async fn change(&mut self, who: &str, to: &Value) {
-        self.tell(&json!({"change": who, "to": to})).await;
+    pub async fn change(&mut self, login: &str, to: &Value) {
+        self.send_command(&json!({"change": login, "to": to})).await;
     }
 
-    /// Stops it.
+    /// Stops the process.
     pub async fn stop(&mut self) {
         self.child.kill().await.unwrap();
     }
 
-    async fn tell(&mut self, told: &Value) -> Value {
-        let line = format!("{told}\n");
+    async fn send_command(&mut self, command: &Value) -> Value {
+        let line = format!("{command}\n");
         self.input.write_all(line.as_bytes()).await.unwrap();
         loop {
-            let said = timeout(RESPONSE_TIMEOUT, self.output.next_line()).await;
-            let said = said.expect("the provider answers").unwrap();
-            let Some(said) = said else {
-                unreachable!("the provider ended ({NEEDED}): {}", self.complaints());
+            let response = timeout(RESPONSE_TIMEOUT, self.output.next_line()).await;
+            let response = response.expect("the provider responds in time").unwrap();
+            let Some(response) = response else {
+                unreachable!("the provider ended ({NEEDED}): {}", self.error_output());
             };
             // The output also contains advice.
-            if let Ok(said) = serde_json::from_str(&said) {
-                return said;
+            if let Ok(response) = serde_json::from_str(&response) {
+                return response;
             }
         }
     }
 
-    fn complaints(&mut self) -> String {
+    fn error_output(&mut self) -> String {
         let mut text = String::new();
         self.errors.seek(SeekFrom::Start(0)).unwrap();
         self.errors.read_to_string(&mut text).unwrap();
@@ -180,7 +180,7 @@ async fn install() -> PathBuf {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || {
         std::env::home_dir()
-            .expect("there is a home")
+            .expect("the environment variable HOME is set")
             .join(".cache")
     };
     let cache = cache.unwrap_or_else(home).join("drover/oidc-provider");
@@ -199,14 +199,16 @@ async fn install() -> PathBuf {
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let ended = timeout(INSTALL_TIMEOUT, ended).await.expect("npm ci ends");
+    let ended = timeout(INSTALL_TIMEOUT, ended)
+        .await
+        .expect("npm ci ends in time");
     let ended = ended.expect(NEEDED);
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert!(ended.status.success(), "npm ci: {said}");
+    let response = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "npm ci: {response}");
     // Another process may have created the same folder.
     if std::fs::rename(fresh.path(), &folder).is_ok() {
         let _ = fresh.keep();
     }
-    assert!(folder.is_dir(), "{} was not made", folder.display());
+    assert!(folder.is_dir(), "{} was not created", folder.display());
     folder
 }

@@ -161,7 +161,7 @@ async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
 
     // A refusal at the provider is reported to the user.
     let (url, cookie) = rig.begin("corp").await;
-    let back = provider.browser().say_no(url).await;
+    let back = provider.browser().cancel_sign_in(url).await;
     rig.come_back(&back, &cookie).await.expect(401);
     rig.server.stop().await;
 }

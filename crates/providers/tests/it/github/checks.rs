@@ -59,7 +59,7 @@ async fn connection_test_reports_a_wrong_client() {
 async fn connection_test_checks_pages_and_api_independently() {
     let fake = Fake::start().await;
     let github = github(&fake);
-    let fault = |status| Fault::Says(status, vec![], "<html>".to_owned());
+    let fault = |status| Fault::Response(status, vec![], "<html>".to_owned());
     for (path, status, expected) in [
         ("/login", 503, ["unavailable", "right"]),
         ("/api", 503, ["right", "unavailable"]),
@@ -69,22 +69,22 @@ async fn connection_test_checks_pages_and_api_independently() {
         ("/api", 403, ["right", "unavailable"]),
         ("/api", 404, ["right", "invalid_response"]),
     ] {
-        fake.break_at(path, fault(status));
+        fake.inject_fault(path, fault(status));
         assert_eq!(
             outcomes(&github.check(now()).await),
             expected,
             "{path} {status}"
         );
-        fake.mend();
+        fake.clear_faults();
     }
     // A server that issues a token for an invalid code is not GitHub.
     let token = r#"{"access_token":"A","token_type":"bearer","scope":"read:org"}"#;
-    fake.break_at("/login", Fault::Says(200, vec![], token.to_owned()));
+    fake.inject_fault("/login", Fault::Response(200, vec![], token.to_owned()));
     let checks = github.check(now()).await;
     assert_eq!(outcomes(&checks), ["invalid_response", "right"]);
-    fake.mend();
+    fake.clear_faults();
     // A server that returns 200 for each request is not the REST API.
-    fake.break_at("/api", fault(200));
+    fake.inject_fault("/api", fault(200));
     let checks = github.check(now()).await;
     assert_eq!(outcomes(&checks), ["right", "invalid_response"]);
 }

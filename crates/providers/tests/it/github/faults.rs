@@ -44,7 +44,7 @@ pub(super) fn says(status: u16, headers: &[(&'static str, &str)], message: &str)
         .iter()
         .map(|(name, value)| (*name, (*value).to_owned()));
     let body = serde_json::json!({ "message": message }).to_string();
-    Fault::Says(status, headers.collect(), body)
+    Fault::Response(status, headers.collect(), body)
 }
 
 pub(super) fn down() -> Vec<Fault> {
@@ -68,7 +68,7 @@ pub(super) fn down() -> Vec<Fault> {
         ),
         says(403, &[], "You have triggered an abuse detection mechanism."),
         says(403, &[], "Maximum number of login attempts exceeded."),
-        Fault::Says(
+        Fault::Response(
             403,
             vec![],
             "<html>Blocked by the firewall</html>".to_owned(),
@@ -84,7 +84,7 @@ async fn outages_and_rate_limits_are_unavailable() {
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     for path in READ {
         for fault in down() {
-            fake.break_at(path, fault);
+            fake.inject_fault(path, fault);
             let error = github
                 .refresh(&alice.access_token, "1", now())
                 .await
@@ -95,14 +95,14 @@ async fn outages_and_rate_limits_are_unavailable() {
                 "{path}: {}",
                 message(&error)
             );
-            fake.mend();
+            fake.clear_faults();
         }
     }
     for fault in down() {
-        fake.break_at(TOKEN, fault);
+        fake.inject_fault(TOKEN, fault);
         let error = sign_in(&fake, &github, 1).await.unwrap_err();
         assert_eq!(outcome(&error), "unavailable", "{}", message(&error));
-        fake.mend();
+        fake.clear_faults();
     }
     assert!(
         github
@@ -120,7 +120,7 @@ async fn slow_responses_are_unavailable() {
     let github_with = github_with(&fake, short_timeouts());
     for path in [READ[0], READ[2]] {
         for fault in [Fault::Silence, Fault::Stalls] {
-            fake.break_at(path, fault);
+            fake.inject_fault(path, fault);
             let error = github_with
                 .refresh(&alice.access_token, "1", now())
                 .await
@@ -131,10 +131,10 @@ async fn slow_responses_are_unavailable() {
                 "{path}: {}",
                 message(&error)
             );
-            fake.mend();
+            fake.clear_faults();
         }
     }
-    fake.break_at(TOKEN, Fault::Stalls);
+    fake.inject_fault(TOKEN, Fault::Stalls);
     let error = sign_in(&fake, &github_with, 1).await.unwrap_err();
     assert_eq!(outcome(&error), "unavailable", "{}", message(&error));
 }
@@ -148,7 +148,7 @@ async fn many_pages_together_have_a_timeout() {
         operation: Duration::from_millis(400),
         ..super::timeouts()
     };
-    fake.break_at(READ[2], Fault::Silence);
+    fake.inject_fault(READ[2], Fault::Silence);
     let github_with = github_with(&fake, timeouts);
     let error = github_with
         .refresh(&alice.access_token, "1", now())
@@ -217,7 +217,7 @@ async fn rate_limit_headers_set_the_retry_time() {
         ),
         (says(403, &reset, ""), "2026-11-22T09:10:00Z"),
     ] {
-        fake.break_at(READ[1], fault);
+        fake.inject_fault(READ[1], fault);
         let error = github
             .refresh(&alice.access_token, "1", now())
             .await
@@ -235,7 +235,7 @@ async fn rate_limit_headers_set_the_retry_time() {
             "{}",
             message(&error)
         );
-        fake.mend();
+        fake.clear_faults();
     }
 }
 
@@ -265,17 +265,17 @@ async fn rejection_on_each_resource_is_immediate() {
         ),
     ] {
         for path in READ {
-            fake.break_at(path, fault.clone());
+            fake.inject_fault(path, fault.clone());
             let result = github.refresh(&alice.access_token, "1", now()).await;
             assert!(
                 matches!(result, Err(ProviderError::Refused(found)) if found == expected),
                 "{path}: {result:?}"
             );
-            fake.mend();
+            fake.clear_faults();
         }
     }
     let body = r#"{"id":1,"login":"alice","suspended_at":"2026-11-22T08:59:00Z"}"#;
-    fake.break_at(READ[0], Fault::Says(200, vec![], body.to_owned()));
+    fake.inject_fault(READ[0], Fault::Response(200, vec![], body.to_owned()));
     let result = github.refresh(&alice.access_token, "1", now()).await;
     assert!(matches!(
         result,
@@ -289,7 +289,7 @@ async fn invalid_responses_are_not_rejections() {
     people(&fake);
     let github = github(&fake);
     let alice = sign_in(&fake, &github, 1).await.unwrap();
-    let page = |body: &str| Fault::Says(200, vec![], body.to_owned());
+    let page = |body: &str| Fault::Response(200, vec![], body.to_owned());
     let strange = [
         page("<html>Sign in to the guests' network</html>"),
         page(""),
@@ -303,7 +303,7 @@ async fn invalid_responses_are_not_rejections() {
     ];
     for path in READ {
         for fault in &strange {
-            fake.break_at(path, fault.clone());
+            fake.inject_fault(path, fault.clone());
             let error = github
                 .refresh(&alice.access_token, "1", now())
                 .await
@@ -314,12 +314,12 @@ async fn invalid_responses_are_not_rejections() {
                 "{path}: {}",
                 message(&error)
             );
-            fake.mend();
+            fake.clear_faults();
         }
     }
     // A missing list is not an empty list.
     for path in &READ[..3] {
-        fake.break_at(path, says(404, &[], "Not Found"));
+        fake.inject_fault(path, says(404, &[], "Not Found"));
         let error = github
             .refresh(&alice.access_token, "1", now())
             .await
@@ -330,16 +330,16 @@ async fn invalid_responses_are_not_rejections() {
             "{path}: {}",
             message(&error)
         );
-        fake.mend();
+        fake.clear_faults();
     }
-    fake.break_at(READ[3], page(r#"{"id":18,"slug":"owners"}"#));
+    fake.inject_fault(READ[3], page(r#"{"id":18,"slug":"owners"}"#));
     let error = github
         .refresh(&alice.access_token, "1", now())
         .await
         .unwrap_err();
     assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
-    fake.mend();
-    fake.break_at(TOKEN, Fault::Endless);
+    fake.clear_faults();
+    fake.inject_fault(TOKEN, Fault::Endless);
     let error = sign_in(&fake, &github, 1).await.unwrap_err();
     assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
 }

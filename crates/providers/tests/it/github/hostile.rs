@@ -21,7 +21,7 @@ async fn token_is_sent_only_to_its_github_server() {
     let elsewhere = |path: &str| super::endpoints(&evil).web.join(path).unwrap().to_string();
     for path in &READ[1..3] {
         let next = format!("<{}>; rel=\"next\"", elsewhere(&path[1..]));
-        fake.break_at(path, Fault::Header("link", next));
+        fake.inject_fault(path, Fault::Header("link", next));
         let error = github
             .refresh(&alice.access_token, "1", now())
             .await
@@ -32,10 +32,10 @@ async fn token_is_sent_only_to_its_github_server() {
             "{path}: {}",
             message(&error)
         );
-        fake.mend();
+        fake.clear_faults();
     }
     let outside = super::endpoints(&fake).web.join("acme/collect").unwrap();
-    fake.break_at(
+    fake.inject_fault(
         READ[2],
         Fault::Header("link", format!("<{outside}>; rel=next")),
     );
@@ -50,11 +50,11 @@ async fn token_is_sent_only_to_its_github_server() {
             .iter()
             .all(|asked| asked.path.starts_with("/api/v3/user"))
     );
-    fake.mend();
+    fake.clear_faults();
     for status in [301, 302, 303, 307, 308] {
         for path in READ {
             let to = vec![("location", elsewhere(&path[1..]))];
-            fake.break_at(path, Fault::Says(status, to, String::new()));
+            fake.inject_fault(path, Fault::Response(status, to, String::new()));
             let error = github
                 .refresh(&alice.access_token, "1", now())
                 .await
@@ -70,19 +70,19 @@ async fn token_is_sent_only_to_its_github_server() {
                 "{}",
                 message(&error)
             );
-            fake.mend();
+            fake.clear_faults();
         }
         let to = vec![("location", elsewhere("login/oauth/access_token"))];
-        fake.break_at(TOKEN, Fault::Says(status, to.clone(), String::new()));
+        fake.inject_fault(TOKEN, Fault::Response(status, to.clone(), String::new()));
         let error = sign_in(&fake, &github, 1).await.unwrap_err();
         assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
-        fake.break_at(
+        fake.inject_fault(
             "/api/v3/applications/",
-            Fault::Says(status, to, String::new()),
+            Fault::Response(status, to, String::new()),
         );
         let error = github.revoke(&alice.access_token, now()).await.unwrap_err();
         assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
-        fake.mend();
+        fake.clear_faults();
     }
     let asked = evil.asked();
     assert!(asked.is_empty(), "{asked:?}");
@@ -98,7 +98,7 @@ async fn endless_list_is_rejected() {
         .api
         .join("user/teams?page=1")
         .unwrap();
-    fake.break_at(
+    fake.inject_fault(
         READ[2],
         Fault::Header("link", format!("<{again}>; rel=\"next\"")),
     );
@@ -109,8 +109,8 @@ async fn endless_list_is_rejected() {
         .unwrap_err();
     assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
     assert_eq!(fake.asked().len(), 100);
-    fake.mend();
-    fake.break_at(READ[2], Fault::Header("link", "<https://[".to_owned()));
+    fake.clear_faults();
+    fake.inject_fault(READ[2], Fault::Header("link", "<https://[".to_owned()));
     let error = github
         .refresh(&alice.access_token, "1", now())
         .await
@@ -125,7 +125,7 @@ async fn endless_response_is_rejected() {
     let github = github(&fake);
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     for path in READ {
-        fake.break_at(path, Fault::Endless);
+        fake.inject_fault(path, Fault::Endless);
         let before = fake.sent_bytes();
         let error = github
             .refresh(&alice.access_token, "1", now())
@@ -140,7 +140,7 @@ async fn endless_response_is_rejected() {
         let sent = fake.sent_bytes() - before;
         // Drover reads 1 MiB; the buffers of both systems and of TLS contain more.
         assert!(sent < 64 * 1024 * 1024, "{path}: {sent} bytes");
-        fake.mend();
+        fake.clear_faults();
     }
 }
 
@@ -156,23 +156,23 @@ async fn errors_contain_no_secret() {
     let mut errors = Vec::new();
     let mut faults = down();
     faults.extend([
-        Fault::Says(
+        Fault::Response(
             200,
             vec![],
             format!(r#"{{"id":"{token}","login":"{SECRET}"}}"#),
         ),
-        Fault::Says(200, vec![], format!("{token} {SECRET}")),
-        Fault::Says(
+        Fault::Response(200, vec![], format!("{token} {SECRET}")),
+        Fault::Response(
             400,
             vec![],
             format!(r#"{{"error":"{SECRET}","message":"{token}"}}"#),
         ),
-        Fault::Says(
+        Fault::Response(
             200,
             vec![],
             format!(r#"{{"access_token":"{token} {SECRET}"}}"#),
         ),
-        Fault::Says(
+        Fault::Response(
             302,
             vec![("location", format!("https://{token}/{SECRET}"))],
             String::new(),
@@ -183,7 +183,7 @@ async fn errors_contain_no_secret() {
     let faults = faults.into_iter().map(|fault| (fault, &normal));
     for (fault, github) in faults.chain([(Fault::Stalls, &github_with)]) {
         for path in [READ[0], READ[2], TOKEN, "/api/v3/applications/"] {
-            fake.break_at(path, fault.clone());
+            fake.inject_fault(path, fault.clone());
             let (query, pending) = allowed(&fake, github, 1);
             secrets.push(pending.verifier().expose_secret().to_owned());
             secrets.push(pending.state().expose_secret().to_owned());
@@ -191,7 +191,7 @@ async fn errors_contain_no_secret() {
             errors.extend(github.redeem(&query, &pending, now()).await.err());
             errors.extend(github.refresh(&alice.access_token, "1", now()).await.err());
             errors.extend(github.revoke(&alice.access_token, now()).await.err());
-            fake.mend();
+            fake.clear_faults();
             secrets.extend(fake.world().tokens.keys().cloned());
             // Restore the revoked token for the next fault.
             fake.world().tokens.insert(token.clone(), 1);

@@ -196,7 +196,7 @@ async fn organization_with_required_sso_is_withheld_and_named() {
     }
     let github = github(&fake);
     let partial = "partial-results; organizations=11,12".to_owned();
-    fake.break_at("/api/v3/user/teams", Fault::Header("x-github-sso", partial));
+    fake.inject_fault("/api/v3/user/teams", Fault::Header("x-github-sso", partial));
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     assert_eq!(
         groups(&alice.person),
@@ -222,12 +222,12 @@ async fn withheld_list_does_not_fail_the_sign_in() {
     let github = github(&fake);
     let body = serde_json::json!({ "message": restricted }).to_string();
     for fault in [
-        Fault::Says(
+        Fault::Response(
             403,
             vec![("x-github-sso", required.to_owned())],
             String::new(),
         ),
-        Fault::Says(403, vec![], body),
+        Fault::Response(403, vec![], body),
     ] {
         for (path, expected) in [
             ("/api/v3/user/memberships/orgs", &[][..]),
@@ -241,10 +241,10 @@ async fn withheld_list_does_not_fail_the_sign_in() {
                 ],
             ),
         ] {
-            fake.break_at(path, fault.clone());
+            fake.inject_fault(path, fault.clone());
             let alice = sign_in(&fake, &github, 1).await.unwrap();
             assert_eq!(groups(&alice.person), expected, "{path}");
-            fake.mend();
+            fake.clear_faults();
         }
     }
 }

@@ -96,11 +96,11 @@ async fn failed_revocation_returns_an_error() {
         (403, "unavailable"),
         (301, "invalid_response"),
     ] {
-        let fault = Fault::Says(status, vec![], String::new());
-        fake.break_at("/api/v3/applications/", fault);
+        let fault = Fault::Response(status, vec![], String::new());
+        fake.inject_fault("/api/v3/applications/", fault);
         let error = github.revoke(&alice.access_token, now()).await.unwrap_err();
         assert_eq!(outcome(&error), expected, "{status}");
-        fake.mend();
+        fake.clear_faults();
     }
     let secret = SecretString::from("another-secret");
     let wrong = Github::at(

@@ -119,7 +119,7 @@ async fn revoked_tokens_are_rejected_and_outages_are_unavailable() {
 async fn denied_consent_is_refused() {
     let (provider, oidc) = started().await;
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
-    let came_back = provider.browser().say_no(url).await;
+    let came_back = provider.browser().cancel_sign_in(url).await;
     let query = came_back.query().unwrap();
     let result = oidc.redeem(query, &pending, Timestamp::now()).await;
     assert_eq!(verdict(&result), Verdict::Refused(Refusal::Denied));
