@@ -14,7 +14,7 @@ use drover_access::grants::Grants;
 
 use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal, median};
-use crate::meter::say;
+use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
 use company::Company;
 
@@ -71,8 +71,8 @@ impl Access {
         ));
         drop((grants, company));
         sync::measure(&mut figures).await?;
-        say(&figures.table(&format!("access: {}", machine::description())));
-        say(&format!("wrote {}", figures.write("access")?.display()));
+        print_progress(&figures.table(&format!("access: {}", machine::description())));
+        print_progress(&format!("wrote {}", figures.write("access")?.display()));
         Ok(())
     }
 }

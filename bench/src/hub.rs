@@ -16,7 +16,7 @@ use crate::figures::machine;
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, FiguresError, Goal, median};
 use crate::load::{ExchangeError, closed_loop};
-use crate::meter::{Meter, say, shares_line};
+use crate::meter::{Meter, print_progress, shares_line};
 use crate::process::ProcessError;
 use stage::{Side, Stage, StageError};
 
@@ -60,12 +60,12 @@ pub(crate) enum HubError {
 #[derive(clap::Args)]
 pub(crate) struct Hub {
     #[command(flatten)]
-    measure: Measure<Part>,
+    measure: Measure<Measurement>,
 }
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum Measurement {
     /// The hub's start
     Ready,
     /// Creations
@@ -94,49 +94,49 @@ impl Hub {
     pub(crate) async fn run(self) -> Result<(), HubError> {
         let start = Instant::now();
         let mut figures = Figures::default();
-        say("starting the hub, kube-apiserver and etcd");
+        print_progress("starting the hub, kube-apiserver and etcd");
         let mut stage = Stage::start().await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
-        say(&figures.table(&format!("hub: {}", machine::description())));
+        print_progress(&figures.table(&format!("hub: {}", machine::description())));
         // Figures of a failed run are printed but not written.
         measured?;
         if !self.measure.is_whole() {
             return Ok(());
         }
-        say(&format!("wrote {}", figures.write("hub")?.display()));
+        print_progress(&format!("wrote {}", figures.write("hub")?.display()));
         Ok(())
     }
 
     async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), HubError> {
         let wanted = |part| self.measure.wants(&part);
         footprint::measure_disk(stage, figures)?;
-        if wanted(Part::Ready) {
+        if wanted(Measurement::Ready) {
             footprint::measure_ready(stage, figures).await?;
         }
-        if wanted(Part::Memory) {
+        if wanted(Measurement::Memory) {
             footprint::measure_rest(stage, figures).await?;
         }
         stage.fill().await?;
-        if wanted(Part::Create) {
+        if wanted(Measurement::Create) {
             self.compare(CREATE, stage, figures, create).await?;
         }
-        if wanted(Part::Get) {
+        if wanted(Measurement::Get) {
             self.compare(GET, stage, figures, get).await?;
         }
-        if wanted(Part::Patch) {
+        if wanted(Measurement::Patch) {
             self.compare(PATCH, stage, figures, patch).await?;
         }
-        if wanted(Part::List) {
+        if wanted(Measurement::List) {
             self.compare(LIST, stage, figures, list).await?;
         }
-        if wanted(Part::Fanout) {
+        if wanted(Measurement::Fanout) {
             self.compare(FANOUT, stage, figures, fanout::rate).await?;
         }
-        if wanted(Part::Memory) {
+        if wanted(Measurement::Memory) {
             footprint::measure_rss(stage, figures).await?;
         }
-        if wanted(Part::Ready) {
+        if wanted(Measurement::Ready) {
             footprint::measure_restart(stage, figures).await?;
         }
         Ok(())
@@ -151,7 +151,7 @@ impl Hub {
         rate: impl AsyncFn(&Side, Duration) -> Result<f64, ExchangeError>,
     ) -> Result<(), HubError> {
         let Comparison { what, key, ratio } = comparison;
-        say(what);
+        print_progress(what);
         let duration = self.measure.duration();
         let mut rates = [Vec::new(), Vec::new()];
         let mut shares = [Vec::new(), Vec::new()];

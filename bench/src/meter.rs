@@ -67,7 +67,7 @@ pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String 
 }
 
 /// Prints progress.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_progress(text: &str) {
     // Ignore errors, because standard output may be closed.
     let _ = writeln!(std::io::stdout(), "{text}");
 }

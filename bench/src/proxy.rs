@@ -21,7 +21,7 @@ use crate::figures::machine;
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, FiguresError};
 use crate::load::ExchangeError;
-use crate::meter::{Meter, say, shares_line};
+use crate::meter::{Meter, print_progress, shares_line};
 use crate::process::ProcessError;
 use stage::{Stage, StageError};
 
@@ -57,12 +57,12 @@ fn named_load<T>(
 #[derive(clap::Args)]
 pub(crate) struct ProxyBench {
     #[command(flatten)]
-    measure: Measure<Part>,
+    measure: Measure<Measurement>,
 }
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum Measurement {
     /// Memory at rest
     Footprint,
     /// Added latency
@@ -81,17 +81,17 @@ impl ProxyBench {
     pub(crate) async fn run(self) -> Result<(), ProxyBenchError> {
         let start = Instant::now();
         let mut figures = Figures::default();
-        say("starting hub, cluster, server, agent and reference");
+        print_progress("starting hub, cluster, server, agent and reference");
         let mut stage = Stage::start().await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
-        say(&figures.table(&format!("proxy: {}", machine::description())));
+        print_progress(&figures.table(&format!("proxy: {}", machine::description())));
         // Figures of a failed run are printed but not written.
         measured?;
         if !self.measure.is_whole() {
             return Ok(());
         }
-        say(&format!("wrote {}", figures.write("proxy")?.display()));
+        print_progress(&format!("wrote {}", figures.write("proxy")?.display()));
         Ok(())
     }
 
@@ -101,22 +101,22 @@ impl ProxyBench {
         figures: &mut Figures,
     ) -> Result<(), ProxyBenchError> {
         let wanted = |part| self.measure.wants(&part);
-        if wanted(Part::Footprint) {
+        if wanted(Measurement::Footprint) {
             footprint::measure(stage, figures).await?;
         }
-        if wanted(Part::Latency) {
+        if wanted(Measurement::Latency) {
             latency::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Part::Stall) {
+        if wanted(Measurement::Stall) {
             stall::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Part::Small) {
+        if wanted(Measurement::Small) {
             small::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Part::Bulk) {
+        if wanted(Measurement::Bulk) {
             bulk::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Part::Ready) {
+        if wanted(Measurement::Ready) {
             footprint::measure_ready(stage, figures).await?;
         }
         Ok(())

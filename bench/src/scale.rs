@@ -18,7 +18,7 @@ use crate::figures::machine;
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, FiguresError, Goal};
 use crate::load::ExchangeError;
-use crate::meter::say;
+use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
 pub(crate) use agents::Agents;
 use stage::{Stage, StageError};
@@ -55,12 +55,12 @@ pub(crate) struct Scale {
     #[arg(long, default_value_t = 200)]
     rate: u32,
     #[command(flatten)]
-    measure: Measure<Part>,
+    measure: Measure<Measurement>,
 }
 
 /// A part of the benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum Measurement {
     /// Memory at rest
     Memory,
     /// Latency with all clusters connected
@@ -73,15 +73,15 @@ impl Scale {
     pub(crate) async fn run(self) -> Result<(), ScaleError> {
         let start = Instant::now();
         let mut figures = Figures::default();
-        say("starting the server");
+        print_progress("starting the server");
         let mut stage = Stage::start(self.clusters).await?;
         let measured = self.measure(&mut stage, &mut figures).await;
         figures.note(format!("{} s", start.elapsed().as_secs()));
-        say(&figures.table(&format!("scale: {}", machine::description())));
+        print_progress(&figures.table(&format!("scale: {}", machine::description())));
         // Figures of a failed run are printed but not written.
         measured?;
         if self.measure.is_whole() {
-            say(&format!("wrote {}", figures.write("scale")?.display()));
+            print_progress(&format!("wrote {}", figures.write("scale")?.display()));
         }
         Ok(())
     }
@@ -91,12 +91,12 @@ impl Scale {
         figures.add("clusters", clusters, Goal::AtLeast(5000.0));
         stage::settle().await;
         let before = rss_kib(stage.server_id())?;
-        say(&format!("registering and connecting {clusters} clusters"));
+        print_progress(&format!("registering and connecting {clusters} clusters"));
         let begun = Instant::now();
         stage.join().await?;
         figures.add("join_all_s", begun.elapsed().as_secs_f64(), Goal::None);
-        if self.measure.wants(&Part::Memory) {
-            say("memory at rest");
+        if self.measure.wants(&Measurement::Memory) {
+            print_progress("memory at rest");
             stage::settle().await;
             let after = rss_kib(stage.server_id())?;
             let each = (after - before) / clusters;
@@ -105,10 +105,10 @@ impl Scale {
             let agents = rss_kib(stage.agents_id()?)?;
             figures.add("agents_rss_mib", agents / KIB_PER_MIB, Goal::None);
         }
-        if self.measure.wants(&Part::Latency) {
+        if self.measure.wants(&Measurement::Latency) {
             latency::measure(stage, f64::from(self.rate), &self.measure, figures).await?;
         }
-        if self.measure.wants(&Part::Reconnect) {
+        if self.measure.wants(&Measurement::Reconnect) {
             reconnect::measure(stage, figures).await?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use drover_e2e::{BrowserError, Playwright};
 
 use crate::figures::machine;
 use crate::figures::{Figures, FiguresError, Goal, target_folder};
-use crate::meter::say;
+use crate::meter::print_progress;
 
 /// The goals of the figures, in the order of the table.
 const GOALS: &[(&str, Goal)] = &[
@@ -71,8 +71,8 @@ impl Ui {
         }
         figures.note("cold and warm: 20 Mbit/s, 40 ms, CPU slowed down four times".to_owned());
         figures.note(format!("{} s", start.elapsed().as_secs()));
-        say(&figures.table(&format!("ui: {}", machine::description())));
-        say(&format!("wrote {}", figures.write("ui")?.display()));
+        print_progress(&figures.table(&format!("ui: {}", machine::description())));
+        print_progress(&format!("wrote {}", figures.write("ui")?.display()));
         Ok(())
     }
 }
@@ -80,7 +80,7 @@ impl Ui {
 /// Reads the figures of the browser.
 async fn measure() -> Result<BTreeMap<String, f64>, UiError> {
     let playwright = Playwright::prepare(&target_folder().join("bench")).await?;
-    say("starting the server");
+    print_progress("starting the server");
     playwright.run_on_demonstration("bench").await?;
     let path = playwright.results().join("ui-figures.json");
     let text = fs::read_to_string(&path).map_err(|source| UiError::Prepare { path, source })?;

@@ -67,7 +67,7 @@ impl Demo {
             port: Some(self.port).filter(|port| *port != 0),
             clusters: self.clusters,
         };
-        say(&format!(
+        print_line(&format!(
             "starting the server and {} simulated clusters",
             self.clusters
         ));
@@ -78,7 +78,7 @@ impl Demo {
         let told = instructions(&server).await;
         let outcome = match told {
             Ok(text) => {
-                say(&text);
+                print_line(&text);
                 if self.once {
                     Ok(())
                 } else {
@@ -87,7 +87,7 @@ impl Demo {
             }
             Err(error) => Err(error),
         };
-        say("stopping; the next `make run` continues with this state");
+        print_line("stopping; the next `make run` continues with this state");
         server.stop().await?;
         outcome
     }
@@ -166,7 +166,7 @@ fn default_folder() -> Option<PathBuf> {
         .map(|data| data.join("drover/demo"))
 }
 
-fn say(text: &str) {
+fn print_line(text: &str) {
     // Ignore errors, because standard output may be closed.
     let _ = writeln!(io::stdout(), "{text}");
 }

@@ -74,7 +74,7 @@ impl Weaken {
             by_suite.entry(&patch.suite).or_default().push(patch);
         }
         if self.check {
-            say(&format!("{} patches apply", patches.len()));
+            print_line(&format!("{} patches apply", patches.len()));
             return Ok(());
         }
         let mut undetected = 0;
@@ -140,7 +140,7 @@ fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<()
         }
     }
     let tests = outcome.passed.len();
-    say(&format!(
+    print_line(&format!(
         "{suite}: {tests} tests pass without a patch ({} s)",
         start.elapsed().as_secs()
     ));
@@ -155,7 +155,7 @@ fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     copy.restore()?;
     let (noticed, verdict) = judge(patch, outcome);
     let seconds = start.elapsed().as_secs();
-    say(&format!(
+    print_line(&format!(
         "  {} (group {}): {}: {verdict} ({seconds} s)",
         patch.name, patch.group, patch.defence
     ));
@@ -185,7 +185,7 @@ fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) 
     }
 }
 
-fn say(text: &str) {
+fn print_line(text: &str) {
     // Ignore errors: if standard output is closed, the exit code still shows the result.
     let _ = writeln!(io::stdout(), "{text}");
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::administrator::{Administrator, AdministratorError};
 use crate::figures::{Figures, Goal};
-use crate::meter::say;
+use crate::meter::print_progress;
 
 /// Number of clusters.
 const CLUSTERS: u32 = 200;
@@ -51,7 +51,7 @@ pub(crate) enum SyncError {
 /// Measures the time and adds the figures.
 pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     let folder = TempDir::with_prefix("drover-bench-").map_err(SyncError::Folder)?;
-    say(&format!(
+    print_progress(&format!(
         "a server with {CLUSTERS} clusters and {PEOPLE} users"
     ));
     let mut server = DemoServer::start(DemoOptions {
@@ -73,7 +73,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     });
     api.post(&format!("{HUB}/globalroles"), role).await?;
 
-    say("granting a role in all clusters to all users");
+    print_progress("granting a role in all clusters to all users");
     let start = Instant::now();
     bind(&api).await?;
     figures.add("bind_1000_s", start.elapsed().as_secs_f64(), Goal::None);
@@ -81,7 +81,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     let name = "sync_1000x200_s";
     figures.add(name, start.elapsed().as_secs_f64(), Goal::AtMost(60.0));
 
-    say("and away");
+    print_progress("and away");
     let start = Instant::now();
     api.delete(&format!("{HUB}/globalroles/{ROLE}")).await?;
     until(&api, &clusters, start, |there| people.is_disjoint(there)).await?;

@@ -9,7 +9,7 @@ use super::HubError;
 use super::stage::{Stage, StageError, prepare};
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, ExchangeError, Target};
-use crate::meter::say;
+use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
 
 const KIB_PER_MIB: f64 = 1024.0;
@@ -39,7 +39,7 @@ pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), H
 
 /// Measures starts of the hub with an empty store.
 pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
-    say("starting the hub with an empty store");
+    print_progress("starting the hub with an empty store");
     let mut seen = Vec::new();
     let beside = stage.launch.beside()?;
     let ready = beside.ready();
@@ -59,7 +59,7 @@ pub(super) async fn measure_restart(
     stage: &mut Stage,
     figures: &mut Figures,
 ) -> Result<(), HubError> {
-    say("starting the hub with the filled store");
+    print_progress("starting the hub with the filled store");
     let ready = stage.launch.ready();
     let mut seen = Vec::new();
     for _ in 0..STARTS {
@@ -97,7 +97,7 @@ async fn answers(target: &Target) -> Result<u64, ExchangeError> {
 
 /// Measures the memory before the load.
 pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
-    say("memory at rest");
+    print_progress("memory at rest");
     tokio::time::sleep(SETTLE).await;
     let [ours, theirs] = memory(stage)?;
     figures.add("rest_rss_mib", ours, Goal::None);
@@ -108,7 +108,7 @@ pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result
 
 /// Measures the memory after the load.
 pub(super) async fn measure_rss(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
-    say("memory after the load");
+    print_progress("memory after the load");
     tokio::time::sleep(SETTLE).await;
     let [ours, theirs] = memory(stage)?;
     figures.add("rss_mib", ours, Goal::None);

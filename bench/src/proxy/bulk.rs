@@ -1,6 +1,6 @@
 //! Measures the throughput in bytes and compares it with the reference.
 
-use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
+use super::{Measurement, Meter, ProxyBenchError, Stage, named_load, print_progress, shares_line};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
@@ -13,10 +13,10 @@ const ROUNDS: u32 = 3;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: &Measure<Part>,
+    effort: &Measure<Measurement>,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
-    say("downloads of 100 MiB, four in parallel");
+    print_progress("downloads of 100 MiB, four in parallel");
     let (mut ours, mut theirs, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let mut shares = Vec::new();
     for _ in 0..effort.turns.min(ROUNDS) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::joining::{join, permit_all_lanes};
 use super::stage::StageError;
-use super::{ProxyBenchError, Stage, named_load, say};
+use super::{ProxyBenchError, Stage, named_load, print_progress};
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, ExchangeError, Target};
 use crate::process::rss_kib;
@@ -21,7 +21,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), ProxyBenchError> {
-    say("memory at rest, with 3 clusters");
+    print_progress("memory at rest, with 3 clusters");
     permit_all_lanes(&stage.cluster).await?;
     let logs = stage.folder.path();
     let _few = join(&stage.server, &stage.cluster, 0, FEW, logs).await?;
@@ -30,7 +30,7 @@ pub(super) async fn measure(stage: &Stage, figures: &mut Figures) -> Result<(), 
     let before = rss_kib(stage.server.id())?;
     figures.add("agent_rss_mib", agent / KIB_PER_MIB, Goal::AtMost(25.0));
     figures.add("server_rss_mib", before / KIB_PER_MIB, Goal::AtMost(60.0));
-    say(&format!("memory at rest, with {MANY} more"));
+    print_progress(&format!("memory at rest, with {MANY} more"));
     let _many = join(&stage.server, &stage.cluster, FEW, MANY, logs).await?;
     tokio::time::sleep(SETTLE).await;
     let after = rss_kib(stage.server.id())?;
@@ -48,7 +48,7 @@ pub(super) async fn measure_ready(
     stage: &mut Stage,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
-    say("restarting the server");
+    print_progress("restarting the server");
     let ready = stage.server_itself("/readyz");
     let mut seen = Vec::new();
     for _ in 0..STARTS {

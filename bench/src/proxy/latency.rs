@@ -1,6 +1,6 @@
 //! Measures the added latency of small requests.
 
-use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
+use super::{Measurement, Meter, ProxyBenchError, Stage, named_load, print_progress, shares_line};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Latencies, at_rate, closed_loop};
@@ -11,7 +11,7 @@ const SHARE: f64 = 0.25;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: &Measure<Part>,
+    effort: &Measure<Measurement>,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
     let (direct, drover) = (stage.direct("/small"), stage.drover("/small"));
@@ -29,7 +29,7 @@ pub(super) async fn measure(
     figures.add("rps_c16", own, Goal::None);
     let rate = full * SHARE;
     figures.add("latency_rate_rps", rate, Goal::None);
-    say(&format!(
+    print_progress(&format!(
         "latency of 1 KiB at {rate:.0} requests per second"
     ));
     let mut seen = Rounds::default();

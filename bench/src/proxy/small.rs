@@ -1,6 +1,6 @@
 //! Measures the throughput of small requests and compares it with the reference.
 
-use super::{Meter, Part, ProxyBenchError, Stage, named_load, say, shares_line};
+use super::{Measurement, Meter, ProxyBenchError, Stage, named_load, print_progress, shares_line};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::closed_loop;
@@ -9,10 +9,10 @@ const CONNECTIONS: usize = 128;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: &Measure<Part>,
+    effort: &Measure<Measurement>,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
-    say("requests per second with 128 connections");
+    print_progress("requests per second with 128 connections");
     let (mut ours, mut theirs, mut plain) = (Vec::new(), Vec::new(), Vec::new());
     let (mut our_shares, mut their_shares) = (Vec::new(), Vec::new());
     for _ in 0..effort.turns {

@@ -1,6 +1,6 @@
 //! Measures the effect of a nearly stalled reader on other requests.
 
-use super::{Part, ProxyBenchError, Stage, named_load, say};
+use super::{Measurement, ProxyBenchError, Stage, named_load, print_progress};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::{Connection, at_rate, closed_loop};
@@ -12,7 +12,7 @@ const STALLED_RATE: usize = 10 * 1024;
 
 pub(super) async fn measure(
     stage: &Stage,
-    effort: &Measure<Part>,
+    effort: &Measure<Measurement>,
     figures: &mut Figures,
 ) -> Result<(), ProxyBenchError> {
     let drover = stage.drover("/small");
@@ -22,7 +22,7 @@ pub(super) async fn measure(
     )?
     .rate;
     let rate = full * SHARE;
-    say(&format!(
+    print_progress(&format!(
         "latency during a stalled download, at {rate:.0} requests per second"
     ));
     let (mut without, mut with) = (Vec::new(), Vec::new());

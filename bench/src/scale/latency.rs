@@ -1,21 +1,21 @@
 //! Measures the latency of requests while all clusters are connected.
 
 use super::stage::Stage;
-use super::{Part, ScaleError};
+use super::{Measurement, ScaleError};
 use crate::figures::measure::Measure;
 use crate::figures::{Figures, Goal, median};
 use crate::load::at_rate;
-use crate::meter::{Meter, say, shares_line};
+use crate::meter::{Meter, print_progress, shares_line};
 
 const CONNECTIONS: usize = 16;
 
 pub(super) async fn measure(
     stage: &Stage,
     rate: f64,
-    effort: &Measure<Part>,
+    effort: &Measure<Measurement>,
     figures: &mut Figures,
 ) -> Result<(), ScaleError> {
-    say(&format!(
+    print_progress(&format!(
         "latency of 1 KiB at {rate} requests per second to any cluster"
     ));
     let failed = |source| ScaleError::Load {

@@ -5,11 +5,11 @@ use std::time::Instant;
 use super::ScaleError;
 use super::stage::{Stage, settle};
 use crate::figures::{Figures, Goal};
-use crate::meter::{Meter, say, shares_line};
+use crate::meter::{Meter, print_progress, shares_line};
 use crate::process::rss_kib;
 
 pub(super) async fn measure(stage: &mut Stage, figures: &mut Figures) -> Result<(), ScaleError> {
-    say("killing and restarting the server");
+    print_progress("killing and restarting the server");
     let killed = Instant::now();
     stage.kill_and_restart().await?;
     let ready = Instant::now();

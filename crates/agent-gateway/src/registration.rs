@@ -38,7 +38,7 @@ use self::decide::Refusal;
 use self::notice::Notices;
 use self::register::refusal;
 use crate::tunnels::Tunnels;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body;
 use drover_http_edge::listen::ConnectionSlot;
 use drover_http_edge::networks::{Quota, Rates, sender};
@@ -224,7 +224,7 @@ pub fn router(state: RegistrationState) -> Router {
     request_body = RegisterRequest, responses((status = 200, body = RegisterResponse)))]
 async fn register(
     State(state): State<RegistrationState>,
-    noted: Noted,
+    noted: AuditNotes,
     request: Request,
 ) -> Result<Json<RegisterResponse>, Status> {
     state.rate.check_network(sender(request.extensions()))?;
@@ -247,7 +247,7 @@ async fn register(
     request_body = ChallengeRequest, responses((status = 200, body = Challenge)))]
 async fn challenge(
     State(state): State<RegistrationState>,
-    noted: Noted,
+    noted: AuditNotes,
     request: Request,
 ) -> Result<Json<Challenge>, Status> {
     let peer = connect::peer(request.extensions());
@@ -258,7 +258,7 @@ async fn challenge(
 }
 
 /// Adds the agent's cluster to the audit record.
-fn note(state: &RegistrationState, noted: &Noted, uid: &ClusterUid) {
+fn note(state: &RegistrationState, noted: &AuditNotes, uid: &ClusterUid) {
     if let Some(cluster) = state.hub.stores().clusters.by_uid(uid.as_str()) {
         noted.about(&cluster.name_any());
         noted.in_cluster(&cluster.name_any(), Some(uid.clone()));

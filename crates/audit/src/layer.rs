@@ -2,7 +2,7 @@
 //! identity provider, and every request with the response 401, 403 or 429.
 //!
 //! The records contain no body and no header. The code that authenticates the caller adds the
-//! caller to the request's [`Noted`].
+//! caller to the request's [`AuditNotes`].
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -45,17 +45,17 @@ const NAME_BYTES: usize = 253;
 
 /// Facts that handlers add to the audit record of a request. Clones share the facts.
 #[derive(Clone, Debug, Default)]
-pub struct Noted(Arc<Mutex<Notes>>);
+pub struct AuditNotes(Arc<Mutex<NoteFields>>);
 
 #[derive(Debug, Default)]
-struct Notes {
+struct NoteFields {
     person: Option<Person>,
     object: Option<Box<str>>,
     cluster: Option<super::ClusterRef>,
     reason: Option<&'static str>,
 }
 
-impl Noted {
+impl AuditNotes {
     /// Returns the facts that belong to the request with these extensions.
     pub fn of(extensions: &Extensions) -> Self {
         extensions.get::<Self>().cloned().unwrap_or_default()
@@ -83,7 +83,7 @@ impl Noted {
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Noted {
+impl<S: Sync> FromRequestParts<S> for AuditNotes {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -95,7 +95,7 @@ impl<S: Sync> FromRequestParts<S> for Noted {
 struct Pending {
     audit: Audit,
     subject: Subject,
-    noted: Noted,
+    noted: AuditNotes,
     /// The route, if it creates no object and its path contains no object name.
     route: Option<&'static str>,
     /// The object name in the path. The object may not exist.
@@ -197,7 +197,7 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
             method: short_method(&head.method),
             target: RequestTarget::of(route),
         },
-        noted: Noted::default(),
+        noted: AuditNotes::default(),
         route: OF_THE_CALLER
             .into_iter()
             .chain([LOG_FILTER])

@@ -49,12 +49,12 @@ use http::HeaderName;
 use parking_lot::Mutex;
 use thiserror::Error;
 
-pub use self::layer::{Noted, audited};
+pub use self::layer::{AuditNotes, audited};
 pub use self::queue::Capacity;
 use self::queue::Queue;
 use self::read::Source;
 pub use self::read::{
-    FilePosition, Filter, Position, PositionError, ReadAuditError, Reader, Verbs, Wanted,
+    FilePosition, Filter, PageRequest, Position, PositionError, ReadAuditError, Reader, Verbs,
 };
 pub use self::record::{
     ClusterRef, Outcome, Person, Record, RequestId, RequestTarget, Stage, Subject, short_method,
@@ -173,7 +173,7 @@ impl Audit {
         .map_err(failed)?;
         // Called here, because the file exists only after the log was opened.
         let kept = Source::of(destination);
-        let writer = writer.remembering(kept.recent().cloned());
+        let writer = writer.with_recent(kept.recent().cloned());
         std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(|| writer.run())

@@ -129,7 +129,7 @@ impl Queue {
         let mut state = self.state.lock();
         let fate = if record.subject.person.is_none() {
             let room = state.has_room(self.capacity);
-            state.unauthenticated.take_in(record, Instant::now(), room)
+            state.unauthenticated.handle(record, Instant::now(), room)
         } else {
             Disposition::Whole(record)
         };

@@ -116,7 +116,7 @@ fn written(record: &AuditView) -> Timestamp {
 
 /// The request for one page of the log.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct PageRequest {
     /// The filter that records must match.
     pub filter: Filter,
     /// Maximum number of records.
@@ -206,7 +206,7 @@ impl Source {
         }
     }
 
-    fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
+    fn read(&self, wanted: &PageRequest) -> Result<AuditList, ReadAuditError> {
         match self {
             Self::Files(files) => files.read(wanted),
             Self::Memory(recent) => recent.read(wanted),
@@ -223,7 +223,7 @@ impl Reader {
     }
 
     /// Reads a page for the user with this UID.
-    pub async fn read(&self, who: &str, wanted: Wanted) -> Result<AuditList, ReadAuditError> {
+    pub async fn read(&self, who: &str, wanted: PageRequest) -> Result<AuditList, ReadAuditError> {
         let turn = self.turns.take(who)?;
         let kept = self.kept.clone();
         let reading = tokio::task::spawn_blocking(move || {
@@ -249,7 +249,7 @@ impl From<LimitReached> for ReadAuditError {
 
 /// A page during the search.
 struct Page<'a> {
-    wanted: &'a Wanted,
+    wanted: &'a PageRequest,
     items: Vec<AuditView>,
     unreadable: u64,
 }
@@ -258,7 +258,7 @@ struct Page<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Older {
     /// Continue the search with older lines.
-    Wanted,
+    Continue,
     /// End the page. The next page continues with older lines.
     Later,
     /// End the search, because all older records are too old.
@@ -266,7 +266,7 @@ enum Older {
 }
 
 impl<'a> Page<'a> {
-    fn new(wanted: &'a Wanted) -> Self {
+    fn new(wanted: &'a PageRequest) -> Self {
         Self {
             wanted,
             items: Vec::new(),
@@ -278,7 +278,7 @@ impl<'a> Page<'a> {
     fn take(&mut self, line: &[u8]) -> Older {
         let Ok(record) = serde_json::from_slice::<AuditView>(line) else {
             self.unreadable += 1;
-            return Older::Wanted;
+            return Older::Continue;
         };
         if self.wanted.filter.ends_at(&record) {
             return Older::No;
@@ -289,7 +289,7 @@ impl<'a> Page<'a> {
         if self.items.len() >= self.wanted.limit {
             return Older::Later;
         }
-        Older::Wanted
+        Older::Continue
     }
 
     fn done(
@@ -309,7 +309,7 @@ impl<'a> Page<'a> {
 }
 
 /// Returns the time of the oldest line.
-fn kept_since(oldest: &[u8]) -> Option<Timestamp> {
+fn oldest_time(oldest: &[u8]) -> Option<Timestamp> {
     let record = serde_json::from_slice::<AuditView>(oldest).ok()?;
     Some(written(&record))
 }

@@ -212,7 +212,7 @@ impl Serialize for Record {
         let mut line = serializer.serialize_struct("Record", 20)?;
         line.serialize_field("time", &subject.received)?;
         line.serialize_field("stage", &self.stage)?;
-        line.serialize_field("id", &Shown(subject.id))?;
+        line.serialize_field("id", &DisplayText(subject.id))?;
         line.serialize_field("source", &subject.source)?;
         line.serialize_field("user", &person.map(|p| &*p.name))?;
         line.serialize_field("userUid", &person.map(|p| &*p.uid))?;
@@ -240,9 +240,9 @@ impl Serialize for Record {
     }
 }
 
-struct Shown<T>(T);
+struct DisplayText<T>(T);
 
-impl<T: fmt::Display> Serialize for Shown<T> {
+impl<T: fmt::Display> Serialize for DisplayText<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }

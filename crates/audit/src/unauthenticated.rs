@@ -96,7 +96,7 @@ impl UnauthenticatedCounts {
     }
 
     /// Handles a record without a user. `room` is true if the log has room for another record.
-    pub(super) fn take_in(&mut self, mut record: Record, now: Instant, room: bool) -> Disposition {
+    pub(super) fn handle(&mut self, mut record: Record, now: Instant, room: bool) -> Disposition {
         let cause = (record.reason, record.code);
         let source = record.subject.source.map(network);
         let received = record.subject.received;
@@ -252,7 +252,7 @@ mod tests {
             let now = start + Duration::from_millis(millisecond);
             for _ in 0..each_millisecond {
                 n += 1;
-                let fate = unauthenticated.take_in(record(address(n), "NoIdentity"), now, true);
+                let fate = unauthenticated.handle(record(address(n), "NoIdentity"), now, true);
                 if let Disposition::Whole(record) = fate {
                     bytes += serde_json::to_vec(&record).unwrap().len();
                     accounted += 1;
@@ -286,7 +286,7 @@ mod tests {
         let now = Instant::now();
         let mut unauthenticated = UnauthenticatedCounts::new(now);
         for reason in ["NoIdentity", "BadPath"] {
-            let fate = unauthenticated.take_in(record([192, 0, 2, 1], reason), now, true);
+            let fate = unauthenticated.handle(record([192, 0, 2, 1], reason), now, true);
             let Disposition::Whole(record) = fate else {
                 panic!("{reason} is only counted")
             };
@@ -300,7 +300,7 @@ mod tests {
     fn full_log_receives_only_counts() {
         let now = Instant::now();
         let mut unauthenticated = UnauthenticatedCounts::new(now);
-        let fate = unauthenticated.take_in(record([192, 0, 2, 1], "BadPath"), now, false);
+        let fate = unauthenticated.handle(record([192, 0, 2, 1], "BadPath"), now, false);
         assert!(matches!(fate, Disposition::Counted { first: true }));
         assert_eq!(unauthenticated.due(now + WINDOWS.0).len(), 1);
     }
@@ -312,10 +312,10 @@ mod tests {
         for n in 0..=255_u8 {
             // Spread the requests over time, so that the log contains records in full.
             let now = now + WHOLE_INTERVAL * u32::from(n);
-            let _ = unauthenticated.take_in(record([198, 51, n, 1], "NoIdentity"), now, true);
+            let _ = unauthenticated.handle(record([198, 51, n, 1], "NoIdentity"), now, true);
         }
         let later = now + WHOLE_INTERVAL * 300;
-        let fate = unauthenticated.take_in(record([192, 0, 2, 1], "NoIdentity"), later, true);
+        let fate = unauthenticated.handle(record([192, 0, 2, 1], "NoIdentity"), later, true);
         assert!(matches!(fate, Disposition::Whole(_)));
     }
 }

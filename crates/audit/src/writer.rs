@@ -65,7 +65,7 @@ impl Writer {
     }
 
     /// Enables storing the written lines in memory.
-    pub(super) fn remembering(self, recent: Option<Recent>) -> Self {
+    pub(super) fn with_recent(self, recent: Option<Recent>) -> Self {
         Self { recent, ..self }
     }
 

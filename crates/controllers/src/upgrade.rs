@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::Controllers;
 use super::managed::{ManagedCluster, Upgrade};
-use drover_agent_gateway::registration::import::wanted_image;
+use drover_agent_gateway::registration::import::agent_image;
 use drover_agent_gateway::registration::manifest::AGENT;
 use drover_apply::{ApplyError, call};
 
@@ -78,7 +78,7 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
 fn next(managed: &ManagedCluster) -> Option<String> {
     let cluster = managed.object()?;
     let runs = managed.reported().agent?.image;
-    let wanted = wanted_image(&managed.controllers.settings, &cluster);
+    let wanted = agent_image(&managed.controllers.settings, &cluster);
     decide(&cluster.spec.agent, &wanted, &runs)
 }
 

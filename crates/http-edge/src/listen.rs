@@ -132,7 +132,7 @@ pub struct Proxies {
 }
 
 /// The shared configuration for serving each connection.
-struct Serving {
+struct ServeContext {
     acceptor: TlsAcceptor,
     router: Router,
     limits: Limits,
@@ -155,7 +155,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let connections = TaskTracker::new();
-    let serving = Arc::new(Serving {
+    let serving = Arc::new(ServeContext {
         acceptor: TlsAcceptor::from(tls),
         router,
         limits,
@@ -208,7 +208,7 @@ async fn accept(listener: &TcpListener, backoff: &mut Backoff) -> (TcpStream, So
     }
 }
 
-impl Serving {
+impl ServeContext {
     fn slot(&self, client: SocketAddr) -> Option<ConnectionSlot> {
         let is_proxy = self.proxies.forwarded_for.contains(client.ip());
         let slot = self.slots.take(client.ip(), is_proxy);
@@ -243,7 +243,7 @@ impl Serving {
 
     async fn serve(&self, stream: TcpStream, client: SocketAddr, slot: ConnectionSlot) {
         if let Some(stream) = shake_hands(&self.acceptor, stream, client, self.limits).await {
-            self.converse(stream, client, &slot).await;
+            self.serve_protocol(stream, client, &slot).await;
         }
         slot.release();
     }
@@ -275,10 +275,10 @@ async fn shake_hands(
     }
 }
 
-impl Serving {
+impl ServeContext {
     /// Serves the protocol that TLS negotiated (ALPN). hyper-util can detect the protocol from the
     /// first bytes, but without a time limit.
-    async fn converse(
+    async fn serve_protocol(
         &self,
         stream: TlsStream<ReadAhead<TcpStream>>,
         peer: SocketAddr,

@@ -49,7 +49,7 @@ impl Default for Reading {
 }
 
 impl Reading {
-    fn stranger(&self, address: IpAddr) -> Option<NetworkSlot> {
+    fn take_slot(&self, address: IpAddr) -> Option<NetworkSlot> {
         self.strangers.take(address)
     }
 
@@ -69,7 +69,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for UnauthenticatedJson<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Status> {
         // Refuse the request without waiting, because a waiting request holds the data that its
         // connection has received.
-        let slot = READING.stranger(sender(request.extensions()));
+        let slot = READING.take_slot(sender(request.extensions()));
         let _place = slot.ok_or_else(too_many)?;
         let Json(value) = Json::from_request(request, state).await?;
         Ok(Self(value))
@@ -155,7 +155,7 @@ mod tests {
             let [high, low] = n.to_be_bytes();
             IpAddr::from([high, low, 0, 1])
         };
-        let log_ins: Vec<_> = (0..1000).filter_map(|n| reading.stranger(of(n))).collect();
+        let log_ins: Vec<_> = (0..1000).filter_map(|n| reading.take_slot(of(n))).collect();
         assert_eq!(log_ins.len(), MAX_CONCURRENT.0);
         let agent = IpAddr::from([192, 0, 2, 1]);
         assert!(reading.agent(agent, false).is_some());

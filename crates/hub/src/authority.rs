@@ -17,7 +17,7 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::secret::{Data, create_or_read, entry, secret};
 use super::{HubError, call};
-use drover_tls::Serving;
+use drover_tls::ServingCertificate;
 
 /// Secret of the certificate authority that agents and kubeconfigs pin.
 pub const CA_SECRET: &str = "server-ca";
@@ -90,7 +90,7 @@ impl Authority {
         &self,
         secrets: &Api<Secret>,
         names: &BTreeSet<String>,
-    ) -> Result<Serving, AuthorityError> {
+    ) -> Result<ServingCertificate, AuthorityError> {
         let params = PostParams::default();
         for _ in 0..TRIES {
             let stored = create_or_read(secrets, SERVING_SECRET, || self.issue(names)).await?;
@@ -163,9 +163,9 @@ fn pem_pair(stored: &Secret) -> Option<(&str, &str)> {
     Some((text(CERTIFICATE)?, text(KEY)?))
 }
 
-fn read_serving(stored: &Secret) -> Result<Serving, AuthorityError> {
+fn read_serving(stored: &Secret) -> Result<ServingCertificate, AuthorityError> {
     let (chain, key) = pem_pair(stored).ok_or(AuthorityError::Damaged(SERVING_SECRET))?;
-    Ok(Serving {
+    Ok(ServingCertificate {
         chain: chain.to_owned(),
         key: key.into(),
     })

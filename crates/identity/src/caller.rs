@@ -13,7 +13,7 @@ use http::request::Parts;
 use kube::ResourceExt as _;
 
 use super::Authenticator;
-use drover_audit::{Noted, Person};
+use drover_audit::{AuditNotes, Person};
 
 /// Anybody with a valid token, one that only allows a password change included.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ where
         let token = Authenticator::from_ref(state)
             .presented_token(Head::from(&*parts))
             .await?;
-        Noted::of(&parts.extensions).who(Person {
+        AuditNotes::of(&parts.extensions).who(Person {
             name: token.spec.user_name.as_str().into(),
             uid: token.spec.user_uid.as_str().into(),
             token: Some(token.name_any().into()),
@@ -101,7 +101,7 @@ pub async fn identify(
     extensions: &Extensions,
 ) -> Result<Identity, Status> {
     let identity = authenticator.identify(head).await?;
-    Noted::of(extensions).who(Person::from(&identity));
+    AuditNotes::of(extensions).who(Person::from(&identity));
     if let Some(slot) = extensions.get::<ConnectionSlot>() {
         slot.authenticated();
     }

@@ -18,7 +18,7 @@ use super::body::{ResponseBody, UnreadBody};
 use super::handler::UpstreamRequest;
 use super::isolation::{self, Redirect};
 use super::refusal::Refusal;
-use super::upgrade::{UpgradeRequest, carry};
+use super::upgrade::{UpgradeRequest, copy_both_ways};
 use super::{Proxy, deny_reason, timeout};
 use crate::open::in_flight::InFlightRequest;
 use drover_agent_gateway::tunnels::Chosen;
@@ -53,11 +53,11 @@ impl Proxy {
             TargetResponse::Direct(answer) => back.answer(answer, in_flight),
             TargetResponse::Upgraded(mut headers, upgrade, splice) => {
                 back.finish_headers(StatusCode::SWITCHING_PROTOCOLS, &mut headers)?;
-                let response = upgrade.agree(headers);
+                let response = upgrade.accept_response(headers);
                 in_flight.answered(response.status());
                 let traffic = splice.traffic();
                 let splicing = splice.run(CancellationToken::new());
-                carry(splicing, traffic, Arc::clone(in_flight));
+                copy_both_ways(splicing, traffic, Arc::clone(in_flight));
                 Ok(response)
             }
         }
@@ -98,7 +98,7 @@ impl Proxy {
         upgrade: UpgradeRequest,
     ) -> Result<TargetResponse, Refusal> {
         let mut head = upstream.head;
-        upgrade.ask(&mut head.headers);
+        upgrade.set_headers(&mut head.headers);
         let limit = timeout::for_head(upstream.verb, &head.method, head.uri.query(), true);
         let mut attempts = Attempts::of(self, &upstream.name);
         let forwarded = loop {

@@ -18,7 +18,7 @@ use super::body::{RequestBody, UnreadBody};
 use super::forward::ResponseContext;
 use super::handler::UpstreamRequest;
 use super::refusal::Refusal;
-use super::upgrade::carry;
+use super::upgrade::copy_both_ways;
 use super::{Proxy, timeout};
 use crate::open::in_flight::InFlightRequest;
 
@@ -40,7 +40,7 @@ impl Proxy {
         let limit = timeout::for_head(verb, &head.method, head.uri.query(), upgrade.is_some());
         head.version = Version::HTTP_11;
         if let Some(upgrade) = &upgrade {
-            upgrade.ask(&mut head.headers);
+            upgrade.set_headers(&mut head.headers);
         }
         let body = self
             .streaming_client
@@ -62,7 +62,7 @@ impl Proxy {
         let hub = hyper::upgrade::on(&mut answer);
         let mut headers = std::mem::take(answer.headers_mut());
         back.finish_headers(StatusCode::SWITCHING_PROTOCOLS, &mut headers)?;
-        let response = upgrade.agree(headers);
+        let response = upgrade.accept_response(headers);
         in_flight.answered(response.status());
         let traffic = Arc::new(Traffic::default());
         let splicing = {
@@ -77,7 +77,7 @@ impl Proxy {
                 }
             }
         };
-        carry(splicing, traffic, Arc::clone(in_flight));
+        copy_both_ways(splicing, traffic, Arc::clone(in_flight));
         Ok(response)
     }
 }

@@ -45,18 +45,18 @@ impl UpgradeRequest {
     }
 
     /// Sets the HTTP/1.1 headers that request the upgrade.
-    pub(super) fn ask(&self, headers: &mut HeaderMap) {
+    pub(super) fn set_headers(&self, headers: &mut HeaderMap) {
         headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
         headers.insert(UPGRADE, self.protocol.clone());
     }
 
     /// Returns the response that accepts the upgrade. `headers` are the target's headers.
-    pub(super) fn agree(&self, mut headers: HeaderMap) -> Response {
+    pub(super) fn accept_response(&self, mut headers: HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if self.extended_connect {
             StatusCode::OK
         } else {
-            self.ask(&mut headers);
+            self.set_headers(&mut headers);
             StatusCode::SWITCHING_PROTOCOLS
         };
         *response.headers_mut() = headers;
@@ -68,7 +68,7 @@ impl UpgradeRequest {
 /// aborted.
 ///
 /// Each direction ends separately, so that one peer can finish while the other still sends.
-pub(super) fn carry(
+pub(super) fn copy_both_ways(
     splice: impl Future<Output = SpliceEnd> + Send + 'static,
     traffic: Arc<Traffic>,
     in_flight: Arc<InFlightRequest>,

@@ -149,7 +149,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
             let work = self.work.notified();
             let wake = {
                 let mut state = self.state.lock();
-                state.ripen(Instant::now());
+                state.make_due_ready(Instant::now());
                 if let Some(taken) = state.take(&self.options) {
                     self.metrics.set_depth(state.ready.len());
                     if !state.ready.is_empty() {
@@ -294,7 +294,7 @@ impl<K: Clone + Eq + Hash> State<K> {
     }
 
     /// Makes due keys ready. Removes keys that only waited for their cooldown.
-    fn ripen(&mut self, now: Instant) {
+    fn make_due_ready(&mut self, now: Instant) {
         while let Some(Reverse((at, number))) = self.timers.peek().copied() {
             if at > now && self.timed.contains_key(&number) {
                 break;

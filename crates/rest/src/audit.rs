@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::RestState;
 use drover_access::verb::Verb;
-use drover_audit::{Filter, PositionError, Verbs, Wanted};
+use drover_audit::{Filter, PageRequest, PositionError, Verbs};
 use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
 use drover_identity::caller::Administrator;
@@ -59,7 +59,7 @@ pub(super) async fn list(
 }
 
 impl AuditQuery {
-    fn wanted(self) -> Result<Wanted, Status> {
+    fn wanted(self) -> Result<PageRequest, Status> {
         let limit = self.limit.unwrap_or(MOST);
         if !(1..=MOST).contains(&limit) {
             return Err(Status::invalid("limit", format!("must be 1 to {MOST}")));
@@ -74,7 +74,7 @@ impl AuditQuery {
             .chain([("changes", Verbs::Changes)])
             .collect();
         let outcomes = AuditOutcome::ALL.map(|outcome| (outcome.as_str(), outcome));
-        Ok(Wanted {
+        Ok(PageRequest {
             limit,
             after,
             filter: Filter {

@@ -14,7 +14,7 @@ use super::page::PageQuery;
 use super::written::{Written, or_take_back};
 use crate::access::members;
 use crate::access::members::InCluster;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, cluster_scope};
@@ -67,7 +67,7 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     Importer(caller): Importer,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<ClusterCreate>,
 ) -> Result<(StatusCode, axum::Json<ClusterView>), Status> {
     check_name(&request.name)?;

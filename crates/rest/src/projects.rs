@@ -20,7 +20,7 @@ use super::page::PageQuery;
 use super::written::{Written, or_take_back};
 use crate::access::members;
 use crate::access::members::InProject;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, created_at, project_scope};
@@ -114,7 +114,7 @@ pub(super) async fn read(
 pub(super) async fn create(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<ProjectCreate>,
 ) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
     // Whoever has no role in a cluster does not learn whether there is one.

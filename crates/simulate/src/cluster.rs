@@ -75,7 +75,7 @@ pub enum StartError {
 /// A running cluster. It ends when it is stopped or dropped.
 pub struct Cluster {
     client: Client,
-    door: Door,
+    door: ApiAccess,
     address: SocketAddr,
     certificate: CertificateDer<'static>,
     tasks: TaskTracker,
@@ -114,7 +114,7 @@ impl Cluster {
             let (server, stop) = (server.clone(), stop.clone());
             async move { server.run(stop).await }
         });
-        let door = Door(Arc::new(RwLock::new(Some(server.router()))));
+        let door = ApiAccess(Arc::new(RwLock::new(Some(server.router()))));
         let client = door.client();
         setup::apply_plan(&client, &options.plan).await?;
         let (address, certificate) = (listener.address, listener.certificate.clone());
@@ -203,24 +203,24 @@ fn api(
 /// In-process access to the API. The cluster closes the access when it stops, because clients can
 /// outlive the cluster.
 #[derive(Clone)]
-struct Door(Arc<RwLock<Option<Router>>>);
+struct ApiAccess(Arc<RwLock<Option<Router>>>);
 
 /// The error of a call after the cluster has stopped.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the simulated cluster is stopped")]
-struct Ended;
+struct ClusterStopped;
 
-impl Door {
+impl ApiAccess {
     /// Returns a client with all permissions.
     fn client(&self) -> Client {
         let door = self.clone();
         let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {
             let router = door.0.read().clone();
             async move {
-                let router = router.ok_or(Ended)?;
+                let router = router.ok_or(ClusterStopped)?;
                 request.extensions_mut().insert(Caller::privileged(CALLER));
                 match router.oneshot(request).await {
-                    Ok(response) => Ok::<_, Ended>(response),
+                    Ok(response) => Ok::<_, ClusterStopped>(response),
                     Err(never) => match never as Infallible {},
                 }
             }

@@ -123,7 +123,7 @@ impl LogFilter {
     }
 
     /// Creates a filter without an effect on logs, for several servers in one process, as in tests.
-    pub fn apart() -> Self {
+    pub fn detached() -> Self {
         let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::default());
         let reload = Box::new(move |filter: EnvFilter| {
             // The handle works only until its layer is dropped.
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn invalid_filter_error_contains_an_example() {
-        let filter = LogFilter::apart();
+        let filter = LogFilter::detached();
         let error = filter.set("drover_server=loud").unwrap_err();
         assert!(error.to_string().contains("info,drover=debug"));
         assert_eq!(filter.current(), DEFAULT_FILTER);

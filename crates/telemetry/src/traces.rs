@@ -132,8 +132,8 @@ mod tests {
 
     use super::*;
     use crate::{LogFilter, Logging, PROXY_TARGET};
-    use drover_tls::Serving;
-    use drover_tls::Shown;
+    use drover_tls::ActiveCertificate;
+    use drover_tls::ServingCertificate;
 
     /// Returns the text of one request to the collector.
     async fn received(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
@@ -159,7 +159,7 @@ mod tests {
             tracing::debug_span!("span of another target").in_scope(|| {});
         });
         let logging = Logging {
-            filter: LogFilter::apart(),
+            filter: LogFilter::detached(),
             traces: Some(traces),
         };
         logging.finish().await;
@@ -194,7 +194,7 @@ mod tests {
         install_provider();
         let (listener, endpoint) = listening("https").await;
         let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
-        let shown = Shown::new(&Serving {
+        let shown = ActiveCertificate::new(&ServingCertificate {
             chain: made.cert.pem(),
             key: made.signing_key.serialize_pem().into(),
         });

@@ -69,7 +69,7 @@ pub enum TlsError {
         certificate.display(),
         authority.display()
     )]
-    NotVouchedFor {
+    UnverifiedCertificate {
         /// File with the certificate chain.
         certificate: PathBuf,
         /// File with the CA certificates for agents.
@@ -85,7 +85,7 @@ pub enum TlsError {
         certificate.display(),
         authority.display()
     )]
-    OtherAuthority {
+    OtherCa {
         /// File with the certificate chain.
         certificate: PathBuf,
         /// File with the CA certificates that agents already have.
@@ -100,22 +100,22 @@ pub enum TlsError {
 
 /// A certificate chain and its private key, both in PEM.
 #[derive(Clone)]
-pub struct Serving {
+pub struct ServingCertificate {
     /// Certificate chain, leaf first.
     pub chain: String,
     /// Private key of the leaf certificate, in PKCS#8.
     pub key: SecretString,
 }
 
-impl std::fmt::Debug for Serving {
+impl std::fmt::Debug for ServingCertificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Serving").finish_non_exhaustive()
+        f.debug_struct("ServingCertificate").finish_non_exhaustive()
     }
 }
 
 /// Reads a certificate chain and its key from files.
-pub fn from_files(certificate: &Path, key: &Path) -> Result<Serving, TlsError> {
-    Ok(Serving {
+pub fn from_files(certificate: &Path, key: &Path) -> Result<ServingCertificate, TlsError> {
+    Ok(ServingCertificate {
         chain: read(certificate)?,
         key: SecretString::from(read(key)?),
     })
@@ -130,16 +130,16 @@ fn read(path: &Path) -> Result<String, TlsError> {
 
 /// The certificate that the listener presents to new connections. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Shown(Arc<ArcSwap<CertifiedKey>>);
+pub struct ActiveCertificate(Arc<ArcSwap<CertifiedKey>>);
 
-impl Shown {
+impl ActiveCertificate {
     /// Creates a holder that presents this certificate.
-    pub fn new(serving: &Serving) -> Result<Self, TlsError> {
+    pub fn new(serving: &ServingCertificate) -> Result<Self, TlsError> {
         Ok(Self(Arc::new(ArcSwap::from_pointee(certified(serving)?))))
     }
 
     /// Replaces the certificate. New connections use the new certificate.
-    pub fn replace(&self, serving: &Serving) -> Result<(), TlsError> {
+    pub fn replace(&self, serving: &ServingCertificate) -> Result<(), TlsError> {
         self.0.store(Arc::new(certified(serving)?));
         Ok(())
     }
@@ -162,20 +162,20 @@ impl Shown {
     }
 }
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for ActiveCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.load_full())
     }
 }
 
 /// Parses the certificates of a chain, leaf first.
-pub fn chain(serving: &Serving) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub fn chain(serving: &ServingCertificate) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     CertificateDer::pem_slice_iter(serving.chain.as_bytes())
         .collect::<Result<_, _>>()
         .map_err(|_| TlsError::Pem("certificate chain"))
 }
 
-fn certified(serving: &Serving) -> Result<CertifiedKey, TlsError> {
+fn certified(serving: &ServingCertificate) -> Result<CertifiedKey, TlsError> {
     let chain = chain(serving)?;
     let key = PrivateKeyDer::from_pem_slice(serving.key.expose_secret().as_bytes())
         .map_err(|_| TlsError::Pem("private key"))?;

@@ -80,7 +80,7 @@ impl Roots {
 
     /// Checks whether a client that trusts only these certificates accepts this chain at that time.
     /// Ignores host names.
-    pub fn vouch_for(
+    pub fn verify_chain(
         &self,
         chain: &[CertificateDer<'_>],
         now: UnixTime,
@@ -230,7 +230,7 @@ pub(crate) mod tests {
         let now = UnixTime::now();
         let vouches = |roots: &str, shown: &str, now| {
             let roots = Roots::of(chain(roots)).unwrap();
-            roots.vouch_for(&chain(shown), now).is_ok()
+            roots.verify_chain(&chain(shown), now).is_ok()
         };
         assert!(vouches(&authority.pem, &leaf, now));
         assert!(vouches(&both, &leaf, now));

@@ -20,7 +20,7 @@ use drover_hub::authority::{Authority, AuthorityError};
 use drover_hub::settings::Settings;
 use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use drover_tls::roots::Roots;
-use drover_tls::{Shown, TlsError, chain, from_files};
+use drover_tls::{ActiveCertificate, TlsError, chain, from_files};
 
 /// Interval of checks for renewal.
 const EVERY: Duration = Duration::from_hours(1);
@@ -28,7 +28,7 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_min
 
 /// The current certificate and its source.
 pub(super) struct Certificate {
-    shown: Shown,
+    shown: ActiveCertificate,
     trust: Option<String>,
     kept: Kept,
 }
@@ -63,7 +63,7 @@ pub(super) async fn prepare(
     let names = settings.certificate_names(&address);
     let serving = authority.serving(&hub.secrets(), &names).await?;
     Ok(Certificate {
-        shown: Shown::new(&serving)?,
+        shown: ActiveCertificate::new(&serving)?,
         trust: Some(authority.pem().to_owned()),
         kept: Kept::Own(Box::new(Own {
             hub: hub.clone(),
@@ -78,14 +78,14 @@ pub(super) async fn prepare(
 /// would fail.
 fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
     let serving = from_files(&files.certificate, &files.key)?;
-    let shown = Shown::new(&serving)?;
+    let shown = ActiveCertificate::new(&serving)?;
     let roots = match &files.authority {
         Some(authority) => Some(Roots::read(authority)?),
         None => Roots::ending(&serving.chain),
     };
     if let Some(roots) = &roots {
-        let vouched = roots.vouch_for(&chain(&serving)?, UnixTime::now());
-        vouched.map_err(|source| TlsError::NotVouchedFor {
+        let vouched = roots.verify_chain(&chain(&serving)?, UnixTime::now());
+        vouched.map_err(|source| TlsError::UnverifiedCertificate {
             certificate: files.certificate.clone(),
             authority: files.trusted().to_owned(),
             source,
@@ -100,7 +100,7 @@ fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
 
 impl Certificate {
     /// The certificate for new connections.
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn shown(&self) -> ActiveCertificate {
         self.shown.clone()
     }
 
@@ -153,7 +153,7 @@ impl Certificate {
 /// Renews a certificate of the server's own CA.
 struct Renewal {
     own: Own,
-    shown: Shown,
+    shown: ActiveCertificate,
     /// The names and the time of the last renewal.
     renewed: Mutex<Option<(BTreeSet<String>, Instant)>>,
 }
@@ -184,7 +184,7 @@ impl Own {
 
     async fn renew_once(
         &self,
-        shown: &Shown,
+        shown: &ActiveCertificate,
         names: &BTreeSet<String>,
     ) -> Result<(), AuthorityError> {
         let serving = self.authority.serving(&self.hub.secrets(), names).await?;
@@ -204,12 +204,13 @@ impl Certificate {
     pub(super) fn self_signed() -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .expect("a name of letters makes a certificate");
-        let serving = drover_tls::Serving {
+        let serving = drover_tls::ServingCertificate {
             chain: made.cert.pem(),
             key: made.signing_key.serialize_pem().into(),
         };
         Self {
-            shown: Shown::new(&serving).expect("key and certificate were made for each other"),
+            shown: ActiveCertificate::new(&serving)
+                .expect("key and certificate were made for each other"),
             trust: Some(serving.chain),
             kept: Kept::Nowhere,
         }
@@ -254,7 +255,10 @@ mod tests {
         }
         let wrong_end = format!("{leaf}{}", other.pem());
         let error = open(&wrong_end, None).map(drop).unwrap_err();
-        assert!(matches!(error, TlsError::NotVouchedFor { .. }), "{error:?}");
+        assert!(
+            matches!(error, TlsError::UnverifiedCertificate { .. }),
+            "{error:?}"
+        );
 
         let both = format!("{}{}", other.pem(), ours.pem());
         for authority in [&ours.pem(), &both] {

@@ -61,7 +61,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
         demo: None,
         audit_log: hub.folder().join("drover-audit.log"),
         memory: MemoryPlan::of(MemoryLimit::new(None)),
-        log_filter: LogFilter::apart(),
+        log_filter: LogFilter::detached(),
         log_filter_by_setting: true,
     }
 }

@@ -82,7 +82,7 @@ const SPOKEN: &[&str] = &[
 
 /// The syntactic position of a string literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// The literal is outside of `view!`, or in a handler.
     Code,
     /// The literal is a text node of `view!`, or in an expression instead of a text node.
@@ -95,7 +95,7 @@ enum Place {
 #[derive(Debug, PartialEq, Eq)]
 struct Literal {
     line: usize,
-    place: Place,
+    place: Position,
     text: String,
 }
 
@@ -111,9 +111,9 @@ impl Literal {
         let text = placeholders_removed(&self.text).replace("\\n", " ");
         let has_letters = text.contains(char::is_alphabetic);
         match &self.place {
-            Place::Code => is_sentence(&self.text) || is_label(&self.text),
-            Place::Text => has_letters,
-            Place::Attribute(name) => has_letters && is_spoken(name),
+            Position::Code => is_sentence(&self.text) || is_label(&self.text),
+            Position::Text => has_letters,
+            Position::Attribute(name) => has_letters && is_spoken(name),
         }
     }
 }
@@ -185,7 +185,7 @@ impl<'a> Scanner<'a> {
             found: Vec::new(),
         };
         while scanner.at < text.len() {
-            scanner.code(&Place::Code, |_| false);
+            scanner.code(&Position::Code, |_| false);
             scanner.at += 1;
         }
         scanner.found
@@ -204,7 +204,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Scans code up to its closing bracket, or until `ends` returns true outside of brackets.
-    fn code(&mut self, place: &Place, ends: fn(&Self) -> bool) {
+    fn code(&mut self, place: &Position, ends: fn(&Self) -> bool) {
         let mut depth = 0_usize;
         while let Some(letter) = self.rest().chars().next() {
             if depth == 0 && ends(self) {
@@ -218,7 +218,7 @@ impl<'a> Scanner<'a> {
                     // Skip an attribute, because attributes contain lints and their reasons.
                     self.at += self.rest().find('[').unwrap_or_default() + 1;
                     let known = self.found.len();
-                    self.code(&Place::Code, |_| false);
+                    self.code(&Position::Code, |_| false);
                     self.found.truncate(known);
                 }
                 'v' if self.starts("view! {") => {
@@ -234,7 +234,7 @@ impl<'a> Scanner<'a> {
 
     /// Skips a comment, a character or a literal. Records a literal. Returns true if one was
     /// skipped.
-    fn skip(&mut self, place: &Place) -> bool {
+    fn skip(&mut self, place: &Position) -> bool {
         let rest = self.rest();
         let raw = rest.starts_with("r\"") || rest.starts_with("r#\"");
         let length = if rest.starts_with("//") {
@@ -282,11 +282,11 @@ impl<'a> Scanner<'a> {
                 '}' => return,
                 '{' => {
                     self.at += 1;
-                    self.code(&Place::Text, |_| false);
+                    self.code(&Position::Text, |_| false);
                 }
                 '<' if self.starts("</") => self.at += self.rest().find('>').unwrap_or_default(),
                 '<' => self.tag(),
-                _ if self.skip(&Place::Text) => continue,
+                _ if self.skip(&Position::Text) => continue,
                 _ => {}
             }
             self.next();
@@ -303,8 +303,8 @@ impl<'a> Scanner<'a> {
                     let is_name = |it: char| it.is_alphanumeric() || "_:-".contains(it);
                     let name = before.rsplit(|it| !is_name(it)).next().unwrap_or_default();
                     let place = match name.split_once(':') {
-                        Some(("on", _)) => Place::Code,
-                        _ => Place::Attribute(name.to_owned()),
+                        Some(("on", _)) => Position::Code,
+                        _ => Position::Attribute(name.to_owned()),
                     };
                     self.at += 1;
                     self.code(&place, Self::value_ends);
@@ -312,9 +312,9 @@ impl<'a> Scanner<'a> {
                 }
                 '{' => {
                     self.at += 1;
-                    self.code(&Place::Code, |_| false);
+                    self.code(&Position::Code, |_| false);
                 }
-                _ if self.skip(&Place::Code) => continue,
+                _ if self.skip(&Position::Code) => continue,
                 _ => {}
             }
             self.next();
@@ -379,7 +379,7 @@ fn texts_in_views_are_found() {
                     "↑"
                 </button>
                 <p>{view! { <b id="x" aria-live="polite">"bold"</b> }}</p>
-                <Place path="/users" key=|user| user.name.clone() let:user>{format!("{user}")}</Place>
+                <Position path="/users" key=|user| user.name.clone() let:user>{format!("{user}")}</Position>
             }
         }
         #[expect(lint, reason = "The reason is no text.")]

@@ -48,7 +48,7 @@ pub enum ChallengeError {
 
 /// A nonce of this server that has not expired. An agent may have used it before.
 #[derive(Debug)]
-pub struct Genuine {
+pub struct ValidNonce {
     cluster: ClusterUid,
     made_at: Timestamp,
     value: [u8; RANDOM],
@@ -101,7 +101,7 @@ impl Challenges {
         cluster: &ClusterUid,
         nonce: &str,
         now: Timestamp,
-    ) -> Result<Genuine, ChallengeError> {
+    ) -> Result<ValidNonce, ChallengeError> {
         let bytes = URL_SAFE_NO_PAD
             .decode(nonce)
             .map_err(|_| ChallengeError::Foreign)?;
@@ -120,7 +120,7 @@ impl Challenges {
         if age > LIFETIME || age < -LIFETIME {
             return Err(ChallengeError::Stale);
         }
-        Ok(Genuine {
+        Ok(ValidNonce {
             cluster: cluster.clone(),
             made_at,
             value: value.try_into().map_err(foreign)?,
@@ -128,7 +128,7 @@ impl Challenges {
     }
 
     /// Marks a challenge as used. Call it after the signature has proved the key.
-    pub fn spend(&self, genuine: &Genuine, now: Timestamp) -> Result<(), ChallengeError> {
+    pub fn spend(&self, genuine: &ValidNonce, now: Timestamp) -> Result<(), ChallengeError> {
         let mut used = self.used.lock();
         used.forget_before(now - LIFETIME * 2);
         let values = used.values.entry(genuine.cluster.clone()).or_default();
@@ -221,10 +221,10 @@ mod tests {
         assert_eq!(verdict.err(), Some(ChallengeError::Foreign));
     }
 
-    fn genuine(cluster: &str, n: usize, made_at: Timestamp) -> Genuine {
+    fn genuine(cluster: &str, n: usize, made_at: Timestamp) -> ValidNonce {
         let mut value = [0; RANDOM];
         value[..8].copy_from_slice(&n.to_be_bytes());
-        Genuine {
+        ValidNonce {
             cluster: ClusterUid::new(cluster),
             made_at,
             value,

@@ -87,7 +87,7 @@ pub fn challenge(
 
 /// An agent that has proved its cluster's key.
 #[derive(Debug)]
-struct Proved {
+struct AuthenticatedAgent {
     cluster: ClusterUid,
     name: String,
     agent: AttachedAgent,
@@ -119,7 +119,10 @@ pub async fn connect(state: RegistrationState, mut request: axum::extract::Reque
 }
 
 /// Checks the proof of a connection in the order that security requires.
-async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Proved, Status> {
+async fn prove(
+    state: &RegistrationState,
+    request: &Request<()>,
+) -> Result<AuthenticatedAgent, Status> {
     let headers = request.headers();
     state.hub.stores().health().check()?;
     let proof = read_proof(headers)?;
@@ -129,7 +132,8 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
         .challenges
         .check(key, &proof.cluster_uid, &proof.nonce, now)
         .map_err(challenge_refused)?;
-    let cluster = living_cluster(state, &proof.cluster_uid, request.extensions()).await?;
+    let cluster =
+        current_or_stored_cluster(state, &proof.cluster_uid, request.extensions()).await?;
     let bound = bound_key(&cluster).ok_or_else(not_registered)?;
     let bound = PublicKey::parse(bound).map_err(|error| Status::internal(error.to_string()))?;
     let message = connect_message(&proof.cluster_uid, &proof.nonce, &proof.replica);
@@ -159,7 +163,7 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
             error.to_string(),
         )
     })?;
-    Ok(Proved {
+    Ok(AuthenticatedAgent {
         name: cluster.name_any(),
         agent: AttachedAgent {
             replica: proof.replica,
@@ -172,7 +176,7 @@ async fn prove(state: &RegistrationState, request: &Request<()>) -> Result<Prove
 }
 
 /// Returns the Cluster from the stores. Reads the hub if the stores have no key for the Cluster.
-async fn living_cluster(
+async fn current_or_stored_cluster(
     state: &RegistrationState,
     uid: &ClusterUid,
     request: &http::Extensions,
@@ -251,8 +255,8 @@ fn with_versions(status: &Status) -> Response {
 }
 
 /// Opens the tunnel after the upgrade of the connection and runs the tunnel until it closes.
-async fn serve(state: RegistrationState, proved: Proved, upgrade: OnUpgrade) {
-    let Proved {
+async fn serve(state: RegistrationState, proved: AuthenticatedAgent, upgrade: OnUpgrade) {
+    let AuthenticatedAgent {
         cluster,
         name,
         agent,

@@ -26,7 +26,7 @@ const LIFETIME: std::ops::RangeInclusive<u64> = 60..=604_800;
 
 /// Returns the agent image of a cluster. The Cluster's field precedes the server setting, and the
 /// setting precedes the registry's default image.
-pub fn wanted_image(settings: &Settings, cluster: &Cluster) -> String {
+pub fn agent_image(settings: &Settings, cluster: &Cluster) -> String {
     let chosen = cluster.spec.agent.image.clone();
     chosen.unwrap_or_else(|| {
         default_image(
@@ -140,7 +140,7 @@ fn manifest(
         cluster_name: cluster.name_any(),
         token,
         plan_keys: state.hub.keys().plan_public_keys(),
-        image: wanted_image(&state.settings, cluster),
+        image: agent_image(&state.settings, cluster),
         image_pull_policy: state.settings.in_effect(Setting::AgentImagePullPolicy),
     };
     manifest

@@ -89,7 +89,7 @@ impl Notices {
     }
 
     /// Writes an event about a success, of type `Normal`.
-    pub async fn tell(&self, cluster: &Cluster, reason: &'static str, note: &str) {
+    pub async fn inform(&self, cluster: &Cluster, reason: &'static str, note: &str) {
         self.publish(cluster, EventType::Normal, reason, note).await;
     }
 

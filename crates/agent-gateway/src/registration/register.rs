@@ -99,7 +99,7 @@ pub async fn register(
             "the cluster's key is bound; agent {}",
             version(&request.agent_version)
         );
-        state.notices.tell(&cluster, "Registered", &note).await;
+        state.notices.inform(&cluster, "Registered", &note).await;
         return Ok(RegisterResponse {
             cluster_name: cluster.name_any(),
             cluster_uid: request.cluster_uid.clone(),

@@ -91,13 +91,13 @@ impl TunnelEntry {
             let wait = if history.needs_retry() {
                 RETRY_TIMEOUT
             } else {
-                self.rest().await;
+                self.wait_for_next_probe().await;
                 PROBE_TIMEOUT
             };
             let before = history.health();
             // Boxed, because a tunnel is idle most of the time and must not reserve memory for a
             // request.
-            history = history.with(Box::pin(self.ask(wait)).await);
+            history = history.with(Box::pin(self.probe_once(wait)).await);
             let after = history.health();
             if before != after {
                 self.health.store(after as u8, Ordering::Relaxed);
@@ -107,7 +107,7 @@ impl TunnelEntry {
     }
 
     /// Waits until the next probe is due.
-    async fn rest(&self) {
+    async fn wait_for_next_probe(&self) {
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let unused = now.saturating_sub(self.last_used_ms.load(Ordering::Relaxed));
         let healthy = self.health() == Health::Healthy;
@@ -123,7 +123,7 @@ impl TunnelEntry {
 
     /// Sends `GET /livez` to the cluster's API server and a ping to the agent, which distinguishes
     /// a slow API server from a lost agent.
-    async fn ask(&self, wait: Duration) -> Probe {
+    async fn probe_once(&self, wait: Duration) -> Probe {
         let mut request = Request::new(Empty::<bytes::Bytes>::new());
         *request.uri_mut() = http::Uri::from_static("/livez");
         let lane = HeaderValue::from_static(Lane::Controller.as_str());

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::super::numbered;
-use super::{FilePosition, Older, Page, Position, ReadAuditError, Wanted, kept_since};
+use super::{FilePosition, Older, Page, PageRequest, Position, ReadAuditError, oldest_time};
 
 /// Maximum number of bytes read for one page. The page contains the matches in these bytes.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -37,7 +37,7 @@ struct Log {
 }
 
 /// The kind of file at one of the log's paths.
-enum Named {
+enum PathContent {
     /// A regular file with at least one line.
     Log(Log),
     /// No file, or an empty file.
@@ -58,9 +58,9 @@ impl Files {
     }
 
     /// Reads a page in order of time, newest record first.
-    pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
+    pub(super) fn read(&self, wanted: &PageRequest) -> Result<AuditList, ReadAuditError> {
         let Opened { logs, no_files } = self.open()?;
-        let oldest = logs.last().and_then(|log| kept_since(&log.first_line));
+        let oldest = logs.last().and_then(|log| oldest_time(&log.first_line));
         let (from, mut end) = match wanted.after {
             None => (0, None),
             Some(Position::File(after)) => {
@@ -80,7 +80,7 @@ impl Files {
             let (older, before) =
                 read_back(log, end, &mut page, &mut budget).map_err(|error| log.failed(error))?;
             match older {
-                Older::Wanted => {}
+                Older::Continue => {}
                 Older::Later => {
                     let last = before == 0 && index + 1 == logs.len();
                     next = (!last).then_some(Position::File(FilePosition {
@@ -109,20 +109,22 @@ impl Files {
                 number => numbered(&self.path, number),
             };
             let named =
-                Named::open(&path).map_err(|source| ReadAuditError::File { path, source })?;
+                PathContent::open(&path).map_err(|source| ReadAuditError::File { path, source })?;
             match named {
-                Named::Log(new) if logs.iter().all(|log| log.fingerprint != new.fingerprint) => {
+                PathContent::Log(new)
+                    if logs.iter().all(|log| log.fingerprint != new.fingerprint) =>
+                {
                     logs.push(new);
                 }
-                Named::Log(_) | Named::Nothing => {}
-                Named::NoFile => no_files += 1,
+                PathContent::Log(_) | PathContent::Nothing => {}
+                PathContent::NoFile => no_files += 1,
             }
         }
         Ok(Opened { logs, no_files })
     }
 }
 
-impl Named {
+impl PathContent {
     fn open(path: &Path) -> io::Result<Self> {
         // Without `O_NONBLOCK`, opening a pipe blocks until another process writes to it.
         let at_once = OFlags::NONBLOCK.bits().cast_signed();
@@ -191,10 +193,10 @@ fn read_back(
         let before = back.start + back.held.len() as u64;
         match line {
             Some(line) => match page.take(&line) {
-                Older::Wanted => {}
+                Older::Continue => {}
                 older => return Ok((older, before)),
             },
-            None if back.start == 0 => return Ok((Older::Wanted, 0)),
+            None if back.start == 0 => return Ok((Older::Continue, 0)),
             None if *budget == 0 => return Ok((Older::Later, before)),
             None => {
                 *budget = budget.saturating_sub(back.read_more()?);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drover_api::rest::{AuditList, AuditSource};
 use parking_lot::RwLock;
 
-use super::{Older, Page, Position, ReadAuditError, Wanted, kept_since};
+use super::{Older, Page, PageRequest, Position, ReadAuditError, oldest_time};
 
 /// Maximum number of stored records, and maximum number of their bytes.
 const MAX: (usize, usize) = (10_000, 8 * 1024 * 1024);
@@ -56,13 +56,13 @@ impl Recent {
     }
 
     /// Reads a page in order of time, newest record first.
-    pub(super) fn read(&self, wanted: &Wanted) -> Result<AuditList, ReadAuditError> {
+    pub(super) fn read(&self, wanted: &PageRequest) -> Result<AuditList, ReadAuditError> {
         let older = self.older_than(wanted.after)?;
         let mut page = Page::new(wanted);
         let mut next = None;
         for (index, line) in older.lines.iter().enumerate().rev() {
             match page.take(line) {
-                Older::Wanted => {}
+                Older::Continue => {}
                 Older::Later => {
                     next = (index > 0).then_some(Position::Memory {
                         start: older.start,
@@ -73,7 +73,7 @@ impl Recent {
                 Older::No => break,
             }
         }
-        let kept_since = older.lines.first().and_then(|oldest| kept_since(oldest));
+        let kept_since = older.lines.first().and_then(|oldest| oldest_time(oldest));
         Ok(page.done(AuditSource::Memory, kept_since, next))
     }
 

@@ -26,8 +26,8 @@ fn lines(numbers: std::ops::Range<u32>) -> String {
     })
 }
 
-fn wanted(limit: usize, after: Option<&str>) -> Wanted {
-    Wanted {
+fn wanted(limit: usize, after: Option<&str>) -> PageRequest {
+    PageRequest {
         filter: Filter::default(),
         limit,
         after: after.map(|after| after.parse().unwrap()),

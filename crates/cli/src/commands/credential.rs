@@ -49,7 +49,7 @@ struct ExecCluster {
 
 /// The server and the cluster for the requested token.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct TokenRequest {
     server: Option<ServerUrl>,
     /// Name of the cluster. `None` for the hub, whose tokens have no scope.
     cluster: Option<String>,
@@ -83,7 +83,7 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
 }
 
 /// Reads the flags. Uses `$KUBERNETES_EXEC_INFO` for missing flags.
-fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Failure> {
+fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<TokenRequest, Failure> {
     let info = match exec_info {
         Some(text) => serde_json::from_str::<ExecInfo>(text).map_err(|error| {
             Failure::Usage(format!(
@@ -113,7 +113,7 @@ fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<Wanted, Fail
                 .to_owned(),
         ));
     }
-    Ok(Wanted {
+    Ok(TokenRequest {
         server: args.server.clone().or(server),
         cluster: cluster.filter(|name| name != LOCAL_CLUSTER),
         version,
@@ -131,7 +131,7 @@ fn from_address(address: &str) -> (Option<ServerUrl>, Option<String>) {
 
 fn client(
     args: &CredentialArgs,
-    wanted: &Wanted,
+    wanted: &TokenRequest,
     environment: &Environment,
 ) -> Result<Client, Failure> {
     let config = environment.config_file(args.config.as_deref())?.read()?;
@@ -201,7 +201,7 @@ fn login_advice(error: CallError, client: &Client) -> Failure {
 fn check_cluster(
     args: &CredentialArgs,
     issued: &IssuedToken,
-    wanted: &Wanted,
+    wanted: &TokenRequest,
 ) -> Result<(), Failure> {
     let Some(name) = &wanted.cluster else {
         return Ok(());

@@ -113,7 +113,7 @@ async fn report(managed: &ManagedCluster, result: SweepResult) {
              not manage: {first}, and {others} more. Assign roles in Drover, or name users in \
              bindings only while they have a role"
         );
-        notices.tell(&cluster, "NamesTakenOut", &note).await;
+        notices.inform(&cluster, "NamesTakenOut", &note).await;
     }
     if let Some(error) = result.failed {
         tracing::warn!(cluster.uid = %managed.uid, %error, "cannot remove users without a role \

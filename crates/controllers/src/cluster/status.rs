@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::decide::decide;
 use crate::Controllers;
 use crate::managed::ManagedCluster;
-use drover_agent_gateway::registration::import::wanted_image;
+use drover_agent_gateway::registration::import::agent_image;
 use drover_hub::{HubError, Writer};
 
 /// Maximum time between two decisions, since conditions depend on the time.
@@ -52,7 +52,7 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
     let Some(cluster) = managed.object() else {
         return Ok(Action::await_change());
     };
-    let image = wanted_image(&managed.controllers.settings, &cluster);
+    let image = agent_image(&managed.controllers.settings, &cluster);
     let status = decide(&cluster, &managed.facts(), &image, Timestamp::now());
     let present = cluster.status.as_ref();
     let urgency = if changes_a_condition(present, &status) {

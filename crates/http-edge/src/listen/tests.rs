@@ -15,8 +15,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client;
 
 use super::*;
-use drover_tls::Serving;
-use drover_tls::{Shown, install_provider};
+use drover_tls::ServingCertificate;
+use drover_tls::{ActiveCertificate, install_provider};
 
 /// A long time limit. The tested timeouts are much shorter.
 const SOON: Duration = Duration::from_secs(20);
@@ -51,7 +51,7 @@ impl Listening {
     async fn start_behind(proxies: Proxies, limits: Limits) -> Self {
         install_provider();
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-        let serving = Serving {
+        let serving = ServingCertificate {
             chain: made.cert.pem(),
             key: made.signing_key.serialize_pem().into(),
         };
@@ -95,7 +95,10 @@ impl Listening {
             );
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let tls = Shown::new(&serving).unwrap().server_config().unwrap();
+        let tls = ActiveCertificate::new(&serving)
+            .unwrap()
+            .server_config()
+            .unwrap();
         let stop = CancellationToken::new();
         let running = tokio::spawn(serve(listener, tls, router, limits, proxies, stop.clone()));
         Self {

@@ -11,7 +11,7 @@ use crate::RestState;
 use crate::caller::OnHub;
 use crate::page::PageQuery;
 use crate::written::Written;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::Visibility;
@@ -40,7 +40,7 @@ pub(crate) async fn list(
 pub(crate) async fn add(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<GlobalRoleBinding>,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let stores = state.hub.stores();
@@ -66,7 +66,7 @@ pub(crate) async fn add(
 pub(crate) async fn remove(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<GlobalRoleBinding>,
-    noted: Noted,
+    noted: AuditNotes,
     Name(id): Name,
 ) -> Result<StatusCode, Status> {
     let store = &state.hub.stores().global_role_bindings;

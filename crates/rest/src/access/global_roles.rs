@@ -12,7 +12,7 @@ use super::stored_role;
 use crate::RestState;
 use crate::caller::OnHub;
 use crate::page::PageQuery;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::Visibility;
@@ -56,7 +56,7 @@ pub(crate) async fn read(
 pub(crate) async fn create(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<GlobalRole>,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<RoleCreate>,
 ) -> Result<(StatusCode, axum::Json<GlobalRoleDetail>), Status> {
     let made = stored_role::create::<GlobalRole>(&state, &caller, &request).await?;

@@ -19,7 +19,7 @@ use self::given::{Given, Logins, PREFIX, called, view, wished};
 use crate::RestState;
 use crate::page::PageQuery;
 use crate::written::Written;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Names, Query};
 use drover_http_edge::status::Status;
 use drover_hub::Writer;
@@ -50,7 +50,7 @@ pub(crate) async fn list_of_cluster(
 pub(crate) async fn add_to_cluster(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    noted: Noted,
+    noted: AuditNotes,
     Name(name): Name,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
@@ -65,7 +65,7 @@ pub(crate) async fn add_to_cluster(
 pub(crate) async fn remove_from_cluster(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    noted: Noted,
+    noted: AuditNotes,
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
     remove::<InCluster>(&state, &caller, &noted, (&name, &id)).await
@@ -92,7 +92,7 @@ pub(crate) async fn list_of_project(
 pub(crate) async fn add_to_project(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    noted: Noted,
+    noted: AuditNotes,
     Name(name): Name,
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
@@ -107,7 +107,7 @@ pub(crate) async fn add_to_project(
 pub(crate) async fn remove_from_project(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    noted: Noted,
+    noted: AuditNotes,
     Names(name, id): Names,
 ) -> Result<StatusCode, Status> {
     remove::<InProject>(&state, &caller, &noted, (&name, &id)).await
@@ -143,7 +143,7 @@ fn list<B: Placed>(
         .map(axum::Json)
 }
 
-fn note_cluster<B: Placed>(noted: &Noted, at: &B::At) {
+fn note_cluster<B: Placed>(noted: &AuditNotes, at: &B::At) {
     let cluster = B::cluster(at);
     noted.in_cluster(&cluster.name, cluster.uid);
 }
@@ -151,7 +151,7 @@ fn note_cluster<B: Placed>(noted: &Noted, at: &B::At) {
 async fn add<B: Placed>(
     state: &RestState,
     caller: &Identity,
-    noted: &Noted,
+    noted: &AuditNotes,
     name: &str,
     request: MemberCreate,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
@@ -172,7 +172,7 @@ async fn add<B: Placed>(
 async fn remove<B: Placed>(
     state: &RestState,
     caller: &Identity,
-    noted: &Noted,
+    noted: &AuditNotes,
     (name, id): (&str, &str),
 ) -> Result<StatusCode, Status> {
     let at = place::<B>(state, caller, name, "delete")?;

@@ -12,7 +12,7 @@ use super::stored_role;
 use crate::RestState;
 use crate::caller::OnHub;
 use crate::page::PageQuery;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, cluster_scope, require_project_scope};
@@ -106,7 +106,7 @@ pub(crate) async fn read(
 pub(crate) async fn create(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<RoleTemplate>,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<RoleCreate>,
 ) -> Result<(StatusCode, axum::Json<RoleDetail>), Status> {
     let made = stored_role::create::<RoleTemplate>(&state, &caller, &request).await?;

@@ -8,7 +8,7 @@ use kube::ResourceExt as _;
 
 use super::users::{find, refuse_oneself, view};
 use crate::RestState;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Names};
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
@@ -25,7 +25,7 @@ use drover_identity::providers::link::Links;
 pub(crate) async fn link(
     State(state): State<RestState>,
     Administrator(caller): Administrator,
-    noted: Noted,
+    noted: AuditNotes,
     Name(name): Name,
     Json(request): Json<UserLink>,
 ) -> Result<axum::Json<UserLinked>, Status> {
@@ -54,7 +54,7 @@ pub(crate) async fn link(
 pub(crate) async fn unlink(
     State(state): State<RestState>,
     Administrator(caller): Administrator,
-    noted: Noted,
+    noted: AuditNotes,
     Names(name, id): Names,
 ) -> Result<axum::Json<UserView>, Status> {
     let user = find(&state, &name)?;

@@ -16,7 +16,7 @@ use secrecy::ExposeSecret as _;
 
 use crate::RestState;
 use crate::page::PageQuery;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, created_at};
@@ -70,7 +70,7 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     State(state): State<RestState>,
     Caller(caller): Caller,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<TokenCreate>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
     let wish = wish(&state, &caller, request)?;

@@ -16,7 +16,7 @@ use crate::access::user_rights;
 use crate::caller::OnHub;
 use crate::page::PageQuery;
 use crate::written::Written;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, created_at};
@@ -109,7 +109,7 @@ pub(crate) async fn read(
 pub(crate) async fn create(
     State(state): State<RestState>,
     OnHub { caller, .. }: OnHub<User>,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<UserCreate>,
 ) -> Result<(StatusCode, axum::Json<UserView>), Status> {
     check_name(&request.name)?;

@@ -20,7 +20,7 @@ use crate::RestState;
 use crate::caller::OnHub;
 use crate::page::PageQuery;
 use crate::spec;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_entropy::random;
 use drover_http_edge::body::{Json, Name, OptionalJson, Query};
 use drover_http_edge::status::Status;
@@ -95,7 +95,7 @@ pub(crate) async fn read(
 pub(crate) async fn create(
     State(state): State<RestState>,
     _caller: Administrator,
-    noted: Noted,
+    noted: AuditNotes,
     Json(request): Json<AuthProviderCreate>,
 ) -> Result<(StatusCode, axum::Json<AuthProviderView>), Status> {
     let own = new_key(&request.name, request.secret.as_ref())?;

@@ -11,7 +11,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::RestState;
 use crate::accounts::tokens::view;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_audit::Person;
 use drover_http_edge::body::Name;
 use drover_http_edge::status::Status;
@@ -43,7 +43,7 @@ pub(crate) async fn begin(
     responses((status = 200, body = DeviceAnswer)))]
 pub(crate) async fn fetch(
     State(state): State<RestState>,
-    noted: Noted,
+    noted: AuditNotes,
     UnauthenticatedJson(request): UnauthenticatedJson<DevicePoll>,
 ) -> Result<axum::Json<DeviceAnswer>, Status> {
     state.hub.stores().health().check()?;

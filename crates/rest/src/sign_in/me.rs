@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::RestState;
 use crate::accounts::tokens::view;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_audit::Person;
 use drover_http_edge::body::Json;
 use drover_http_edge::status::Status;
@@ -28,7 +28,7 @@ use drover_identity::{LoginClient, tokens};
 pub(crate) async fn login(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    noted: Noted,
+    noted: AuditNotes,
     UnauthenticatedJson(request): UnauthenticatedJson<LoginRequest>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
     let (secret, token) = log_in(&state, peer, &noted, request, LoginClient::Program).await?;
@@ -43,7 +43,7 @@ pub(crate) async fn login(
 pub(crate) async fn log_in(
     state: &RestState,
     peer: SocketAddr,
-    noted: &Noted,
+    noted: &AuditNotes,
     request: LoginRequest,
     by: LoginClient,
 ) -> Result<(SecretString, Token), Status> {
@@ -62,7 +62,7 @@ pub(crate) async fn log_in(
 }
 
 /// Notes who signed in, and from where.
-pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &Noted, token: &Token) {
+pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &AuditNotes, token: &Token) {
     noted.who(Person {
         name: token.spec.user_name.as_str().into(),
         uid: token.spec.user_uid.as_str().into(),

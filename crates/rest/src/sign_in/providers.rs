@@ -20,7 +20,7 @@ use super::me::signed_in;
 use super::session::{begin, end_former, set_cookie};
 use crate::RestState;
 use crate::accounts::tokens::view;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::body::Name;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
@@ -90,7 +90,7 @@ impl FromRequestParts<RestState> for FromOwnPage {
 pub(crate) async fn sign_in(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    noted: Noted,
+    noted: AuditNotes,
     FromOwnPage(own): FromOwnPage,
     headers: HeaderMap,
     Name(name): Name,
@@ -158,7 +158,7 @@ pub(crate) async fn sign_in(
 pub(crate) async fn callback(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    noted: Noted,
+    noted: AuditNotes,
     headers: HeaderMap,
     Name(name): Name,
     RawQuery(query): RawQuery,
@@ -207,7 +207,7 @@ impl From<Status> for Failed {
 async fn end(
     state: &RestState,
     peer: SocketAddr,
-    noted: &Noted,
+    noted: &AuditNotes,
     headers: &HeaderMap,
     name: &str,
     query: Option<String>,
@@ -235,7 +235,7 @@ async fn end(
 }
 
 /// What whoever tried is told; the cause goes to the log, and its kind to the audit log.
-fn refused(state: &RestState, noted: &Noted, name: &str, error: SignInError) -> Status {
+fn refused(state: &RestState, noted: &AuditNotes, name: &str, error: SignInError) -> Status {
     let provider = state.hub.stores().auth_providers.by_name(name);
     if provider.is_some() {
         noted.about(name);

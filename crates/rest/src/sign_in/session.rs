@@ -21,7 +21,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::me::{describe, log_in};
 use crate::RestState;
-use drover_audit::Noted;
+use drover_audit::AuditNotes;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_hub::Stores;
@@ -74,7 +74,7 @@ impl FromRequestParts<RestState> for CsrfToken {
 pub(crate) async fn sign_in(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
-    noted: Noted,
+    noted: AuditNotes,
     // Nobody is signed in as somebody else by a page that they happen to look at.
     _: OwnPage,
     headers: HeaderMap,

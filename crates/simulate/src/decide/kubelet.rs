@@ -34,7 +34,7 @@ pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuil
         };
         let owners = pod.metadata.owner_references.iter().flatten();
         let of_job = owners.filter(|owner| owner.kind == "Job").count() > 0;
-        let kept = Kept {
+        let kept = BoundPod {
             pod,
             node: node.name_any(),
             behaviour: Behaviour::read(pod.metadata.annotations.as_ref(), timing, of_job),
@@ -49,14 +49,14 @@ pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuil
 }
 
 /// A pod on a node.
-struct Kept<'w> {
+struct BoundPod<'w> {
     pod: &'w Pod,
     node: String,
     behaviour: Behaviour,
     backoff: SignedDuration,
 }
 
-impl Kept<'_> {
+impl BoundPod<'_> {
     fn stop(&self, decision: &mut DecisionBuilder) {
         let meta = &self.pod.metadata;
         let (Some(end), grace) = (

@@ -9,9 +9,9 @@ use rustls_pki_types::UnixTime;
 use secrecy::ExposeSecret as _;
 
 use crate::wire::TlsFiles;
-use drover_tls::Serving;
+use drover_tls::ServingCertificate;
 use drover_tls::roots::Roots;
-use drover_tls::{Shown, TlsError, chain, from_files};
+use drover_tls::{ActiveCertificate, TlsError, chain, from_files};
 
 /// Interval of checks; the files are small, and are renewed weeks before they expire.
 const EVERY: Duration = Duration::from_mins(1);
@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_mins(1);
 /// The files, and the content that is in use.
 pub(super) struct WatchedFiles {
     files: TlsFiles,
-    shown: Serving,
+    shown: ServingCertificate,
     /// The CA certificates that agents have known since the start: new files must chain to them.
     roots: Option<Roots>,
     /// The error of the last check; logged once, not every minute.
@@ -27,7 +27,7 @@ pub(super) struct WatchedFiles {
 }
 
 impl WatchedFiles {
-    pub(super) fn new(files: TlsFiles, shown: Serving, roots: Option<Roots>) -> Self {
+    pub(super) fn new(files: TlsFiles, shown: ServingCertificate, roots: Option<Roots>) -> Self {
         Self {
             files,
             shown,
@@ -37,7 +37,7 @@ impl WatchedFiles {
     }
 
     /// Runs the controller that reloads the files.
-    pub(super) async fn run(self, shown: Shown, runtime: &Runtime) {
+    pub(super) async fn run(self, shown: ActiveCertificate, runtime: &Runtime) {
         let reconciler = FilesOnDisk {
             files: Mutex::new(self),
             shown,
@@ -48,7 +48,7 @@ impl WatchedFiles {
 
     /// Keeps the old certificate if the files cannot be used: they can be incomplete, or agents
     /// would reject them.
-    fn look(&mut self, shown: &Shown) {
+    fn look(&mut self, shown: &ActiveCertificate) {
         match self.replace(shown) {
             Ok(false) => self.problem = None,
             Ok(true) => {
@@ -70,7 +70,7 @@ impl WatchedFiles {
     }
 
     /// Returns whether the files had changed.
-    fn replace(&mut self, shown: &Shown) -> Result<bool, TlsError> {
+    fn replace(&mut self, shown: &ActiveCertificate) -> Result<bool, TlsError> {
         let found = from_files(&self.files.certificate, &self.files.key)?;
         let same = found.chain == self.shown.chain
             && found.key.expose_secret() == self.shown.key.expose_secret();
@@ -93,12 +93,12 @@ impl WatchedFiles {
         Ok(true)
     }
 
-    fn vouched_for(&self, found: &Serving) -> Result<(), TlsError> {
+    fn vouched_for(&self, found: &ServingCertificate) -> Result<(), TlsError> {
         let Some(roots) = &self.roots else {
             return Ok(());
         };
-        let vouched = roots.vouch_for(&chain(found)?, UnixTime::now());
-        vouched.map_err(|source| TlsError::OtherAuthority {
+        let vouched = roots.verify_chain(&chain(found)?, UnixTime::now());
+        vouched.map_err(|source| TlsError::OtherCa {
             certificate: self.files.certificate.clone(),
             authority: self.files.trusted().to_owned(),
             source,
@@ -109,7 +109,7 @@ impl WatchedFiles {
 /// Reloads certificate files whenever they change.
 struct FilesOnDisk {
     files: Mutex<WatchedFiles>,
-    shown: Shown,
+    shown: ActiveCertificate,
 }
 
 impl Reconciler for FilesOnDisk {
@@ -140,7 +140,7 @@ mod tests {
         chain(&serving).unwrap()[0].to_vec()
     }
 
-    fn watched_files(folder: &Path, authority: &Authority) -> (WatchedFiles, Shown) {
+    fn watched_files(folder: &Path, authority: &Authority) -> (WatchedFiles, ActiveCertificate) {
         let files = TlsFiles {
             certificate: folder.join("tls.crt"),
             key: folder.join("tls.key"),
@@ -148,7 +148,7 @@ mod tests {
         };
         std::fs::write(folder.join("ca.crt"), authority.pem()).unwrap();
         let serving = from_files(&files.certificate, &files.key).unwrap();
-        let shown = Shown::new(&serving).unwrap();
+        let shown = ActiveCertificate::new(&serving).unwrap();
         let roots = Roots::read(&folder.join("ca.crt")).unwrap();
         (WatchedFiles::new(files, serving, Some(roots)), shown)
     }

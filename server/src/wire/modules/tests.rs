@@ -230,7 +230,7 @@ fn options(folder: &Path) -> ServerOptions {
         demo: None,
         audit_log: folder.join("audit.log"),
         memory: MemoryPlan::of(MemoryLimit::new(None)),
-        log_filter: LogFilter::apart(),
+        log_filter: LogFilter::detached(),
         log_filter_by_setting: false,
     }
 }

@@ -24,7 +24,7 @@ async fn telemetry_rig() -> TelemetryRig {
         metrics: rig.metrics.clone(),
         hub_metrics: HubMetrics::default(),
         health: health.clone(),
-        log_filter: LogFilter::apart(),
+        log_filter: LogFilter::detached(),
         authenticator: rig.authenticator.clone(),
     };
     let address = listen(router(telemetry), stop.clone()).await;

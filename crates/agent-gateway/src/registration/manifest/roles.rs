@@ -17,7 +17,7 @@ const REPORT: &str = "drover-report";
 pub(super) fn write(stream: &mut Stream) -> Result<(), ManifestError> {
     for (name, rules) in [
         (AGENT, agent()),
-        (CONTROLLER, controller_here()),
+        (CONTROLLER, controller_in_agent_namespace()),
         (REPORT, report_here()),
     ] {
         stream.object(
@@ -153,7 +153,7 @@ fn controller() -> Vec<PolicyRule> {
 
 /// Returns the rules of the server's controllers in the agent's namespace, for upgrades of the
 /// agent.
-fn controller_here() -> Vec<PolicyRule> {
+fn controller_in_agent_namespace() -> Vec<PolicyRule> {
     vec![rule("apps", &["deployments"], &[AGENT], &["get", "patch"])]
 }
 

@@ -78,7 +78,7 @@ pub(super) fn deployment(manifest: &Manifest) -> Deployment {
 
 fn pod(manifest: &Manifest) -> PodSpec {
     PodSpec {
-        affinity: Some(apart()),
+        affinity: Some(spread_over_nodes()),
         automount_service_account_token: Some(true),
         containers: vec![container(manifest)],
         node_selector: Some(BTreeMap::from([(
@@ -109,7 +109,7 @@ fn pod(manifest: &Manifest) -> PodSpec {
 }
 
 /// Returns an affinity that prefers two different nodes for the replicas.
-fn apart() -> Affinity {
+fn spread_over_nodes() -> Affinity {
     Affinity {
         pod_anti_affinity: Some(PodAntiAffinity {
             preferred_during_scheduling_ignored_during_execution: Some(vec![
