@@ -252,7 +252,7 @@ impl Blobs {
             .nth(2)
             .and_then(|size| size.parse().ok());
         let size: usize =
-            size.ok_or_else(|| io::Error::other(format!("unexpected answer: {head}")))?;
+            size.ok_or_else(|| io::Error::other(format!("unexpected response: {head}")))?;
         let mut content = vec![0; size + 1];
         output.read_exact(&mut content)?;
         content.pop();
@@ -263,7 +263,7 @@ impl Blobs {
 impl Drop for Blobs {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // Ignore the exit code, because the process has no work left.
+        // Ignore the exit code, because the process has completed its work.
         let _ = self.child.wait();
     }
 }

@@ -45,7 +45,7 @@ pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, Exchang
         watching.spawn(async move { connection.lines(|events| received.add(events)).await });
     }
     let round = WATCHERS * u64::from(WATCHED);
-    // Each watch begins with the existing objects.
+    // Each watch begins with the existing objects, so expect one event for each of them.
     let mut wanted = round;
     until(&received, wanted, &mut watching).await?;
     let opening = (0..WATCHED).map(|_| Connection::open(&side.changing));

@@ -41,12 +41,12 @@ pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), H
 pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     print_progress("starting the hub with an empty store");
     let mut seen = Vec::new();
-    let beside = stage.launch.beside()?;
-    let ready = beside.ready();
+    let other = stage.launch.with_other_port()?;
+    let ready = other.ready();
     for number in 0..STARTS {
         let store = stage.folder.path().join(format!("start-{number}.db"));
         let start = Instant::now();
-        let mut running = beside.program(&store).start().map_err(StageError::from)?;
+        let mut running = other.program(&store).start().map_err(StageError::from)?;
         seen.push(until_ready(&ready, start).await?);
         running.kill().map_err(StageError::from)?;
     }

@@ -154,7 +154,7 @@ impl Launch {
     }
 
     /// Returns the same options with another port.
-    pub(super) fn beside(&self) -> Result<Self, StageError> {
+    pub(super) fn with_other_port(&self) -> Result<Self, StageError> {
         Self::new(self.files.clone(), &self.logs)
     }
 

@@ -39,11 +39,11 @@ pub(super) async fn measure(
         let reader = tokio::spawn(async move { reader.crawl(STALLED_RATE).await });
         // After this time, all buffers between backend and reader are full.
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        let beside = named_load(
+        let stalled = named_load(
             "Drover",
             at_rate(&drover, CONNECTIONS, rate, effort.duration()).await,
         )?;
-        with.push(beside.quantile_ms(0.99));
+        with.push(stalled.quantile_ms(0.99));
         if reader.is_finished() {
             let ended = reader
                 .await

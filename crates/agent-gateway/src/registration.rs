@@ -1,8 +1,8 @@
 //! Registration and connection of clusters.
 //!
-//! *Owns* the manifest, the binding of a cluster's key to its Cluster's UID, and the proof of that
-//! key at every connect. *Never* holds a credential of a cluster: the key authenticates the cluster
-//! and grants no access to it.
+//! *Owns* the manifest, the binding of a cluster's key to its Cluster's UID, and the proof of the
+//! key at every connection. *Never* has a credential of a cluster: the key authenticates the
+//! cluster and grants no access to it.
 
 pub mod challenge;
 mod claim;
@@ -124,7 +124,7 @@ impl RegistrationRate {
 }
 
 fn busy() -> Status {
-    Status::too_many_requests("too many agents register at the same time; retry", 2)
+    Status::too_many_requests("too many agents register concurrently; try again", 2)
 }
 
 /// The rate limit for a request with an existing Cluster.

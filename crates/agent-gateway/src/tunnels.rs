@@ -83,7 +83,7 @@ pub enum NoTunnel {
     #[error("no agent of the cluster is connected")]
     NotConnected,
     /// Replicas are connected but do not respond.
-    #[error("the cluster's agent is connected but does not answer")]
+    #[error("the cluster's agent is connected but does not respond")]
     Silent,
 }
 
@@ -298,7 +298,7 @@ impl Tunnels {
         sender.subscribe()
     }
 
-    /// Whether a cluster has a tunnel.
+    /// Returns true if a cluster has a tunnel.
     pub fn is_connected(&self, cluster: &ClusterUid) -> bool {
         self.0.clusters.read().contains_key(cluster)
     }

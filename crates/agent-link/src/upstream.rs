@@ -67,7 +67,7 @@ pub enum UpstreamError {
 #[derive(Debug, Error)]
 pub enum ForwardError {
     /// The agent could not connect within [`CONNECT_TIMEOUT`].
-    #[error("the API server does not answer: {0}")]
+    #[error("the API server does not respond: {0}")]
     Connect(String),
     /// The connection broke during the request.
     #[error("the connection to the API server broke: {0}")]

@@ -132,7 +132,7 @@ pub enum ReadAuditError {
     #[error("you already read the audit log; wait until that request ends")]
     AlreadyReading,
     /// Too many users are reading the log.
-    #[error("too many users read the audit log at once; try again")]
+    #[error("too many users are reading the audit log; try again")]
     Busy,
     /// The records at the requested position were deleted.
     #[error("the records at this position were deleted; start without \"continue\"")]

@@ -99,7 +99,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for AgentJson<T> {
 
 fn too_many() -> Status {
     Status::too_many_requests(
-        "too many requests from your network are being read at once; try again",
+        "the server is reading too many requests from your network; try again",
         1,
     )
 }

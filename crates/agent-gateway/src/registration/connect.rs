@@ -52,7 +52,7 @@ impl Default for ChallengeRate {
 impl ChallengeRate {
     fn check(&self, cluster: &ClusterUid, peer: Option<SocketAddr>) -> Result<(), Status> {
         let slow =
-            |_| Status::too_many_requests("the agents of this cluster connect too often; retry", 5);
+            |_| Status::too_many_requests("the agents of this cluster connect too often; try again", 5);
         let from = peer.map_or(NOWHERE, |peer| peer.ip());
         self.0.check(cluster, from).map_err(slow)
     }
@@ -203,7 +203,7 @@ pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
     let malformed = |what: &str| Status::unauthorized(format!("the header {PROOF_HEADER} {what}"));
     let mut values = headers.get_all(PROOF_HEADER).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(malformed("must be present once; agents of Drover send it"));
+        return Err(malformed("must be present exactly once; agents of Drover send it"));
     };
     if value.len() > MAX_PROOF {
         return Err(malformed("is too long"));
@@ -216,7 +216,7 @@ pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
     let plain = proof.replica.bytes().all(|b| b.is_ascii_graphic());
     if proof.replica.is_empty() || proof.replica.len() > MAX_REPLICA || !plain {
         return Err(malformed(
-            "names no replica in at most 253 visible characters",
+            "contains no replica name of 1 to 253 visible characters",
         ));
     }
     Ok(proof)

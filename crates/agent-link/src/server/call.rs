@@ -60,7 +60,7 @@ pub enum CallError {
         detail: String,
     },
     /// The connection broke, or the server did not respond in time.
-    #[error("the server did not answer: {0}")]
+    #[error("the server did not respond: {0}")]
     Broken(String),
 }
 

@@ -76,7 +76,7 @@ pub enum DialError {
     },
     /// The address did not respond in time.
     #[error(
-        "{address} does not answer: check routes and firewalls from this cluster's nodes to it"
+        "{address} does not respond: check routes and firewalls from this cluster's nodes to it"
     )]
     TcpTimeout {
         /// Address of the server.
@@ -197,7 +197,7 @@ impl Server {
         };
         let (host, port) = route.address();
         let (stream, address) = self.tcp(&host, port).await?;
-        let timed_out = || ProxyError(format!("no answer in {} s", PROXY_TIMEOUT.as_secs()));
+        let timed_out = || ProxyError(format!("no response within {} s", PROXY_TIMEOUT.as_secs()));
         let opened = tokio::time::timeout(PROXY_TIMEOUT, route.open(stream))
             .await
             .unwrap_or_else(|_| Err(timed_out()));

@@ -189,7 +189,7 @@ impl Run {
         let _ = match number {
             0 => writeln!(
                 line,
-                "[simulated] container {container} ({image}) has started; no process runs here, these lines are made up"
+                "[simulated] container {container} ({image}) has started; no process runs here, and these lines are generated"
             ),
             _ => writeln!(
                 line,

@@ -106,7 +106,7 @@ async fn silent_agent_returns_503_with_the_agent_in_the_message() {
     let status = got.json();
     let message = status["message"].as_str().unwrap();
     assert!(
-        message.contains("connected but does not answer"),
+        message.contains("connected but does not respond"),
         "{message}"
     );
 }

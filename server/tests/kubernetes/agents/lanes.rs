@@ -319,7 +319,7 @@ async fn agent_reports_an_unreachable_or_paused_api_server() {
     .unwrap();
     let message = answer.body()["message"].as_str().unwrap();
     assert!(
-        message.contains("the API server does not answer"),
+        message.contains("the API server does not respond"),
         "{message}"
     );
     cluster.restart(Component::ApiServer).await.unwrap();
