@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_and_empty_tokens_are_anonymous() {
+    fn requests_with_other_auth_schemes_or_empty_tokens_are_anonymous() {
         for value in ["Basic abc", "Bearer", "Bearer ", "abc", ""] {
             assert_eq!(read(value), Bearer::None, "{value:?}");
         }

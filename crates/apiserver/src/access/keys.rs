@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_keys_round_trip() {
+    fn signing_keys_round_trip_through_storage() {
         let keys = Keys::generate()
             .unwrap()
             .rotate(Timestamp::UNIX_EPOCH)
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn rotated_key_verifies_until_its_last_token_expires() {
+    fn rotated_signing_key_verifies_until_its_last_token_expires() {
         let first = Keys::generate().unwrap();
         let second = first.rotate(Timestamp::UNIX_EPOCH).unwrap();
         assert_ne!(first.id(), second.id());
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn old_keys_are_rotated_and_later_removed() {
+    fn old_signing_keys_are_rotated_and_later_removed() {
         let day = 24 * 60 * 60;
         let at = |second: i64| Timestamp::from_second(second).unwrap();
         let first = Keys::generate_at(at(0)).unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_keys_are_rejected_with_the_reason() {
+    fn malformed_stored_signing_keys_are_rejected_with_the_reason() {
         let load = |text: &str| Keys::from_stored(&text.to_owned().into()).unwrap_err();
         assert!(matches!(load("{"), LoadKeysError::Format { .. }));
         assert!(matches!(

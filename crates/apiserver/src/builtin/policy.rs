@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_range_defaults_are_filled_and_ordered() {
+    fn limit_range_defaults_are_set_and_their_order_is_validated() {
         let mut value = json!({"spec": {"limits": [
             {"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}},
             {"type": "Pod", "max": {"cpu": "4"}},

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_are_not_listed_before_the_next_expiration() {
+    async fn expiry_does_not_list_events_before_the_next_expiration() {
         let hub = Arc::new(OneEvent::default());
         let now: Arc<Mutex<Timestamp>> =
             Arc::new(Mutex::new("2026-01-01T00:10:00Z".parse().unwrap()));

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn later_rbac_changes_apply_immediately() {
+    fn rbac_changes_after_the_initial_list_apply_immediately() {
         let rbac = Arc::new(Rbac::new());
         let mut feed = RbacIndexUpdater::new(Arc::clone(&rbac));
         feed.observe(&Observed::Put(role()));

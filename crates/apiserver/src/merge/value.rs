@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_formatted_as_in_go() {
+    fn field_values_are_formatted_as_in_go() {
         let shown = |value: Value| {
             let mut out = String::new();
             show(&value, &mut out);

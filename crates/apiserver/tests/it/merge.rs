@@ -326,7 +326,7 @@ fn json_patch_operations_size_and_depth_are_limited() {
 }
 
 #[test]
-fn patch_errors_have_their_status_codes() {
+fn patch_errors_are_converted_to_status_codes() {
     let status = |error: PatchError| ApiError::from(error).to_value();
     let failed = json!([{"op": "test", "path": "/a", "value": 1}]);
     assert_eq!(

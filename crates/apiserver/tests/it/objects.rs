@@ -192,7 +192,7 @@ async fn dry_run_does_not_change_the_store() {
 }
 
 #[tokio::test]
-async fn four_patch_types_give_the_same_result() {
+async fn all_patch_types_produce_the_same_object() {
     let hub = Hub::new().await;
     let path = format!("{MAPS}/a");
     hub.create(MAPS, config_map("a")).await;
@@ -281,7 +281,7 @@ async fn finalizers_delay_deletion_of_object() {
 }
 
 #[tokio::test]
-async fn propagation_policy_becomes_a_finalizer() {
+async fn propagation_policy_sets_deletion_finalizer() {
     let hub = Hub::new().await;
     for (policy, finalizer) in [("Orphan", "orphan"), ("Foreground", "foregroundDeletion")] {
         let name = policy.to_lowercase();
@@ -305,7 +305,7 @@ async fn propagation_policy_becomes_a_finalizer() {
 }
 
 #[tokio::test]
-async fn delete_preconditions_are_checked() {
+async fn delete_checks_uid_and_resource_version_preconditions() {
     let hub = Hub::new().await;
     let made = hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_without_a_user_are_rejected() {
+    fn impersonated_groups_without_user_are_rejected() {
         let refused = |list| take(&mut headers(list)).unwrap_err().message;
         assert_eq!(
             refused(&[("impersonate-group", "g")]),

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn resize_changes_container_resources_only() {
+    fn pod_resize_changes_container_resources_only() {
         let old = pod(&json!({"requests": {"cpu": "1"}}));
         let mut new = old.clone();
         new["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "2".into();

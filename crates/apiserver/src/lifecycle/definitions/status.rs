@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn terminating_condition_is_updated_when_deletion_ends() {
+    fn crd_terminating_condition_is_updated_when_deletion_ends() {
         let mut object = fresh();
         let now = Timestamp::UNIX_EPOCH;
         object["status"] = marked_for_deletion(&object, now);

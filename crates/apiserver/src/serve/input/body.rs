@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn body_frames_are_joined_in_order() {
+    async fn request_body_frames_are_joined_in_order() {
         let frames = ["a", "", "b", "cd"].map(|text| Ok::<_, std::io::Error>(Bytes::from(text)));
         let body = Body::from_stream(futures::stream::iter(frames));
         assert_eq!(read(body).await.unwrap(), "abcd");

@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn history_is_limited_by_bytes() {
+    fn history_size_in_bytes_is_limited() {
         let mut fixture = fixture(&[(0, POD), (0, POD), (0, POD), (0, POD)]);
         let row = POD.len() as u64;
         let bytes = bytes(&fixture.conn).unwrap();

@@ -137,7 +137,7 @@ fn difference(from: &Map<String, Value>, to: &Map<String, Value>) -> Value {
 
 proptest! {
     #[test]
-    fn apply_is_idempotent(live in deployment(), applied in deployment()) {
+    fn server_side_apply_is_idempotent(live in deployment(), applied in deployment()) {
         let kind = deployments();
         let live = apply(None, &live, &kind, by("first")).unwrap();
         let once = apply(Some(&live), &applied, &kind, forced("second")).unwrap();

@@ -141,7 +141,7 @@ async fn damaged_store_can_be_replaced_but_not_restored_from() {
 }
 
 #[tokio::test]
-async fn check_detects_inconsistent_data() {
+async fn store_check_detects_inconsistent_data() {
     let fixture = fixture();
     let a = fixture.create("a", "one").await;
     let a = fixture.update("a", a, "two").await;

@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn duplicate_fields_are_reported_with_their_path() {
+    fn duplicate_json_fields_are_reported_with_their_path() {
         let body = br#"{"a":1,"b":[{"c":1},{"c":1,"c":2}],"a":{"d":1,"d":2}}"#;
         let decoded = json(body).unwrap();
         assert_eq!(
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_are_sorted_by_position_in_the_body() {
+    fn strict_decoding_findings_are_sorted_by_position_in_the_body() {
         let body = br#"{"b":{"x":[{"y":1}]},"a":1,"c":2,"a":3}"#;
         let mut findings = [
             "duplicate field \"a\"",
