@@ -1,4 +1,4 @@
-//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+//! Properties that hold for all inputs; run by the fuzzer, and by `cargo test` with the corpus.
 
 use drover_access::account_token::AccountToken;
 use drover_access::path::{ClusterPath, ROAD};
@@ -7,7 +7,7 @@ use drover_access::token::{RegistrationToken, UserToken};
 use drover_access::{credential, guard, headers, impersonation};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
-/// What goes on names one place only, and the agent judges each path as the server does.
+/// A forwarded path names one target, and agent and server reach the same decision about it.
 pub(crate) fn path(data: &[u8]) {
     if let Ok(rest) = Uri::try_from(data)
         && let Ok(whole) = Uri::try_from([ROAD.as_bytes(), b"a", data].concat())
@@ -36,7 +36,7 @@ pub(crate) fn path(data: &[u8]) {
     );
 }
 
-/// A stripped request claims nothing, and no request reads as two identities.
+/// A stripped request has no identity headers, and a request has at most one identity.
 pub(crate) fn headers(data: &[u8]) {
     let mut map = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n') {
@@ -62,7 +62,7 @@ pub(crate) fn headers(data: &[u8]) {
     assert!(!map.keys().any(|name| name.as_str().starts_with("drover-")));
 }
 
-/// No text is a token of both families.
+/// A text is a token of at most one family.
 pub(crate) fn token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -70,7 +70,8 @@ pub(crate) fn token(data: &[u8]) {
     assert!(UserToken::parse(text).is_none() || RegistrationToken::parse(text).is_none());
 }
 
-/// No text is both an account's and one of Drover's own, and what is shown to the hub is the text.
+/// A text is not both a service account's token and a Drover token, and the hub receives the
+/// unchanged text.
 pub(crate) fn account_token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -84,7 +85,7 @@ pub(crate) fn account_token(data: &[u8]) {
     assert!(bound.next().is_none_or(|account| account.uid.is_some()));
 }
 
-/// What is in effect is always valid.
+/// The effective value of a setting is always valid.
 pub(crate) fn setting(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -1,7 +1,7 @@
-//! Tokens of the hub's service accounts, as presented: JSON Web Tokens (RFC 7519) signed by the hub.
+//! Tokens of the hub's service accounts: JSON Web Tokens (RFC 7519) signed by the hub.
 //!
-//! What one says of itself is read here only to leave out what the hub need not be asked about.
-//! Whether it is true is the hub's to say (TokenReview).
+//! The server reads the claims only to reject unsuitable tokens without a request to the hub. The
+//! hub verifies the token (TokenReview).
 
 use std::fmt;
 
@@ -18,10 +18,10 @@ mod bound;
 
 pub use bound::{BoundKind, BoundObject};
 
-/// Longest token that is read, in bytes; those of Kubernetes have about 1 KiB.
+/// Maximum length of a token in bytes; Kubernetes tokens have about 1 KiB.
 const LONGEST: usize = 8 * 1024;
 
-/// Tells one token from every other and gives nothing of it away: its SHA-256.
+/// SHA-256 of a token; identifies the token without disclosing it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenDigest([u8; digest::SHA256_OUTPUT_LEN]);
 
@@ -31,7 +31,7 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// What calls itself the token of a service account.
+/// A token that claims to belong to a service account.
 #[derive(Debug)]
 pub struct AccountToken {
     text: SecretString,
@@ -41,9 +41,9 @@ pub struct AccountToken {
 }
 
 impl AccountToken {
-    /// Reads a bearer token; `None` unless it says that it is a service account's.
+    /// Parses a bearer token; `None` unless its claims name a service account.
     ///
-    /// Those that Kubernetes once put into Secrets say nothing of an end.
+    /// Tokens that Kubernetes stores in Secrets have no expiry claim.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;
@@ -71,23 +71,23 @@ impl AccountToken {
         })
     }
 
-    /// The token, for the hub's eyes only.
+    /// Returns the secret token, for requests to the hub only.
     pub fn expose(&self) -> &str {
         self.text.expose_secret()
     }
 
-    /// Tells it from every other.
+    /// Returns the digest that identifies the token.
     pub fn digest(&self) -> TokenDigest {
         self.digest
     }
 
-    /// When it ends by its own word; no hub takes it longer.
+    /// Returns the expiry by the token's claims. The hub never accepts the token longer.
     pub fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
 
-    /// The objects whose deletion ends the token, the service account first; empty if the claims do
-    /// not name the account's UID. Believe them only after the hub accepted the token.
+    /// The objects whose deletion invalidates the token, the service account first; empty if the
+    /// claims lack the account's UID. Trust them only after the hub accepted the token.
     pub fn bound_objects(&self) -> &[BoundObject] {
         &self.bound
     }
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn only_what_calls_itself_a_service_account_is_shown_to_the_hub() {
+    fn only_service_account_tokens_are_sent_to_hub() {
         let account = r#"{"sub":"system:serviceaccount:apps:puller","exp":1001}"#;
         let good = token(account);
         for (what, text, wanted) in [
             ("one with an end", good.clone(), true),
             (
-                "one out of a Secret",
+                "a token stored in a Secret",
                 token(r#"{"sub":"system:serviceaccount:apps:puller"}"#),
                 true,
             ),
@@ -125,19 +125,19 @@ mod tests {
             ),
             ("nobody's", token("{}"), false),
             ("no object", token("7"), false),
-            ("a part too many", format!("{good}.x"), false),
+            ("one segment too many", format!("{good}.x"), false),
             (
                 "no signature",
                 good.trim_end_matches("c2ln").to_owned(),
                 false,
             ),
             (
-                "one of Drover's",
+                "a token of Drover",
                 "drover_bcdfghjkmnpq_23456789".to_owned(),
                 false,
             ),
             (
-                "an endless one",
+                "a token without expiry",
                 format!("{good}{}", "A".repeat(LONGEST)),
                 false,
             ),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_told_from_every_other_and_not_shown() {
+    fn token_digest_is_unique_and_debug_output_hides_token() {
         let claims = r#"{"sub":"system:serviceaccount:apps:puller"}"#;
         let read = |text: &str| AccountToken::parse(text).unwrap();
         let (one, other) = (token(claims), format!("{}x", token(claims)));

@@ -1,35 +1,51 @@
-//! Rules about what is written to the hub that no schema can say: about Drover's own kinds, the
+//! Admission rules for writes to the hub that no schema can express. They cover Drover's kinds, the
 //! server's Secrets and accounts, and the hub's roles and bindings.
 //!
-//! The embedded hub asks [`admit`] in process; a hub elsewhere asks it through a webhook. The server
-//! asks it before it writes for a user who called REST. Administrators of Drover change users by REST
-//! without these rules: REST has its own, for example that no administrator deletes themselves.
+//! The embedded hub calls [`admit`] in process; an external hub calls the server's webhook. The
+//! server calls it before a write for a user of the REST API. The REST API has additional rules,
+//! for example that administrators cannot delete their own user.
 //!
-//! | who | may not | why |
+//! | writer | forbidden write | reason |
 //! |---|---|---|
-//! | anybody but the server | make tokens and registration tokens, or change what they say | who writes a hash knows the secret |
-//! | anybody but the server | make administrators, disable, enable or delete them, or waive a password's change | the server checks who asks, and that one stays |
-//! | anybody but the server | write the status of Drover's kinds, or their `management.drover.dev/` annotations | a status binds a cluster's key |
-//! | anybody but the server | write its Secrets, or make tokens of its account | they are the server |
-//! | anybody but the server | delete its namespace, or write or delete the definitions of its kinds | whatever they hold goes with them |
-//! | anybody but the server | bind a role to a `drover:` name | rights would outlive the person's role in Drover |
-//! | anybody but the server | write or delete the roles and bindings that rights on the hub come to, their labels and finalizers included | likewise |
-//! | anybody | bind a back door to everybody | everybody is somebody |
-//! | a person of Drover | give a back door to anybody, by role, binding, label or aggregation | it would outlive their own rights |
-//! | a person of Drover | bind a role that is not there | nobody knows what it will let them do |
-//! | a person of Drover, or a service account | make tokens of accounts in the system's namespaces | likewise |
-//! | a person of Drover, or a service account | change or delete a role that Kubernetes restores | bound while it is harmless, it would be a back door later |
-//! | a person of Drover | approve a certificate with which clients log in to the hub | likewise |
-//! | a person of Drover | ask for a node's certificate, which Kubernetes approves by itself | likewise |
-//! | a person of Drover | make a bootstrap token | likewise |
-//! | anybody | set a setting to what it cannot be | it would not take effect |
-//! | anybody | have an AuthProvider read one of the server's own Secrets | it would be sent to whoever the provider is |
-//! | whoever does not administer Drover | write AuthProviders or settings that affect security, change an administrator, say which agent runs, or change owner references and finalizers | see [`admit_by_roles`] |
-//! | anybody | give by a role, a binding or a project what they do not have | see [`roles`] |
+//! | all except the server | create tokens and registration tokens, or change their specs | the
+//! writer of a hash knows the secret |
+//! | all except the server | create, disable, enable or delete administrators, or clear a required
+//! password change | the server checks the caller's permissions, and that one administrator remains
+//! |
+//! | all except the server | write the status of Drover's kinds, or their `management.drover.dev/`
+//! annotations | the status binds a cluster's key |
+//! | all except the server | write the server's Secrets, or create tokens of its account | these
+//! credentials identify the server |
+//! | all except the server | delete the server's namespace, or write or delete the definitions of
+//! Drover's kinds | their deletion deletes all contained objects |
+//! | all except the server | bind a role to a `drover:` name | the permissions would outlive the
+//! user's role in Drover |
+//! | all except the server | write or delete the roles and bindings of hub access, including labels
+//! and finalizers | the permissions would outlive the user's role in Drover |
+//! | all | bind a privilege escalation to all users | every user would become an administrator |
+//! | Drover users | grant a privilege escalation by role, binding, label or aggregation | the grant
+//! would outlive the user's own permissions |
+//! | Drover users | bind a missing role | the future rules of the role are unknown |
+//! | Drover users and service accounts | create tokens of accounts in system namespaces | the token
+//! would outlive the user's own permissions |
+//! | Drover users and service accounts | change or delete a role that Kubernetes restores | a
+//! binding of the changed role would grant the restored rules later |
+//! | Drover users and service accounts | approve a client certificate for the hub | the certificate
+//! would outlive the user's own permissions |
+//! | Drover users and service accounts | request a node's certificate, which Kubernetes approves
+//! automatically | the certificate would outlive the user's own permissions |
+//! | Drover users and service accounts | create a bootstrap token | the token would outlive the
+//! user's own permissions |
+//! | all | set an invalid value of a setting | the value would not take effect |
+//! | all | configure an AuthProvider to read one of the server's own Secrets | the server would
+//! send the Secret to the provider |
+//! | all except administrators | write AuthProviders or security settings, change an administrator,
+//! set the agent's image, or change owner references and finalizers | see [`admit_by_roles`] |
+//! | all | grant permissions beyond their own by a role, a binding or a project | see [`roles`] |
 //!
-//! A *back door* is a right with which somebody becomes an administrator of Drover: see
-//! [`back_door`]. Kubernetes itself (its garbage collector and other controllers) is let through:
-//! who that is depends on the hub that asks, see [`Asker`].
+//! A *privilege escalation* is a permission that makes its user an administrator of Drover: see
+//! [`back_door`]. The rules do not apply to Kubernetes itself (garbage collector and other
+//! controllers), whose accounts depend on the hub: see [`Asker`].
 
 mod administered;
 pub mod back_door;
@@ -55,52 +71,52 @@ pub use rbac::{HUB_LABEL, HUB_PREFIX, RoleName};
 pub use roles::{Named, NamedKind, deleted_role, names_in};
 pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
 
-/// The group of Kubernetes' roles and bindings.
+/// API group of RBAC roles and bindings.
 pub const RBAC: &str = "rbac.authorization.k8s.io";
-/// The group of the definitions of kinds.
+/// API group of CustomResourceDefinitions.
 pub const DEFINITIONS: &str = "apiextensions.k8s.io";
-/// The group of requests for certificates.
+/// API group of CertificateSigningRequests.
 pub const CERTIFICATES: &str = "certificates.k8s.io";
-/// Where Kubernetes' own controllers have their accounts, if they have any.
+/// Namespace of the accounts of Kubernetes controllers on an external hub.
 pub const SYSTEM_NAMESPACE: &str = "kube-system";
 
-/// What is done.
+/// Operation of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object, or a new token of an account.
+    /// Creates an object, or a token of an account.
     Create,
-    /// A changed one.
+    /// Changes an object.
     Update,
-    /// One that goes.
+    /// Deletes an object.
     Delete,
 }
 
-/// Something that is about to be stored.
+/// A write that needs admission.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// The name of whoever writes.
+    /// User name of the writer.
     pub writer: &'a str,
-    /// Their groups.
+    /// Groups of the writer.
     pub groups: &'a [String],
-    /// What they do.
+    /// Operation of the write.
     pub operation: Operation,
-    /// The API group; empty for the core.
+    /// API group; empty for the core group.
     pub group: &'a str,
-    /// The plural.
+    /// Plural name of the resource.
     pub resource: &'a str,
-    /// Such as `status`; empty for the object itself.
+    /// Subresource such as `status`; empty for the object itself.
     pub subresource: &'a str,
-    /// Empty for what is in no namespace.
+    /// Namespace; empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// The object's name; empty where the hub makes it up.
+    /// Name of the object; empty if the hub generates it.
     pub name: &'a str,
-    /// As it would be stored.
+    /// The object after the write.
     pub object: Option<&'a Value>,
-    /// As it is stored.
+    /// The stored object before the write.
     pub old: Option<&'a Value>,
 }
 
-/// Why something may not be stored; says what to do instead.
+/// Reason for the rejection of a write, with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Refusal(String);
@@ -112,12 +128,12 @@ impl Refusal {
 }
 
 impl<'a> Write<'a> {
-    /// Whether a person writes under a name that Drover gave.
+    /// Reports whether the writer has a Drover name.
     fn by_person(&self) -> bool {
         self.writer.starts_with(names::PREFIX)
     }
 
-    /// Whether a service account writes; whoever made it may have left since.
+    /// Reports whether a service account writes. The account's creator may have lost access since.
     fn by_account(&self) -> bool {
         self.writer.starts_with(ACCOUNT_PREFIX)
     }
@@ -130,8 +146,8 @@ impl<'a> Write<'a> {
         self.old.and_then(|object| object.pointer(part))
     }
 
-    /// The object's name, or how it will begin where the hub makes it up. What is deleted with
-    /// others of its kind says its name itself.
+    /// The object's name, or its prefix if the hub generates it. Objects of a collection deletion
+    /// carry their names.
     fn called(&self) -> &'a str {
         if !self.name.is_empty() {
             return self.name;
@@ -142,7 +158,7 @@ impl<'a> Write<'a> {
         said.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether a part is another than before; nothing, null and empty are the same.
+    /// Reports whether a field changes; missing, null and empty values are equal.
     fn changes(&self, part: &str) -> bool {
         !same(self.of(part), self.of_old(part))
     }
@@ -158,24 +174,25 @@ fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
     one == other || (nothing(one) && nothing(other))
 }
 
-/// Which hub asks, and who the server is there.
+/// The hub that requests admission, and the server's account there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asker<'a> {
     server: &'a str,
     controllers: Controllers,
 }
 
-/// As whom Kubernetes' own controllers write.
+/// The accounts of Kubernetes' own controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Controllers {
-    /// As the API server, in whose process they run.
+    /// The controllers run in the API server's process and use its identity.
     InProcess,
-    /// As programs, each with an account.
+    /// The controllers are programs with an account each.
     Accounts,
 }
 
 impl<'a> Asker<'a> {
-    /// The embedded hub. Its controllers need no accounts, so those of `kube-system` are people's.
+    /// The embedded hub. Its controllers need no accounts, so accounts in `kube-system` belong to
+    /// users.
     pub const fn embedded(server: &'a str) -> Self {
         Self {
             server,
@@ -183,7 +200,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// A hub elsewhere, whose controllers have accounts in `kube-system`.
+    /// An external hub, whose controllers have accounts in `kube-system`.
     pub const fn elsewhere(server: &'a str) -> Self {
         Self {
             server,
@@ -191,8 +208,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// The server itself, before it writes to the hub for a person. Only people write this way, so
-    /// that no name is exempt.
+    /// Writes of the server for users. All writers are users, so no name is exempt.
     pub const fn for_people() -> Self {
         Self {
             server: "",
@@ -200,7 +216,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Whether rules are asked at all: not for the server itself, and not for Kubernetes.
+    /// Reports whether the rules apply to a writer; the server and Kubernetes are exempt.
     pub fn concerns(&self, writer: &str) -> bool {
         let accounts = writer.strip_prefix(ACCOUNT_PREFIX);
         let of_kubernetes = writer == "system:apiserver"
@@ -215,8 +231,8 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// The namespaces in which whoever runs programs or has tokens of accounts is the server, or
-/// Kubernetes: the server's own may be another than that of its Secrets.
+/// The namespaces whose service accounts belong to the server or Kubernetes. The server's account
+/// may be in another namespace than its Secrets.
 pub fn private_namespaces(server: &str) -> Vec<&str> {
     let mut all = vec![HUB_NAMESPACE, SYSTEM_NAMESPACE];
     let own = account(server).map(|(namespace, _)| namespace);
@@ -228,7 +244,7 @@ fn is_private(namespace: &str, server: &str) -> bool {
     private_namespaces(server).contains(&namespace)
 }
 
-/// Whether a name is one of these; those that end with `*` are prefixes.
+/// Reports whether a name matches a pattern; a pattern that ends with `*` is a prefix.
 fn is_listed(patterns: &[&str], name: &str) -> bool {
     patterns
         .iter()
@@ -238,7 +254,7 @@ fn is_listed(patterns: &[&str], name: &str) -> bool {
         })
 }
 
-/// The role without whose rules [`admit`] cannot decide.
+/// The role whose rules [`admit`] needs for its decision.
 pub fn role_needed(write: &Write<'_>, asker: Asker<'_>) -> Option<RoleName> {
     if asker.concerns(write.writer) {
         rbac::role_needed(write)
@@ -247,7 +263,7 @@ pub fn role_needed(write: &Write<'_>, asker: Asker<'_>) -> Option<RoleName> {
     }
 }
 
-/// Whether it may be stored; `role` is the stored role that [`role_needed`] names, if there is one.
+/// Decides a write; `role` is the stored role that [`role_needed`] names, if it exists.
 pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Result<(), Refusal> {
     if !asker.concerns(write.writer) {
         return Ok(());
@@ -265,7 +281,7 @@ pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Resul
     }
 }
 
-/// Drover's kinds of which a rule could refuse that one is deleted.
+/// Drover's kinds whose deletion needs admission.
 pub const JUDGED_WHEN_DELETED: [&str; 9] = [
     "authproviders",
     "clusterroletemplatebindings",
@@ -278,18 +294,18 @@ pub const JUDGED_WHEN_DELETED: [&str; 9] = [
     "users",
 ];
 
-/// Whether a write also depends on what Drover's roles are, which [`admit_by_roles`] has to know.
+/// Reports whether a write needs a decision of [`admit_by_roles`] too.
 pub fn depends_on_roles(write: &Write<'_>) -> bool {
     roles::concerns(write) || administered::concerns(write)
 }
 
-/// Whether it depends on what its writer has; otherwise anybody's write is judged the same.
+/// Reports whether the decision depends on the writer's permissions.
 pub fn depends_on_writer(write: &Write<'_>) -> bool {
     (roles::concerns(write) && !roles::keeps(write)) || administered::concerns(write)
 }
 
-/// Whether it may be stored by the word of Drover's roles, after [`admit`] has said so; `changed` is
-/// the person whom [`changed_user`] names.
+/// Decides a write by Drover's roles, after [`admit`]; `changed` is the user that [`changed_user`]
+/// names.
 pub fn admit_by_roles(
     write: &Write<'_>,
     writer: &Giver,

@@ -1,10 +1,10 @@
-//! Which credential a request presents: exactly one, or the request is refused.
+//! The credential of a request. A request without exactly one credential is rejected.
 //!
-//! Three places are read: `Authorization: Bearer` (RFC 6750); for WebSockets of programs that cannot
-//! set headers, the sub-protocol `base64url.bearer.authorization.k8s.io.<token>` as in the
-//! Kubernetes API server; and the cookie of the web UI, which proves nothing before
-//! [`crate::same_origin`] has looked at the request. Two credentials are refused rather than
-//! ranked: a proxy in front and this server must not disagree about who asks.
+//! Credentials have three sources: `Authorization: Bearer` (RFC 6750); for WebSocket clients that
+//! cannot set headers, the subprotocol `base64url.bearer.authorization.k8s.io.<token>` of the
+//! Kubernetes API server; and the cookie of the web UI, which needs the checks of
+//! [`crate::same_origin`]. Two credentials are rejected instead of ranked, because a proxy and the
+//! server could rank them differently.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,42 +13,47 @@ use http::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
-/// Start of the sub-protocol that carries a token.
+/// Prefix of the subprotocol that carries a token.
 pub const WEBSOCKET_BEARER: &str = "base64url.bearer.authorization.k8s.io.";
 
-/// Cookie that carries a browser's session. The prefix makes browsers keep it only if it came over
-/// TLS, from this very host, for all paths (RFC 6265bis §4.1.3.2).
+/// Cookie with a browser session. Browsers store a cookie with this prefix only from TLS, for the
+/// exact host and all paths (RFC 6265bis §4.1.3.2).
 pub const SESSION_COOKIE: &str = "__Host-drover";
 
-/// A token, and where it stood: a browser sends a cookie whoever made it send the request.
+/// A token and its source. A browser sends a cookie with any request, even one that another page
+/// caused.
 #[derive(Debug)]
 pub enum Presented {
-    /// Whoever sent the request knows it.
+    /// The client sent the token itself.
     Bearer(SecretString),
-    /// A browser added it.
+    /// A browser added the token as a cookie.
     Cookie(SecretString),
 }
 
-/// Why the presented credential cannot be used, before anyone looks it up.
+/// Reasons to reject a credential before its lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CredentialError {
-    /// There is none.
-    #[error("no credential: send \"Authorization: Bearer <token>\"; \"drover login\" gets a token")]
-    Missing,
-    /// There is more than one.
+    /// The request has no credential.
     #[error(
-        "more than one credential: send exactly one bearer token, and no session's cookie with it"
+        "the request has no credential: send \"Authorization: Bearer <token>\"; \"drover \
+        login\" creates a token"
+    )]
+    Missing,
+    /// The request has several credentials.
+    #[error(
+        "the request has several credentials: send exactly one bearer token, and no session \
+        cookie with it"
     )]
     Several,
-    /// The header does not hold a bearer token.
-    #[error("the Authorization header does not hold a bearer token: send \"Bearer <token>\"")]
+    /// The header contains no bearer token.
+    #[error("the Authorization header contains no bearer token: send \"Bearer <token>\"")]
     Malformed,
-    /// The cookie does not hold a token.
-    #[error("the session's cookie does not hold a token: delete it, and sign in again")]
+    /// The cookie contains no token.
+    #[error("the session cookie contains no token: delete the cookie, then sign in again")]
     MalformedCookie,
 }
 
-/// The one credential of a request.
+/// Returns the only credential of a request.
 pub fn presented(headers: &HeaderMap) -> Result<Presented, CredentialError> {
     let bearers = headers
         .get_all(AUTHORIZATION)
@@ -73,7 +78,7 @@ fn from_authorization(value: &HeaderValue) -> Result<SecretString, CredentialErr
     bearer(token)
 }
 
-/// HTTP/2 lets a client split its cookies over several headers (RFC 9113 §8.2.3).
+/// Collects session cookies from all Cookie headers; HTTP/2 permits several (RFC 9113 §8.2.3).
 fn session_cookies(
     headers: &HeaderMap,
 ) -> impl Iterator<Item = Result<Presented, CredentialError>> + '_ {
@@ -126,7 +131,7 @@ fn websocket_protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         .map(str::trim)
 }
 
-/// Removes the token from `Sec-WebSocket-Protocol`, so that it goes no further.
+/// Removes the token from `Sec-WebSocket-Protocol`, so that it is not forwarded.
 pub fn strip_websocket_bearer(headers: &mut HeaderMap) {
     if !websocket_protocols(headers).any(|p| p.starts_with(WEBSOCKET_BEARER)) {
         return;
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn exactly_one_bearer_is_a_credential() {
+    fn request_needs_exactly_one_bearer_token() {
         use CredentialError::{Malformed, Missing, Several};
         let ws = format!(
             "v5.channel.k8s.io, {WEBSOCKET_BEARER}{}",
@@ -222,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_one_cookie_of_its_own_name_and_nothing_beside_it() {
+    fn session_cookie_must_be_only_credential() {
         use CredentialError::{MalformedCookie, Missing, Several};
         let bearer: (&'static str, &[u8]) = ("authorization", b"Bearer b");
         for (given, wanted) in [
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_websocket_token_goes_no_further() {
+    fn websocket_token_is_not_forwarded() {
         let ws = format!("{WEBSOCKET_BEARER}dG9r, v5.channel.k8s.io,v4.channel.k8s.io");
         let mut given = headers(&[("sec-websocket-protocol", ws.as_bytes())]);
         strip_websocket_bearer(&mut given);

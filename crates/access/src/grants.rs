@@ -1,9 +1,8 @@
-//! Who has which role where, from all bindings at once.
+//! The index of all role bindings.
 //!
-//! [`Grants::of`] reads the hub's objects into an index; everything that asks who may do what asks
-//! this: the permit, escalation, what has to be in a cluster, and why somebody may or may not.
-//! A binding that is not pinned, or that names what is not there, gives nothing, and
-//! [`Grants::problems`] says why.
+//! [`Grants::of`] builds the index from the hub's objects. Permits, escalation checks, the objects
+//! in clusters, and explanations all use this index. A binding that is not pinned, or that names a
+//! missing object, grants nothing; [`Grants::problems`] has the reason.
 
 mod basis;
 mod digest;
@@ -33,12 +32,12 @@ pub use facts::{Facts, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
 pub use given::{Binding, Given, Names, Roles};
 pub use held::Who;
 
-/// Who is given a role.
+/// Subject of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
-    /// One person.
+    /// A user.
     User(UserName),
-    /// Everybody of a group.
+    /// All members of a group.
     Group(GroupName),
 }
 
@@ -58,34 +57,34 @@ impl fmt::Display for Subject {
     }
 }
 
-/// Where a role holds.
+/// The scope of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// On the hub.
+    /// The hub.
     Hub,
-    /// In every cluster, those to come included.
+    /// All clusters, including future ones.
     EveryCluster,
-    /// In one cluster.
+    /// One cluster.
     Cluster(ClusterUid),
-    /// In the namespaces of one project.
+    /// The namespaces of one project.
     Project(ClusterUid, ProjectUid),
 }
 
-/// The three kinds of bindings, and what stands for one.
+/// Source of a grant: one of three kinds of bindings, or the User object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BindingKind {
-    /// Of a GlobalRole.
+    /// A binding of a GlobalRole.
     Global,
-    /// Of a RoleTemplate in a cluster.
+    /// A binding of a RoleTemplate in a cluster.
     Cluster,
-    /// Of a RoleTemplate in a project.
+    /// A binding of a RoleTemplate in a project.
     Project,
-    /// None: the User says that they administer Drover.
+    /// No binding: the User object makes the user an administrator.
     Administrator,
 }
 
 impl BindingKind {
-    /// The kind's name.
+    /// Name of the Kubernetes kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::Global => "GlobalRoleBinding",
@@ -96,12 +95,12 @@ impl BindingKind {
     }
 }
 
-/// A binding, as people find it on the hub.
+/// Identifies a binding on the hub.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BindingId {
-    /// Which of them.
+    /// Kind of the binding.
     pub kind: BindingKind,
-    /// The object's name.
+    /// Name of the binding.
     pub name: String,
 }
 
@@ -111,24 +110,24 @@ impl fmt::Display for BindingId {
     }
 }
 
-/// A role as it counts: its name, which object that is, and what it allows where it is given.
+/// A resolved role with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Role {
-    /// The object's name.
+    /// Name of the role.
     pub name: String,
-    /// UID of the object.
+    /// UID of the role.
     pub uid: String,
-    /// What it allows.
+    /// Rules in clusters and projects.
     pub scoped: Scoped,
-    /// What it allows in single namespaces of the hub, by their names.
+    /// Rules in single namespaces of the hub, by namespace.
     pub namespaced: BTreeMap<String, Rights>,
 }
 
-/// UID of the role of those who administer Drover by their User object; no object has it.
+/// UID of the implicit role of administrators; no object has it.
 pub const ADMINISTRATOR: &str = "administrator";
 
 impl Role {
-    /// Of those who administer Drover by their User object.
+    /// The implicit role of administrators.
     fn administrator() -> Self {
         Self {
             name: ADMINISTRATOR.to_owned(),
@@ -142,37 +141,37 @@ impl Role {
     }
 }
 
-/// That somebody has a role somewhere, through a binding.
+/// A role of a subject in a scope, with the binding that grants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Who.
+    /// Subject of the grant.
     pub subject: Subject,
-    /// Which.
+    /// The granted role.
     pub role: Arc<Role>,
-    /// Where.
+    /// Scope of the grant.
     pub place: Place,
-    /// Through which.
+    /// The binding that grants the role.
     pub binding: BindingId,
 }
 
-/// Why a binding gives nothing.
+/// Reasons why a binding grants nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// The server has not yet written which object a name means.
-    #[error("the server has not yet written which {0} is meant")]
+    /// The server has not pinned a name to a UID yet.
+    #[error("the server has not pinned the {0} to a UID yet")]
     Unpinned(&'static str),
-    /// There is nothing of that name.
-    #[error("there is no {what} {name:?}: make it first, or correct the name")]
+    /// The named object does not exist.
+    #[error("there is no {what} {name:?}: create it, or correct the name")]
     Missing {
         /// `user`, `cluster`, `project` or `role`.
         what: &'static str,
         /// Its name.
         name: String,
     },
-    /// What was meant is not there any more; another of that name may be.
+    /// The pinned object was deleted. Another object may have its name.
     #[error(
-        "the {what} {name:?} that it was made for is not there: delete the binding, and make it \
-         anew if another {what} of that name is meant"
+        "the {what} {name:?} of this binding was deleted: delete the binding, and create it \
+         again for another {what} of that name"
     )]
     Gone {
         /// `user`, `cluster`, `project` or `role`.
@@ -180,40 +179,41 @@ pub enum Problem {
         /// Its name.
         name: String,
     },
-    /// Its group is none.
+    /// The group name is invalid.
     #[error(
-        "{0:?} is no group: spec.subject.group.name must be \"drover:<provider>:<id>\", the id at most \
-         253 visible ASCII characters"
+        "{0:?} is not a group: spec.subject.group.name must be \"drover:<provider>:<id>\" with \
+         an id of at most 253 visible ASCII characters"
     )]
     NoGroup(String),
-    /// It binds a role for projects in a cluster, or the other way around.
-    #[error("the role {0:?} is for another context: choose one that the binding is for")]
+    /// The role is for projects and the binding for clusters, or vice versa.
+    #[error("the role {0:?} has another context: use a role with the context of the binding")]
     Context(String),
-    /// It says neither or both.
+    /// The subject has both a user and a group, or neither.
     #[error("spec.subject must have either user or group")]
     NoSubject,
-    /// What the role allows cannot be known.
+    /// The role cannot be resolved.
     #[error("the role {role:?} cannot be used: {source}")]
     Role {
-        /// Its name.
+        /// Name of the role.
         role: String,
-        /// Why.
+        /// Reason for the failure.
         source: Unresolved,
     },
 }
 
-/// Who has which role where.
+/// Index of all grants.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     all: Vec<Grant>,
-    /// By the subject's name in clusters; no group is called as a user is.
+    /// Indices of grants by the subject's name in clusters. Names of users and groups never
+    /// collide.
     by_subject: HashMap<String, Vec<usize>>,
     by_cluster: HashMap<ClusterUid, Vec<usize>>,
     everywhere: Vec<usize>,
     namespaces: HashMap<ProjectUid, Vec<String>>,
-    /// Who is in each group that has a role.
+    /// Members of each group that has a role.
     members: HashMap<GroupName, Vec<UserName>>,
-    /// Of what has to be in each cluster, beside what has to be in all of them.
+    /// Digest of the objects of each cluster, without the objects of all clusters.
     digests: HashMap<ClusterUid, u64>,
     everywhere_digest: u64,
     hub_digest: u64,
@@ -221,23 +221,23 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Every grant.
+    /// All grants.
     pub fn all(&self) -> &[Grant] {
         &self.all
     }
 
-    /// Bindings that give nothing, and why.
+    /// Bindings that grant nothing, with the reason.
     pub fn problems(&self) -> &BTreeMap<BindingId, Problem> {
         &self.problems
     }
 
-    /// What holds in a cluster, whoever has it.
+    /// The grants that apply to a cluster.
     pub fn in_cluster<'a>(&'a self, cluster: &ClusterUid) -> impl Iterator<Item = &'a Grant> {
         let own = self.by_cluster.get(cluster).into_iter().flatten();
         own.chain(&self.everywhere).map(|&index| &self.all[index])
     }
 
-    /// The namespaces that are a project's own.
+    /// The namespaces that a project owns.
     pub fn namespaces(&self, project: &ProjectUid) -> &[String] {
         self.namespaces.get(project).map_or(&[], Vec::as_slice)
     }

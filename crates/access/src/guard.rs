@@ -1,5 +1,5 @@
-//! The agent's own check of every tunnelled request, so that a stolen server cannot make it a
-//! confused deputy.
+//! The agent's own check of every tunnelled request. It protects the cluster if the server is
+//! compromised.
 
 use drover_api::agent::{LANE_HEADER, Lane, REPORT_PATH};
 use http::header::{AUTHORIZATION, COOKIE};
@@ -10,40 +10,40 @@ use crate::headers::{IMPERSONATE_EXTRA, IMPERSONATE_GROUP, IMPERSONATE_UID, IMPE
 use crate::names::{AUTHENTICATED, GroupName, UserName};
 use crate::path::check_api_path;
 
-/// Why an agent refuses a tunnelled request.
+/// Reasons for which an agent rejects a tunnelled request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// Not exactly one known lane.
-    #[error("the request names no lane, several, or one that this agent does not know")]
+    /// The request does not name exactly one known lane.
+    #[error("the request must name exactly one lane that this agent knows")]
     UnknownLane,
-    /// The target is no path of the cluster's own API server, or is ambiguous.
+    /// The target is ambiguous, or is not a path of the cluster's own API server.
     #[error(
         "the target is not an unambiguous path of this cluster's API server: it must begin with \
          one \"/\" and have no \".\" or \"..\" segment, backslash, encoded slash or control character"
     )]
     ForeignTarget,
-    /// A credential came along; only the agent adds one.
-    #[error("the request brings a credential; the agent alone adds one")]
+    /// The request has a credential; only the agent may add one.
+    #[error("the request has a credential; only the agent may add one")]
     BringsCredential,
-    /// User lane without exactly one impersonated user.
-    #[error("the user lane needs exactly one impersonated user")]
+    /// The user lane lacks a single impersonated user.
+    #[error("the user lane requires exactly one impersonated user")]
     NoUser,
-    /// User lane with a user that is not Drover's.
-    #[error("the impersonated user is not one of Drover's")]
+    /// The impersonated user has no Drover name.
+    #[error("the impersonated user is not a Drover user")]
     ForeignUser,
-    /// User lane with a group that is not Drover's.
-    #[error("an impersonated group is not one of Drover's")]
+    /// An impersonated group has no Drover name.
+    #[error("an impersonated group is not a Drover group")]
     ForeignGroup,
-    /// An impersonation header that no lane may carry.
-    #[error("the request carries an impersonation header that this lane may not carry")]
+    /// The impersonation header is not permitted on this lane.
+    #[error("the request has an impersonation header that this lane does not permit")]
     ForeignImpersonation,
-    /// The report lane serves `GET /report` and nothing else.
-    #[error("the report lane serves the report and nothing else")]
+    /// The report lane permits only `GET /report`.
+    #[error("the report lane permits only GET /report")]
     NotAReport,
 }
 
 impl Refused {
-    /// `PascalCase` cause for reports and the refusal's header.
+    /// `PascalCase` reason for reports and the response header.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::UnknownLane => "UnknownLane",
@@ -58,7 +58,7 @@ impl Refused {
     }
 }
 
-/// The lane of a request that may go on; the agent forwards nothing without this.
+/// Returns the lane of an admitted request; the agent forwards only admitted requests.
 pub fn admit(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Lane, Refused> {
     let lane = lane(headers)?;
     target(uri)?;
@@ -90,8 +90,8 @@ fn lane(headers: &HeaderMap) -> Result<Lane, Refused> {
     }
 }
 
-/// The agent sends every request to its own API server, so a request chooses a path only. The agent
-/// refuses each path that the server refuses.
+/// Checks the target. The agent sends all requests to its own API server, so a request selects only
+/// a path. The agent rejects every path that the server rejects.
 fn target(uri: &Uri) -> Result<(), Refused> {
     check_api_path(uri.path()).map_err(|_| Refused::ForeignTarget)
 }
@@ -130,7 +130,7 @@ fn user_lane(headers: &HeaderMap) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Start of the headers of our own extras, as `headers::impersonate` writes them.
+/// Prefix of the headers for Drover's own extras, as `headers::impersonate` writes them.
 const OUR_EXTRAS: &str = "impersonate-extra-management.drover.dev%2f";
 
 fn no_impersonation(headers: &HeaderMap) -> Result<(), Refused> {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_lane_carries_drover_names_only() {
+    fn user_lane_permits_only_drover_names() {
         let (lane, user, group) = (
             ("drover-lane", "user"),
             "impersonate-user",
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lanes_impersonate_nobody_and_reports_are_only_read() {
+    fn other_lanes_forbid_impersonation_and_report_lane_is_read_only() {
         let controller = ("drover-lane", "controller");
         let report = ("drover-lane", "report");
         for (method, target, given, wanted) in [

@@ -1,8 +1,8 @@
-//! Which headers go on, and the only place that sets impersonation.
+//! Selection of forwarded headers, and the only code that sets impersonation headers.
 //!
-//! What `Connection` names is removed *first* and our own headers are set *last*, so that a client
-//! cannot name `Impersonate-User` there and have ours removed on the way (CVE-2021-31999,
-//! CVE-2022-23652).
+//! Headers that `Connection` names are removed *first*, and Drover's headers are set *last*. A
+//! client therefore cannot name `Impersonate-User` in `Connection` to remove Drover's header
+//! (CVE-2021-31999, CVE-2022-23652).
 
 use http::header::{
     AUTHORIZATION, CONNECTION, COOKIE, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHENTICATE,
@@ -19,10 +19,10 @@ pub const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-us
 pub const IMPERSONATE_GROUP: HeaderName = HeaderName::from_static("impersonate-group");
 /// `Impersonate-Uid`.
 pub const IMPERSONATE_UID: HeaderName = HeaderName::from_static("impersonate-uid");
-/// Start of `Impersonate-Extra-<key>`.
+/// Prefix of the headers `Impersonate-Extra-<key>`.
 pub const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
 
-/// Headers of one connection only (RFC 9110 §7.6.1), beside what `Connection` names.
+/// Hop-by-hop headers (RFC 9110 §7.6.1), in addition to those that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -35,7 +35,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     HeaderName::from_static("http2-settings"),
 ];
 
-/// Removes the headers of one connection only; for requests and answers alike.
+/// Removes hop-by-hop headers from a request or response.
 pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     let nominated: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -49,9 +49,9 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes everything by which a request could claim to be somebody; see the module's text.
+/// Removes all headers that claim an identity; see the module documentation.
 ///
-/// Also the private headers of the road (`drover-*`), and where a stranger says they came from.
+/// Also removes Drover's private headers (`drover-*`) and the origin headers of untrusted clients.
 pub fn strip_inbound(headers: &mut HeaderMap) {
     strip_hop_by_hop(headers);
     crate::credential::strip_websocket_bearer(headers);
@@ -61,9 +61,9 @@ pub fn strip_inbound(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a header could make somebody believe that the request is another's.
+/// Reports whether a header could claim another identity.
 fn is_claim(name: &HeaderName) -> bool {
-    // Some servers read `_` as `-` (CVE-2025-64484), so both spellings are one name here.
+    // Some servers treat `_` as `-` (CVE-2025-64484), so compare both spellings.
     let name = name.as_str();
     let starts = |prefix: &str| {
         name.len() >= prefix.len()
@@ -83,14 +83,14 @@ fn is_claim(name: &HeaderName) -> bool {
         || starts("x-drover-")
 }
 
-/// A name that cannot stand in a header; built identities never have one.
+/// An identity that no header can carry; Drover's own identities never cause this error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the {0} cannot be carried in a header")]
+#[error("cannot write the {0} into a header")]
 pub struct Unrepresentable(&'static str);
 
-/// Sets the headers by which the API server takes the request for this identity's.
+/// Sets the impersonation headers for a user's identity.
 ///
-/// Call after [`strip_inbound`]. On error nothing may be forwarded.
+/// Call after [`strip_inbound`]. After an error, do not forward the request.
 pub fn impersonate(
     headers: &mut HeaderMap,
     identity: &KubernetesIdentity,
@@ -109,10 +109,10 @@ pub fn impersonate(
     Ok(())
 }
 
-/// Sets the headers by which the hub takes the request for its service account's.
+/// Sets the impersonation headers for a service account of the hub.
 ///
-/// The hub itself adds the groups that a service account has. Call after [`strip_inbound`]. On
-/// error nothing may be forwarded.
+/// The hub adds the account's groups. Call after [`strip_inbound`]. After an error, do not forward
+/// the request.
 pub fn impersonate_account(
     headers: &mut HeaderMap,
     account: &Account,
@@ -138,7 +138,8 @@ fn extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| Unrepresentable("extra's key"))
 }
 
-/// Extras are for people's eyes, so what no header can carry becomes `?` instead of an error.
+/// Encodes the value of an extra. Extras are for display only, so characters that a header cannot
+/// carry become `?`.
 fn extra_value(text: &str) -> Result<HeaderValue, Unrepresentable> {
     let printable: String = text
         .chars()
@@ -147,7 +148,7 @@ fn extra_value(text: &str) -> Result<HeaderValue, Unrepresentable> {
     HeaderValue::from_str(printable.trim()).map_err(|_| Unrepresentable("extra's value"))
 }
 
-/// Percent-encodes what may not stand in a header's name, as client-go does for extra keys.
+/// Percent-encodes an extra key for a header name, like client-go.
 fn percent_encode(key: &str) -> String {
     use std::fmt::Write as _;
     key.bytes()
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn no_claim_of_a_client_survives() {
+    fn identity_headers_of_client_are_removed() {
         let mut headers = map(&[
             ("Impersonate-User", "system:admin"),
             ("Impersonate-Group", "system:masters"),
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn connection_cannot_nominate_our_own_headers() {
+    fn connection_header_cannot_remove_drovers_headers() {
         let mut headers = map(&[
             ("Connection", "Keep-Alive, TE, impersonate-USER"),
             (

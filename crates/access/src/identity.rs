@@ -1,4 +1,4 @@
-//! Who asks, as far as the server has proved it.
+//! The authenticated identity of a request.
 
 use drover_api::ids::{ClusterUid, UserUid};
 use drover_api::kinds::{TokenProvider, TokenPurpose};
@@ -9,20 +9,20 @@ use crate::names::{
     AccountName, EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, KubernetesIdentity, UserName,
 };
 
-/// Extra by which Kubernetes names a token.
+/// Extra with the ID of a token in Kubernetes.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-/// Whoever asks on the road.
+/// The identity of a proxied request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
-    /// One of Drover's people.
+    /// A Drover user.
     Person(Identity),
-    /// A program with an account on the hub.
+    /// A service account of the hub.
     Account(Account),
 }
 
 impl Principal {
-    /// Whether a browser's session proved it.
+    /// Reports whether a browser session authenticated the request.
     pub fn is_session(&self) -> bool {
         match self {
             Self::Person(person) => person.token.purpose == TokenPurpose::Browser,
@@ -31,55 +31,55 @@ impl Principal {
     }
 }
 
-/// A person, proved by a token that was valid when this was made.
+/// A user who presented a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// UID of the User.
     pub user_uid: UserUid,
-    /// Name of the User, for people.
+    /// Name of the User, for display.
     pub user_name: String,
-    /// What others see.
+    /// Name to display to others.
     pub display_name: Option<String>,
-    /// Whether they may do everything on the hub and in every cluster.
+    /// True if the user is an administrator of the hub and all clusters.
     pub administrator: bool,
-    /// Groups, by their names in clusters.
+    /// Names of the groups in clusters.
     pub groups: Vec<GroupName>,
-    /// What the presented token is limited to.
+    /// Limits of the presented token.
     pub token: TokenLimits,
 }
 
-/// What the presented token is limited to.
+/// Limits of the presented token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenLimits {
-    /// Id of the token.
+    /// ID of the token.
     pub id: String,
-    /// What it was made for.
+    /// Purpose of the token.
     pub purpose: TokenPurpose,
-    /// The one cluster it works on, if so limited.
+    /// The only cluster on which the token is valid, if limited.
     pub cluster: Option<ClusterUid>,
-    /// The identity provider that it stands on; what is made with it does, too.
+    /// The identity provider of the token's session. Derived tokens depend on it too.
     pub provider: Option<TokenProvider>,
-    /// From then on it is refused.
+    /// Expiry of the token.
     pub expires_at: Timestamp,
 }
 
-/// A service account of the hub, proved by a token that the hub judged to be its own.
+/// A service account of the hub, whose token the hub reviewed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its name on the hub.
+    /// Name of the account on the hub.
     pub name: AccountName,
     /// UID of the ServiceAccount.
     pub uid: String,
-    /// The token that was judged.
+    /// Digest of the reviewed token.
     pub token: TokenDigest,
-    /// What else the hub says of it: which token, pod and node. Keys are Kubernetes' own.
+    /// Other extras of the TokenReview: token ID, pod and node, with Kubernetes' keys.
     pub extras: Vec<(String, String)>,
-    /// From then on the token is refused.
+    /// Expiry of the token.
     pub expires_at: Timestamp,
 }
 
 impl Account {
-    /// What the hub calls the token, if it has a name for it (KEP-4193).
+    /// The token's ID from the hub, if it has one (KEP-4193).
     pub fn token_id(&self) -> Option<&str> {
         let mut extras = self.extras.iter();
         let (_, id) = extras.find(|(key, _)| key == CREDENTIAL_ID)?;
@@ -88,7 +88,7 @@ impl Account {
 }
 
 impl Identity {
-    /// How this person appears where these of their groups count.
+    /// The user's identity in a cluster, limited to these groups.
     pub fn with_groups(&self, groups: Vec<GroupName>) -> KubernetesIdentity {
         let identity = KubernetesIdentity::new(UserName::of(&self.user_uid), groups)
             .with_extra(EXTRA_TOKEN_ID, self.token.id.clone());

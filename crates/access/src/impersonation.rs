@@ -1,8 +1,8 @@
-//! A client's own impersonation: `kubectl --as`.
+//! Impersonation by a client: `kubectl --as`.
 //!
-//! Only names that Drover itself gives can be asked for: the agent refuses every other, and a
-//! cluster's `system:` names must never be reachable through the hub, whatever the cluster's own
-//! RBAC says (CVE-2026-44945 in a peer).
+//! A client can impersonate only Drover's own names, because the agent rejects all others. A
+//! cluster's `system:` names must never be reachable through the hub, even if the cluster's RBAC
+//! permits it (CVE-2026-44945 in a similar product).
 
 use drover_api::ids::UserUid;
 use http::HeaderMap;
@@ -11,37 +11,41 @@ use thiserror::Error;
 use crate::headers::{IMPERSONATE_EXTRA, IMPERSONATE_GROUP, IMPERSONATE_UID, IMPERSONATE_USER};
 use crate::names::{AUTHENTICATED, GroupName, KubernetesIdentity, UserName};
 
-/// Why a requested impersonation is refused.
+/// Reasons to reject a requested impersonation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImpersonationError {
-    /// Groups, UID or extras without a user.
-    #[error("impersonation needs a user: add --as NAME")]
+    /// The request impersonates groups, UID or extras without a user.
+    #[error("impersonation requires a user: add --as NAME")]
     NoUser,
     /// A header occurs twice, is empty, or is not text.
-    #[error("the {0} header must occur once and hold a name")]
+    #[error("the {0} header must occur once and contain a name")]
     Malformed(&'static str),
-    /// UIDs and extras are set by Drover alone.
-    #[error("{0} cannot be asked for: Drover sets it itself")]
+    /// The client tried to set UID or extras, which only Drover sets.
+    #[error("{0} cannot be requested: Drover sets it")]
     NotSettable(&'static str),
-    /// No such user.
+    /// The user does not exist.
     #[error(
-        "there is no user {0:?} to impersonate: name a Drover user, as \"drover user list\" shows"
+        "there is no user {0:?} to impersonate: use the name of a Drover user (see \"drover user \
+        list\")"
     )]
     UnknownUser(String),
-    /// A name that is not Drover's.
-    #[error("group {0:?} cannot be impersonated: only groups named drover:<provider>:<id> can")]
+    /// The group has no Drover name.
+    #[error(
+        "cannot impersonate group {0:?}: only groups named drover:<provider>:<id> are \
+        permitted"
+    )]
     ForeignGroup(String),
 }
 
-/// Whether a client asks to act as another user, in whatever form. Check the caller's right before
-/// [`requested`]: its errors tell which user names exist.
+/// Reports whether the request has any impersonation header. Check the caller's permission before
+/// [`requested`], because its errors disclose existing user names.
 pub fn is_requested(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| is_impersonation(name.as_str()))
 }
 
-/// The identity that a client asks to act as; `None` if it asks for nothing.
+/// The identity to impersonate; `None` without impersonation headers.
 ///
-/// `resolve` finds the UID of an enabled user by name. Call before the headers are stripped.
+/// `resolve` returns the UID of an enabled user by name. Call before the headers are removed.
 pub fn requested(
     headers: &HeaderMap,
     resolve: impl Fn(&str) -> Option<UserUid>,
@@ -132,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_drover_names_can_be_asked_for() {
+    fn only_drover_names_can_be_impersonated() {
         use ImpersonationError::{ForeignGroup, Malformed, NoUser, NotSettable, UnknownUser};
         let (user, group) = ("impersonate-user", "impersonate-group");
         let cases: [(&[(&str, &str)], _); 15] = [

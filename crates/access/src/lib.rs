@@ -1,7 +1,7 @@
-//! Who may do what: names, tokens, permits, and the rules on headers and paths. Pure.
+//! Access decisions: names, tokens, permits, roles, and rules for headers and paths. Pure.
 //!
-//! *Owns* every decision on the road that a test table can state. *Never* knows tokio, a kube
-//! client, a clock or a disk: time and randomness are handed in.
+//! The crate *owns* all decisions that a table of test cases can express. It *never* uses tokio, a
+//! kube client, a clock or a disk; callers pass the time and random values.
 
 pub mod account_token;
 pub mod admission;

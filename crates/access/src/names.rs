@@ -1,23 +1,23 @@
-//! The names under which people appear in clusters; the only place that builds them.
+//! Names of users and groups in clusters; the only code that builds them.
 //!
-//! A user is `drover:user:<uid>`, a group `drover:<provider>:<id>`. Nothing that a person or a
-//! provider says can become any other name, so no provider can make somebody `system:masters`.
+//! A user has the name `drover:user:<uid>`, a group the name `drover:<provider>:<id>`. No input of
+//! a user or provider can produce any other name, such as `system:masters`.
 
 use std::fmt;
 
 use drover_api::ids::UserUid;
 
-/// Start of every name that Drover gives.
+/// Prefix of all names that Drover assigns.
 pub const PREFIX: &str = "drover:";
-/// Group that Kubernetes gives to everybody who is authenticated.
+/// Group of all authenticated users in Kubernetes.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// Extra that carries what others see of the user.
+/// Extra with the user's display name.
 pub const EXTRA_DISPLAY_NAME: &str = "management.drover.dev/display-name";
-/// Extra that carries the id of the token in use.
+/// Extra with the ID of the presented token.
 pub const EXTRA_TOKEN_ID: &str = "management.drover.dev/token-id";
-/// Start of the names that Kubernetes gives to service accounts; namespace, `:` and name follow.
+/// Prefix of the names of service accounts, before `<namespace>:<name>`.
 pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
-/// Longest name or id that may become part of a group's name, in bytes.
+/// Maximum length of a provider name or group ID in bytes.
 const MAX_PART: usize = 253;
 
 /// A user's name in clusters: `drover:user:<uid>`.
@@ -25,23 +25,23 @@ const MAX_PART: usize = 253;
 pub struct UserName(String);
 
 impl UserName {
-    /// The name of the user with this UID.
+    /// Returns the name of the user with this UID.
     pub fn of(uid: &UserUid) -> Self {
         Self(format!("{PREFIX}user:{uid}"))
     }
 
-    /// Reads a name that some request carries; `None` unless it is one of ours.
+    /// Parses a name from a request; `None` unless it is a Drover user.
     pub fn parse(text: &str) -> Option<Self> {
         let uid = text.strip_prefix(PREFIX)?.strip_prefix("user:")?;
         is_part(uid).then(|| Self(text.to_owned()))
     }
 
-    /// The whole name.
+    /// The full name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// UID of the user whose name this is.
+    /// UID of the named user.
     pub fn uid(&self) -> UserUid {
         let uid = self.0.strip_prefix(PREFIX);
         let uid = uid.and_then(|name| name.strip_prefix("user:"));
@@ -54,46 +54,46 @@ impl UserName {
 pub struct GroupName(String);
 
 impl GroupName {
-    /// The name of a provider's group; `None` when a part cannot stand in a name.
+    /// Returns the name of a provider's group; `None` if a part is invalid.
     ///
-    /// `user` is no provider: a group must not look like a user.
+    /// `user` is not a valid provider, because group names must differ from user names.
     pub fn of(provider: &str, id: &str) -> Option<Self> {
         (is_provider(provider) && is_part(id)).then(|| Self(format!("{PREFIX}{provider}:{id}")))
     }
 
-    /// Reads a name that some request carries; `None` unless it is one of ours.
+    /// Parses a name from a request; `None` unless it is a Drover group.
     pub fn parse(text: &str) -> Option<Self> {
         let (provider, id) = text.strip_prefix(PREFIX)?.split_once(':')?;
         Self::of(provider, id)
     }
 
-    /// Whose group it is.
+    /// Name of the group's provider.
     pub fn provider(&self) -> &str {
         let rest = self.0.strip_prefix(PREFIX).unwrap_or_default();
         rest.split_once(':').map_or("", |(provider, _)| provider)
     }
 
-    /// The whole name.
+    /// The full name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A service account of the hub, as the hub names it: `system:serviceaccount:<namespace>:<name>`.
+/// Name of a service account on the hub: `system:serviceaccount:<namespace>:<name>`.
 ///
-/// It names somebody on the hub only. In a cluster the same name would be another account's.
+/// The name is valid on the hub only. In a managed cluster, it would be another account.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountName(String);
 
 impl AccountName {
-    /// Reads a name; `None` unless it is a service account's.
+    /// Parses a name; `None` unless it is a service account.
     pub fn parse(text: &str) -> Option<Self> {
         let (namespace, name) = account(text)?;
         let fits = is_dns_name(namespace, 63) && !namespace.contains('.');
         (fits && is_dns_name(name, 253)).then(|| Self(text.to_owned()))
     }
 
-    /// The whole name.
+    /// The full name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -110,12 +110,12 @@ impl fmt::Display for AccountName {
     }
 }
 
-/// Namespace and name of the account whose name this is, if it is a service account's.
+/// Namespace and name of a service account; `None` for other users.
 pub fn account(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')
 }
 
-/// What Kubernetes lets a namespace or a service account be called (RFC 1123).
+/// Reports whether a text is a valid name of a namespace or service account (RFC 1123).
 fn is_dns_name(text: &str, longest: usize) -> bool {
     !text.is_empty()
         && text.len() <= longest
@@ -136,8 +136,8 @@ impl fmt::Display for GroupName {
     }
 }
 
-/// A provider's name: lower-case letters, digits and `-`, a letter or digit at both ends, and not
-/// `user`.
+/// Reports whether a text is a valid provider name: lower-case letters, digits and `-`, a letter or
+/// digit at both ends, and not `user`.
 fn is_provider(text: &str) -> bool {
     let dashed = text.starts_with('-') || text.ends_with('-');
     text != "user"
@@ -149,12 +149,12 @@ fn is_provider(text: &str) -> bool {
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// What may follow the last colon: visible ASCII, so that it survives a header unchanged.
+/// Reports whether a text is a valid group ID: visible ASCII, which a header carries unchanged.
 fn is_part(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_PART && text.bytes().all(|b| b.is_ascii_graphic())
 }
 
-/// Everything a cluster learns about who asks.
+/// The impersonated identity of a request in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubernetesIdentity {
     user: UserName,
@@ -163,7 +163,7 @@ pub struct KubernetesIdentity {
 }
 
 impl KubernetesIdentity {
-    /// An identity in a cluster; `system:authenticated` is added by the API server itself.
+    /// Creates an identity; the API server adds `system:authenticated`.
     pub fn new(user: UserName, groups: Vec<GroupName>) -> Self {
         Self {
             user,
@@ -172,19 +172,19 @@ impl KubernetesIdentity {
         }
     }
 
-    /// Adds one of the extras named in this module.
+    /// Adds one of the extras of this module.
     #[must_use]
     pub fn with_extra(mut self, key: &'static str, value: impl Into<String>) -> Self {
         self.extras.push((key, value.into()));
         self
     }
 
-    /// The user.
+    /// The user's name.
     pub fn user(&self) -> &UserName {
         &self.user
     }
 
-    /// The groups, in the order given.
+    /// The groups' names, in the given order.
     pub fn groups(&self) -> &[GroupName] {
         &self.groups
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn only_service_accounts_are_accounts() {
+    fn only_service_account_names_parse_as_accounts() {
         for (text, wanted) in [
             ("system:serviceaccount:apps:puller", true),
             ("system:serviceaccount:apps:puller.v2", true),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_cannot_name_a_system_group() {
+    fn provider_cannot_name_system_group() {
         assert_eq!(
             GroupName::of("oidc", "system:masters").map(|g| g.to_string()),
             Some("drover:oidc:system:masters".to_owned())

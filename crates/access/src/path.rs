@@ -1,7 +1,7 @@
-//! The path of a request on the road: `/k8s/clusters/{name}/…`.
+//! Path of a proxied request: `/k8s/clusters/{name}/…`.
 //!
-//! Read once, strictly, from the bytes the client sent. What different programs could read
-//! differently is refused instead of normalised.
+//! The server parses the client's bytes once and strictly. It rejects ambiguous paths instead of
+//! normalizing them.
 
 use http::Uri;
 use http::uri::PathAndQuery;
@@ -9,12 +9,12 @@ use thiserror::Error;
 
 use drover_api::group::LOCAL_CLUSTER;
 
-/// Where the road begins.
+/// Prefix of the paths of proxied requests.
 pub const ROAD: &str = "/k8s/clusters/";
-/// Longest cluster name, as in the Cluster kind.
+/// Maximum length of a cluster name, as in the Cluster kind.
 const MAX_NAME: usize = 63;
 
-/// Which cluster a path names.
+/// The cluster in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterName {
     /// The hub itself.
@@ -23,37 +23,37 @@ pub enum ClusterName {
     Named(String),
 }
 
-/// A path on the road, taken apart.
+/// The parsed path of a proxied request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterPath {
-    /// The cluster.
+    /// The cluster of the request.
     pub cluster: ClusterName,
-    /// The rest, byte for byte, with its query: what the cluster's API server will see.
+    /// The remaining path and query for the cluster's API server, unchanged.
     pub rest: PathAndQuery,
 }
 
-/// Why a path is refused.
+/// Reasons to reject a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// It does not begin with [`ROAD`].
+    /// The path has no prefix [`ROAD`].
     #[error("the path must be /k8s/clusters/<name>/<Kubernetes path>")]
     NotTheRoad,
-    /// The name is no cluster's name.
+    /// The cluster name is invalid.
     #[error(
         "the cluster's name must have 1 to 63 characters: lower-case letters, digits and \"-\""
     )]
     BadName,
-    /// It has `.` or `..` as a segment, encoded or not.
-    #[error("the path must not have \".\" or \"..\" as a segment")]
+    /// The path has a segment `.` or `..`, encoded or not.
+    #[error("the path must not have a segment \".\" or \"..\"")]
     DotSegment,
-    /// It has a backslash or a control character, encoded or not, or an encoded slash before a
-    /// name could begin.
+    /// The path has a backslash or control character, encoded or not, or an encoded slash before a
+    /// possible name.
     #[error("the path must not have a backslash, an encoded slash or a control character")]
     Ambiguous,
 }
 
 impl ClusterPath {
-    /// Takes the target of a request apart.
+    /// Parses the target of a request.
     pub fn parse(uri: &Uri) -> Result<Self, PathError> {
         let target = uri.path_and_query().map_or("", PathAndQuery::as_str);
         let after = target.strip_prefix(ROAD).ok_or(PathError::NotTheRoad)?;
@@ -85,10 +85,10 @@ fn name_of(name: &str) -> Result<ClusterName, PathError> {
     }
 }
 
-/// Refuses a path, without its query, that two programs could read as different resources of an API
-/// server. The server and the agent both call it, so that neither forwards what the other refuses.
+/// Rejects a path (without query) that two programs could interpret as different resources. The
+/// server and the agent both use this function, so both reject the same paths.
 pub(crate) fn check_api_path(path: &str) -> Result<(), PathError> {
-    // An empty first segment reads as an authority once the path stands alone.
+    // A URI parser interprets an empty first segment as an authority.
     if !path.starts_with('/') || path.starts_with("//") {
         return Err(PathError::Ambiguous);
     }
@@ -101,13 +101,13 @@ pub(crate) fn check_api_path(path: &str) -> Result<(), PathError> {
             } else {
                 byte
             };
-            // An encoded slash is another segment to some and a character to others.
+            // An encoded slash is a separator for some programs and a character for others.
             if matches!(byte, b'\\' | b'/') || byte.is_ascii_control() {
                 return Err(PathError::Ambiguous);
             }
             plain.push(byte);
         }
-        // `..;x` is `..` to servers that cut path parameters.
+        // Servers that remove path parameters interpret `..;x` as `..`.
         let bare = plain.split(|b| *b == b';').next().unwrap_or_default();
         if bare == b"." || bare == b".." {
             return Err(PathError::DotSegment);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_names_one_cluster_and_the_rest_is_kept() {
+    fn path_names_one_cluster_and_keeps_remaining_bytes() {
         for (target, name, rest) in [
             (
                 "/k8s/clusters/a/api/v1/pods?limit=5&x=%2F..",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_in_two_ways_is_refused() {
+    fn ambiguous_path_is_rejected() {
         use PathError::{Ambiguous, BadName, DotSegment, NotTheRoad};
         for (target, wanted) in [
             ("/k8s/clusters/", BadName),
@@ -205,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_rest_never_begins_like_an_authority(text in "[/a-z.%;2eE0?#\\\\-]{0,24}") {
+        fn remaining_path_cannot_start_with_authority(text in "[/a-z.%;2eE0?#\\\\-]{0,24}") {
             if let Ok(uri) = format!("{ROAD}{text}").parse::<Uri>()
                 && let Ok(path) = ClusterPath::parse(&uri)
             {

@@ -1,4 +1,4 @@
-//! Permits: proof that an identity may do this on that cluster.
+//! Permits: proof that an identity may access a target.
 
 use drover_api::ids::UserUid;
 use drover_api::kinds::TokenPurpose;
@@ -10,9 +10,9 @@ use crate::identity::{Account, Identity, Principal};
 use crate::names::{KubernetesIdentity, UserName};
 pub use crate::target::Target;
 
-/// Proof that somebody may use a target; the proxy takes nothing else.
+/// Proof that an identity may use a target; the proxy requires one for each request.
 ///
-/// Only [`decide`] makes one, and nothing changes one, so whoever holds a permit holds a decision.
+/// Only [`decide`] creates permits, and they are immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permit {
     target: Target,
@@ -20,67 +20,67 @@ pub struct Permit {
     expires_at: Timestamp,
 }
 
-/// Whose a permit is, and how they appear at the target.
+/// The owner of a permit, with its identity at the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
-    /// One of Drover's people.
+    /// A Drover user.
     Person {
         /// UID of the User.
         user: UserUid,
-        /// The token that the permit stands on.
+        /// ID of the token that authenticated the user.
         token_id: String,
-        /// Their name and groups at the target.
+        /// Name and groups at the target.
         identity: KubernetesIdentity,
-        /// The roles that it stands on; when any of them is lost, it is.
+        /// The roles on which the permit depends; the permit ends with any of them.
         basis: Basis,
     },
-    /// A service account of the hub, which appears there as itself.
+    /// A service account of the hub, which keeps its own identity there.
     Account(Account),
 }
 
 impl Permit {
-    /// Where it leads.
+    /// Target of the permit.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Whose it is.
+    /// Owner of the permit.
     pub fn holder(&self) -> &Holder {
         &self.holder
     }
 
-    /// Open streams end then.
+    /// End of the permit, and of its open streams.
     pub fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
 }
 
-/// Why there is no permit.
+/// Reasons to deny a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Denied {
-    /// The token only allows setting a new password.
+    /// The token is only valid for setting a new password.
     #[error("set a new password first: run \"drover login\" again or POST /v1/me/password")]
     PasswordChangeRequired,
-    /// The token's time is over.
+    /// The token has expired.
     #[error("the token has expired: log in again or use a newer token")]
     Expired,
     /// The token is limited to another cluster.
-    #[error("this token is limited to another cluster: use one made for this cluster")]
+    #[error("this token is limited to another cluster: use a token for this cluster")]
     OtherCluster,
-    /// No binding allows it.
-    #[error("you have no role on this cluster: ask an administrator for one")]
+    /// No binding grants access.
+    #[error("you have no role in this cluster: ask an administrator for a role")]
     NoBinding,
-    /// A service account of the hub asks for something else than the hub.
+    /// A service account requests another target than the hub.
     #[error(
-        "a service account of the hub can use nothing but the hub, cluster \"local\": people's \
-         tokens are for the others"
+        "a service account of the hub can access only the hub (cluster \"local\"): use a user's \
+         token for other clusters"
     )]
     OnlyTheHub,
 }
 
-/// Decides whether somebody may use a target now.
+/// Decides whether an identity may use a target now.
 ///
-/// Whether a person can work at all is known before this: their [`Identity`] says so.
+/// An [`Identity`] exists only for an enabled user, so this function does not check that.
 pub fn decide(
     who: &Principal,
     target: &Target,
@@ -93,7 +93,7 @@ pub fn decide(
     }
 }
 
-/// Order: what the token may do at all, its time, its cluster, then the person's bindings.
+/// Checks, in this order: purpose, expiry and cluster of the token, then the user's bindings.
 fn decide_person(
     identity: &Identity,
     target: &Target,
@@ -130,8 +130,8 @@ fn decide_person(
     })
 }
 
-/// What an account may do on the hub is for the hub's own roles to say, as if it came there
-/// straight. In a cluster its name would be somebody else's.
+/// Decides for a service account. The hub's own RBAC decides its permissions, as for a direct
+/// request. In a managed cluster, the name would be another account.
 fn decide_account(account: &Account, target: &Target, now: Timestamp) -> Result<Permit, Denied> {
     if now >= account.expires_at {
         return Err(Denied::Expired);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permit_needs_a_living_token_its_cluster_and_a_binding() {
+    fn permit_requires_valid_token_for_cluster_and_binding() {
         use TokenPurpose::{Api, PasswordChange};
         let world = World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_hears_of_those_groups_only_that_have_a_role_there() {
+    fn cluster_receives_only_groups_with_a_role_there() {
         let world = World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
             .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_of_the_hub_goes_to_the_hub_as_itself_and_nowhere_else() {
+    fn service_account_of_hub_can_access_only_the_hub() {
         // {} . {"sub":"system:serviceaccount:apps:puller"} . x
         let token = "e30.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YXBwczpwdWxsZXIifQ.eA";
         let account = Account {

@@ -1,37 +1,38 @@
-//! Which object a name in a binding means.
+//! The UID to which a name in a binding is pinned.
 //!
-//! People write names, and a name can be deleted and made again. The server writes the UID beside it
-//! once, soon after the binding was made, and from then on the UID counts.
+//! Users write names, and an object with a name can be deleted and created again. The server
+//! therefore writes the UID once, soon after the creation of the binding. From then on, the UID
+//! identifies the object.
 
 use jiff::Timestamp;
 use thiserror::Error;
 
-/// An object of the name that a binding holds.
+/// An object with the name in a binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
-    /// Its UID.
+    /// UID of the object.
     pub uid: &'a str,
-    /// When it was made, exact to a second.
+    /// Creation time, in full seconds.
     pub created_at: Timestamp,
-    /// Whether it is being deleted.
+    /// True if the object is being deleted.
     pub leaves: bool,
 }
 
-/// Why a name is not pinned.
+/// Reasons why a name cannot be pinned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PinError {
-    /// There is nothing of that name, which may come yet.
-    #[error("there is no {what} {name:?}: make it, then delete this binding and make it anew")]
+    /// The named object does not exist yet.
+    #[error("there is no {what} {name:?}: create it, then delete this binding and create it again")]
     Missing {
         /// `user`, `cluster`, `project` or `role`.
         what: &'static str,
         /// Its name.
         name: String,
     },
-    /// What is there was made later, so something else was meant.
+    /// The object was created after the binding, so the binding meant another object.
     #[error(
-        "the {what} {name:?} was made after this binding: delete the binding and make it anew, if \
-         this {what} is meant"
+        "the {what} {name:?} was created after this binding: to use it, delete the binding and \
+         create it again"
     )]
     Newer {
         /// `user`, `cluster`, `project` or `role`.
@@ -41,10 +42,10 @@ pub enum PinError {
     },
 }
 
-/// The UID to write beside a name, if it was there when the binding was made.
+/// Returns the UID for a name, if the object existed when the binding was created.
 ///
-/// Whoever made the binding was judged by what the name meant by then. What came later may be
-/// something else: a more powerful role, or somebody else's cluster.
+/// The admission of the binding checked its creator against the objects of that time. A later
+/// object could be a more powerful role or another user's cluster.
 pub fn pin<'a>(
     what: &'static str,
     name: &str,
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_means_what_was_there_when_the_binding_was_made() {
+    fn name_is_pinned_to_object_that_existed_before_binding() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let made = |second, leaves| {
             Some(Candidate {
@@ -85,7 +86,7 @@ mod tests {
             (made(10, false), Ok("1")),
             (
                 made(11, false),
-                Err("the role \"reader\" was made after this binding"),
+                Err("the role \"reader\" was created after this binding"),
             ),
             (made(9, true), Err("there is no role \"reader\"")),
             (None, Err("there is no role \"reader\"")),

@@ -1,7 +1,7 @@
-//! What an agent signs with its cluster's Ed25519 key (RFC 8032), and the check of it.
+//! Messages that an agent signs with its cluster's Ed25519 key (RFC 8032), and their verification.
 //!
-//! Every message begins with its own purpose and holds each part with its length, so that no
-//! signature for one purpose or cluster can serve another.
+//! Each message starts with its purpose and contains each part with its length. A signature is
+//! therefore valid for one purpose and cluster only.
 
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use base64::Engine as _;
@@ -9,42 +9,42 @@ use base64::engine::general_purpose::STANDARD;
 use drover_api::ids::ClusterUid;
 use thiserror::Error;
 
-/// Why a proof is not accepted.
+/// Reasons to reject a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProofError {
-    /// The key is not base64 of 32 bytes.
+    /// The key is not the base64 of 32 bytes.
     #[error("publicKey must be the base64 of a 32-byte Ed25519 key")]
     BadKey,
     /// The signature is not base64.
     #[error("signature must be base64")]
     BadEncoding,
-    /// The signature does not fit the key and the message.
-    #[error("the signature does not fit: it was made with another key, or for something else")]
+    /// The signature does not match the key and the message.
+    #[error("the signature does not match: it has another key or another message")]
     Mismatch,
 }
 
-/// A cluster's public key, well-formed.
+/// The public key of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// Wraps raw bytes.
+    /// Creates a key from raw bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Reads base64.
+    /// Parses base64.
     pub fn parse(text: &str) -> Result<Self, ProofError> {
         let bytes = STANDARD.decode(text).map_err(|_| ProofError::BadKey)?;
         bytes.try_into().map(Self).map_err(|_| ProofError::BadKey)
     }
 
-    /// Base64, as objects and messages hold it.
+    /// Base64, as in objects and messages.
     pub fn encode(&self) -> String {
         STANDARD.encode(self.0)
     }
 
-    /// Checks a base64 signature over a message.
+    /// Verifies a base64 signature of a message.
     pub fn verify(&self, message: &[u8], signature: &str) -> Result<(), ProofError> {
         let signature = STANDARD
             .decode(signature)
@@ -55,7 +55,7 @@ impl PublicKey {
     }
 }
 
-/// What an agent signs to register its key for a cluster with a token.
+/// The message that an agent signs to register its key with a token.
 pub fn register_message(cluster: &ClusterUid, key: &PublicKey, token_id: &str) -> Vec<u8> {
     message(
         "drover-register-v1",
@@ -63,7 +63,7 @@ pub fn register_message(cluster: &ClusterUid, key: &PublicKey, token_id: &str) -
     )
 }
 
-/// What an agent signs to connect: the challenge, for one cluster, as one replica.
+/// The message that an agent signs to connect: challenge, cluster and replica.
 pub fn connect_message(cluster: &ClusterUid, nonce: &str, replica: &str) -> Vec<u8> {
     message(
         "drover-connect-v1",
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_serves_one_key_cluster_and_purpose() {
+    fn proof_is_valid_for_one_key_cluster_and_purpose() {
         let (pair, public) = key(1);
         let (_, other) = key(2);
         let (a, b) = (ClusterUid::new("a"), ClusterUid::new("b"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_survive_their_text_and_nothing_else_parses() {
+    fn public_keys_round_trip_and_malformed_keys_are_rejected() {
         let (_, public) = key(3);
         assert_eq!(PublicKey::parse(&public.encode()), Ok(public));
         for bad in ["", "AAAA", "not base64", &STANDARD.encode([0; 33])] {

@@ -1,9 +1,9 @@
-//! What Drover's roles allow, and whether somebody has all of it.
+//! Rules of Drover's roles, and their comparison.
 //!
-//! A [`RoleTemplate`](drover_api::kinds::RoleTemplateSpec) says what it allows by rules, by
-//! ClusterRoles that the cluster has by itself, and by what it inherits. [`resolve`] makes
-//! [`Scoped`] rights of that, or says why it cannot be known; [`Rights::missing`] is the arithmetic
-//! of escalation: nobody gives, changes or takes away what they do not have themselves.
+//! A [`RoleTemplate`](drover_api::kinds::RoleTemplateSpec) has rules, names of the cluster's own
+//! ClusterRoles, and inherited roles. [`resolve`] computes the [`Scoped`] rights, or the reason for
+//! a failure. [`Rights::missing`] detects privilege escalation: users can grant, change and remove
+//! only rights that they have.
 
 mod built_in;
 mod known;
@@ -25,38 +25,38 @@ pub use resolve::{Unresolved, resolve};
 pub(crate) use valid::check_all;
 pub use valid::{InvalidRule, Reach};
 
-/// So many missing rights are told; who reads the message has enough of them by then.
+/// Maximum number of missing rights in a message.
 const TOLD: usize = 20;
 
-/// What is allowed at one place.
+/// The rights in one scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rights {
-    /// What is said.
+    /// RBAC rules.
     pub rules: Vec<Rule>,
-    /// ClusterRoles that the cluster has by itself, and what they allow is for it to say.
+    /// Names of the cluster's own ClusterRoles, whose rules the cluster defines.
     pub external: BTreeSet<String>,
 }
 
-/// What a role allows, where somebody is given it.
+/// The rights of a role by scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scoped {
-    /// In the whole cluster.
+    /// Rights in the whole cluster.
     pub cluster: Rights,
-    /// In the namespaces of the project; nothing for a role in clusters.
+    /// Rights in the project's namespaces; empty for a cluster role.
     pub project: Rights,
 }
 
-/// What somebody lacks of what they were to give.
+/// The rights that a user lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
-    /// One right each.
+    /// Missing rules, each with a single right.
     pub rules: Vec<Rule>,
-    /// ClusterRoles of the cluster's own.
+    /// Missing ClusterRoles of the cluster.
     pub external: Vec<String>,
 }
 
 impl Rights {
-    /// All there are.
+    /// All rights.
     pub fn everything() -> Self {
         Self {
             rules: everything().to_vec(),
@@ -64,7 +64,7 @@ impl Rights {
         }
     }
 
-    /// What these rules allow.
+    /// The rights of these rules.
     pub fn of(rules: &[PolicyRule]) -> Self {
         Self {
             rules: rules.iter().map(rule).collect(),
@@ -72,24 +72,24 @@ impl Rights {
         }
     }
 
-    /// What is said, as Kubernetes writes it.
+    /// The rules in Kubernetes' form.
     pub fn policy_rules(&self) -> Vec<PolicyRule> {
         self.rules.iter().map(policy_rule).collect()
     }
 
-    /// Whether nothing is allowed.
+    /// Reports whether there are no rights.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.external.is_empty()
     }
 
-    /// Whether one rule each allows everything that objects and paths can be asked for.
+    /// Reports whether single rules grant all rights on objects and on paths.
     pub fn is_everything(&self) -> bool {
         everything()
             .iter()
             .all(|part| self.rules.iter().any(|rule| rule == part))
     }
 
-    /// Adds what others allow; what is said twice is kept once.
+    /// Adds rights; duplicates are dropped.
     pub fn extend(&mut self, others: &Self) {
         let mut said: HashSet<&Rule> = self.rules.iter().collect();
         let new = others.rules.iter().filter(|rule| said.insert(rule));
@@ -98,10 +98,10 @@ impl Rights {
         self.external.extend(others.external.iter().cloned());
     }
 
-    /// What `wanted` allows and these do not; `None` if they cover it.
+    /// The rights in `wanted` that are missing here; `None` if all are covered.
     ///
-    /// Of a ClusterRole of the cluster's own, only those of Kubernetes are known, and those may
-    /// gather more than is known: so such a role is covered by itself, or by everything.
+    /// The server knows only the ClusterRoles of Kubernetes, which may aggregate further rules.
+    /// Such a role is therefore covered only by itself or by all rights.
     pub fn missing(&self, wanted: &Self) -> Option<Lacking> {
         let mut owned = self.rules.clone();
         owned.extend(
@@ -123,8 +123,8 @@ impl Rights {
         (!covered).then_some(lacking)
     }
 
-    /// What holds in the cluster itself: rules about the group of Drover's kinds are about objects
-    /// on the hub, and would mean others in a cluster that is a hub as well.
+    /// The rights for the cluster itself. Excludes rules for Drover's group: they concern objects
+    /// on the hub, and would concern other objects in a cluster that is a hub too.
     #[must_use]
     pub fn downstream(&self) -> Self {
         let rules = self.rules.iter().filter_map(|rule| {
@@ -160,7 +160,7 @@ impl fmt::Display for Lacking {
     }
 }
 
-/// The rule as the arithmetic has it.
+/// Converts a rule for the comparison.
 fn rule(rule: &PolicyRule) -> Rule {
     let list = |part: &Option<Vec<String>>| part.clone().unwrap_or_default();
     Rule {

@@ -1,14 +1,15 @@
-//! Whether a request with a session's cookie was made by this server's own page.
+//! Checks whether Drover's own web page sent a request with a session cookie.
 //!
-//! A browser adds the cookie to whatever a page of anybody's makes it send. The cookie is
-//! `SameSite=Strict`, which keeps other *sites* out, in browsers that know it; what is asked for
-//! here does not trust that, and keeps out other origins of the same site, too:
+//! A browser adds the cookie to requests that any page causes. The cookie is `SameSite=Strict`,
+//! which excludes other *sites* in supporting browsers. These checks do not depend on that, and
+//! also exclude other origins of the same site:
 //!
-//! 1. The browser's own word, `Sec-Fetch-Site`, is `same-origin`, or `none` (an address typed by
-//!    the person), where it is said (Fetch Metadata, W3C).
-//! 2. `Origin` (RFC 6454) is this server's, where it is said; it has to be said by what changes
-//!    something and by upgrades, whose bytes no page of another origin could read otherwise.
-//! 3. What changes something shows that it could read an answer of this server: the CSRF token.
+//! 1. `Sec-Fetch-Site` (Fetch Metadata, W3C), if present, is `same-origin` or `none` (an address
+//! that the user typed).
+//! 2. `Origin` (RFC 6454), if present, is the server's own. Changing requests and upgrades must
+//! have it, because pages of other origins can read the bytes of an upgrade.
+//! 3. Changing requests carry the CSRF token, which only a page that can read the server's
+//! responses knows.
 
 use http::header::{HOST, ORIGIN, UPGRADE};
 use http::{HeaderMap, HeaderName, Method, Request, Uri, request};
@@ -17,35 +18,35 @@ use thiserror::Error;
 
 use crate::token::UserToken;
 
-/// Header with the session's CSRF token.
+/// Header with the CSRF token of the session.
 pub const CSRF_HEADER: HeaderName = HeaderName::from_static("x-drover-csrf");
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Why a request with a cookie is refused.
+/// Reasons to reject a request with a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Foreign {
-    /// Another page made the browser send it, or the origin is not said where it has to be.
+    /// Another page caused the request, or the required origin is missing.
     #[error(
-        "this request did not come from Drover's own page: a browser's session serves that page \
-         only; programs send \"Authorization: Bearer <token>\""
+        "this request did not come from Drover's own page: only that page can use a browser \
+         session; programs send \"Authorization: Bearer <token>\""
     )]
     Origin,
-    /// The CSRF token is missing or another session's.
+    /// The CSRF token is missing or belongs to another session.
     #[error(
-        "the request lacks the session's CSRF token: send what GET /v1/session says as \
+        "the request lacks the session's CSRF token: send the token from GET /v1/session as \
          \"X-Drover-CSRF\", or reload the page"
     )]
     Csrf,
 }
 
-/// What a request says before its body.
+/// Head of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
-    /// Its method.
+    /// Method of the request.
     pub method: &'a Method,
-    /// Its target.
+    /// Target of the request.
     pub uri: &'a Uri,
-    /// Its headers.
+    /// Headers of the request.
     pub headers: &'a HeaderMap,
 }
 
@@ -69,7 +70,7 @@ impl<'a, B> From<&'a Request<B>> for Head<'a> {
     }
 }
 
-/// Refuses what another origin's page made a browser send, before anybody is known: for the sign-in.
+/// Rejects a request from a page of another origin, without a session: for the sign-in.
 pub fn check_origin(head: Head<'_>) -> Result<(), Foreign> {
     let site = single(head.headers, &SEC_FETCH_SITE)?;
     let origin = single(head.headers, &ORIGIN)?;
@@ -85,7 +86,7 @@ pub fn check_origin(head: Head<'_>) -> Result<(), Foreign> {
     }
 }
 
-/// Refuses what the page of the session with this token did not send.
+/// Rejects a request that the page of this session did not send.
 pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), Foreign> {
     check_origin(head)?;
     if !changes(head.method) {
@@ -100,17 +101,18 @@ pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), Foreign> {
     }
 }
 
-/// An upgrade does what its path says, and has its own rule: no page can give it a header.
+/// Reports whether a method changes state. Upgrades have their own rule, because a page cannot set
+/// their headers.
 fn changes(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::CONNECT)
 }
 
-/// An upgrade of HTTP/1.1, or an extended CONNECT of HTTP/2 (RFC 8441).
+/// Reports whether a request is an upgrade of HTTP/1.1 or an extended CONNECT of HTTP/2 (RFC 8441).
 fn is_upgrade(head: Head<'_>) -> bool {
     *head.method == Method::CONNECT || head.headers.contains_key(UPGRADE)
 }
 
-/// A header that browsers say once or not at all.
+/// Returns the value of a header that browsers send at most once.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, Foreign> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -119,14 +121,14 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u
     }
 }
 
-/// The origin of this server as the browser knows it: by the host that it asked for. A page that
-/// gave its own name our address would have no cookie, which is kept by name.
+/// The server's origin from the browser's view, by the requested host. A page with another host
+/// name but our address has no cookie, because cookies belong to a name.
 fn own_origin(head: Head<'_>) -> Option<String> {
     let host = match head.uri.authority() {
         Some(authority) => authority.as_str(),
         None => std::str::from_utf8(single(head.headers, &HOST).ok()??).ok()?,
     };
-    // A browser leaves the default port out of both.
+    // Browsers omit the default port in both headers.
     Some(format!("https://{}", host.to_ascii_lowercase()))
 }
 
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_counts_in_requests_of_our_own_page_only() {
+    fn cookie_is_accepted_only_from_own_page() {
         let own = session().csrf_token();
         let other = UserToken::parse(issue::<ForUsers>(&[4; 32]).token.expose_secret());
         let other = other.unwrap().csrf_token();
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_websocket_of_another_origin_or_of_none_is_refused_whoever_asks() {
+    fn websocket_with_foreign_or_missing_origin_is_rejected() {
         let upgrade = [("host", "d.example"), ("upgrade", "websocket")];
         let with = |more: &[(&'static str, &'static str)]| {
             let headers: Vec<_> = upgrade.iter().chain(more).copied().collect();
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_websocket_over_http2_is_one_as_well() {
+    fn websocket_over_http2_is_checked_too() {
         for (origin, wanted) in [
             (Some("https://d.example"), Ok(())),
             (Some("https://evil.example"), Err(Foreign::Origin)),
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authority_of_http2_is_the_host() {
+    fn http2_authority_is_used_as_host() {
         let (mut head, ()) = Request::post("https://d.example/v1/tokens")
             .header("origin", "https://d.example")
             .header("x-drover-csrf", session().csrf_token())

@@ -1,40 +1,40 @@
-//! The server's settings: their names, defaults, and what they accept.
+//! The server's settings: names, defaults and valid values.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// A setting that the server knows.
+/// A known setting of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Setting {
-    /// Where agents and people reach the server.
+    /// URL at which agents and users reach the server.
     ServerUrl,
-    /// Registry from which clusters pull the agent's image.
+    /// Registry of the agent's image.
     AgentImageRegistry,
-    /// The whole agent image, instead of registry and version.
+    /// Full name of the agent's image; replaces registry and version.
     AgentImage,
     /// `imagePullPolicy` of the agent's pods.
     AgentImagePullPolicy,
-    /// Life of a token that asks for none.
+    /// Lifetime of a token without a requested lifetime.
     TokenDefaultTtl,
-    /// Longest life of any token.
+    /// Maximum lifetime of all tokens.
     TokenMaxTtl,
-    /// Life of a token in a kubeconfig that asks for none.
+    /// Lifetime of a kubeconfig token without a requested lifetime.
     KubeconfigTokenTtl,
-    /// Life of a login.
+    /// Lifetime of a login session.
     SessionTtl,
-    /// Life of a browser's session that is not used.
+    /// Lifetime of an idle browser session.
     SessionIdleTtl,
-    /// Which log lines are written.
+    /// Filter of log lines.
     LogFilter,
-    /// How often identity providers are asked what has become of people.
+    /// Interval of identity refreshes at providers.
     GroupsRefresh,
-    /// How long what a provider said counts while it says nothing.
+    /// Time for which a provider's last response stays valid while the provider fails.
     ProviderGrace,
 }
 
-/// Why a value is not accepted.
+/// Reason to reject a value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("setting {name}: {problem}")]
 pub struct SettingError {
@@ -43,7 +43,7 @@ pub struct SettingError {
 }
 
 impl Setting {
-    /// Every setting, in the order of their names.
+    /// All settings, sorted by name.
     pub const ALL: [Self; 12] = [
         Self::AgentImage,
         Self::AgentImagePullPolicy,
@@ -77,50 +77,53 @@ impl Setting {
         }
     }
 
-    /// The setting of that name.
+    /// Returns the setting with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|setting| setting.name() == name)
     }
 
-    /// What it does and what it takes, for people.
+    /// Effect and format of the setting, for users.
     pub const fn description(self) -> &'static str {
         match self {
             Self::ServerUrl => {
-                "https URL at which agents and people reach the server; empty: the --server-url of the program"
+                "https URL at which agents and users reach the server; empty: the --server-url \
+                of the program"
             }
             Self::AgentImageRegistry => {
                 "registry and path from which clusters pull the agent, for example registry.example/drover; empty: the image must be loaded on the nodes"
             }
             Self::AgentImage => {
-                "whole agent image with tag or digest, instead of the registry and the server's version"
+                "full agent image with tag or digest; replaces the registry and the server's \
+                version"
             }
             Self::AgentImagePullPolicy => {
                 "imagePullPolicy of the agent: IfNotPresent, Always or Never"
             }
             Self::TokenDefaultTtl => {
-                "life of a token that asks for none, such as 30d, 12h, 90m, 60s"
+                "lifetime of a token without a requested lifetime, such as 30d, 12h, 90m, 60s"
             }
-            Self::TokenMaxTtl => "longest life that a token may ask for, such as 90d",
+            Self::TokenMaxTtl => "maximum lifetime of a token, such as 90d",
             Self::KubeconfigTokenTtl => {
-                "life of a token in a kubeconfig that asks for none, such as 30d"
+                "lifetime of a kubeconfig token without a requested lifetime, such as 30d"
             }
-            Self::SessionTtl => "life of a login, such as 16h",
+            Self::SessionTtl => "lifetime of a login, such as 16h",
             Self::SessionIdleTtl => {
-                "life of a browser's session with no page open, such as 1h; exact to some minutes"
+                "lifetime of a browser session without an open page, such as 1h; precise to some \
+                minutes"
             }
             Self::GroupsRefresh => {
-                "how often identity providers are asked who people are and what groups they are in: 5m to 6h, such as 1h"
+                "interval at which the server refreshes users and groups from identity \
+                providers: 5m to 6h, such as 1h"
             }
             Self::ProviderGrace => {
-                "how long what an identity provider last said of somebody counts while it does not answer: 12h to 30d, such as 24h"
+                "time for which an identity provider's last response stays valid while the \
+                provider does not answer: 12h to 30d, such as 24h"
             }
-            Self::LogFilter => {
-                "which log lines are written, such as info or info,drover_proxy=debug"
-            }
+            Self::LogFilter => "filter of log lines, such as info or info,drover_proxy=debug",
         }
     }
 
-    /// What counts while nothing, or something invalid, is set.
+    /// The value that applies if the setting is unset or invalid.
     pub const fn default_value(self) -> &'static str {
         match self {
             Self::ServerUrl | Self::AgentImageRegistry | Self::AgentImage => "",
@@ -134,11 +137,11 @@ impl Setting {
         }
     }
 
-    /// Whether only those who administer Drover may write it: it decides what runs in clusters, how
-    /// long credentials and groups count, or what the logs tell.
+    /// Reports whether only administrators may write the setting, because it affects images in
+    /// clusters, the lifetime of credentials and groups, or the content of logs.
     ///
-    /// The other settings are defaults for tokens that ask for no lifetime. A user may ask for any
-    /// lifetime up to `token-max-ttl` anyway.
+    /// The other settings are defaults for tokens without a requested lifetime. A user may request
+    /// any lifetime up to `token-max-ttl` anyway.
     pub const fn needs_administrator(self) -> bool {
         match self {
             Self::ServerUrl
@@ -155,7 +158,7 @@ impl Setting {
         }
     }
 
-    /// Checks a value; the empty one always returns to the default.
+    /// Checks a value; an empty value resets the setting to its default.
     pub fn check(self, value: &str) -> Result<(), SettingError> {
         let error = |problem| {
             Err(SettingError {
@@ -195,7 +198,7 @@ impl Setting {
         }
     }
 
-    /// The value in effect: the wanted one if it is set and valid, else the default.
+    /// The effective value: `wanted` if set and valid, else the default.
     pub fn in_effect(self, wanted: &str) -> &str {
         if wanted.is_empty() || self.check(wanted).is_err() {
             self.default_value()
@@ -205,15 +208,15 @@ impl Setting {
     }
 }
 
-/// Shortest life of a token.
+/// Minimum lifetime of a token.
 pub const MIN_TTL: Duration = Duration::from_mins(1);
-/// Longest life that a setting may allow.
+/// Maximum lifetime that a setting may have.
 pub const MAX_TTL: Duration = Duration::from_hours(3650 * 24);
 
-/// How often providers may be asked. The longest is half the shortest [`PROVIDER_GRACE`], so that
-/// nobody loses anything for want of being asked about.
+/// Valid refresh intervals. The maximum is half of the minimum [`PROVIDER_GRACE`], so that no user
+/// loses access because of a missing refresh.
 const GROUPS_REFRESH: RangeInclusive<Duration> = Duration::from_mins(5)..=Duration::from_hours(6);
-/// How long a provider's word may count.
+/// Valid grace periods of providers.
 const PROVIDER_GRACE: RangeInclusive<Duration> =
     Duration::from_hours(12)..=Duration::from_hours(30 * 24);
 
@@ -221,7 +224,7 @@ fn is_within(value: &str, bounds: RangeInclusive<Duration>) -> bool {
     parse_ttl(value).is_some_and(|duration| bounds.contains(&duration))
 }
 
-/// Reads `30d`, `12h`, `90m` or `60s`.
+/// Parses `30d`, `12h`, `90m` or `60s`.
 pub fn parse_ttl(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let seconds = match unit {
@@ -242,7 +245,7 @@ pub fn parse_ttl(text: &str) -> Option<Duration> {
 }
 
 fn is_https_origin(text: &str) -> bool {
-    // The parser drops a fragment without a look at it.
+    // The URI parser silently drops a fragment.
     !text.contains('#')
         && text.parse::<http::Uri>().is_ok_and(|uri| {
             uri.scheme_str() == Some("https")
@@ -254,8 +257,8 @@ fn is_https_origin(text: &str) -> bool {
         && !text.ends_with('/')
 }
 
-/// A name or an address, and nothing that a shell or a YAML file could take for something else:
-/// the URL stands in commands that people paste.
+/// Reports whether a text is a host name or address without special characters of shells or YAML,
+/// since users paste commands that contain the URL.
 fn is_host(host: &str) -> bool {
     let inner = host
         .strip_prefix('[')
@@ -272,10 +275,10 @@ fn is_host(host: &str) -> bool {
     }
 }
 
-/// Whether a host is followed by nothing, or by `:` and a port. `http` takes any text for a port.
+/// Reports whether a host has no port or a valid port. The crate `http` accepts any text as port.
 fn is_bare_or_has_port(authority: &http::uri::Authority) -> bool {
     let Some(rest) = authority.as_str().strip_prefix(authority.host()) else {
-        // User information comes first.
+        // The authority starts with user information.
         return false;
     };
     rest.is_empty()
@@ -298,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_accepted_or_say_what_to_write() {
+    fn settings_accept_valid_values_and_reject_others_with_advice() {
         use Setting as S;
         for (setting, value, good) in [
             (S::ServerUrl, "https://drover.example", true),
@@ -350,7 +353,7 @@ mod tests {
             (S::GroupsRefresh, "7h", false),
             (S::ProviderGrace, "1h", false),
             (S::ProviderGrace, "30d", true),
-            // Its reader is the server's; see there.
+            // The log filter is parsed by the server's own check.
             (S::LogFilter, "anything", true),
         ] {
             assert_eq!(setting.check(value).is_ok(), good, "{setting:?} {value:?}");
@@ -358,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_valid_and_count_while_nothing_valid_is_set() {
+    fn defaults_are_valid_and_replace_invalid_values() {
         for setting in Setting::ALL {
             assert_eq!(setting.check(setting.default_value()), Ok(()));
             assert_eq!(setting.in_effect(""), setting.default_value());

@@ -1,4 +1,4 @@
-//! The destination of a request.
+//! The target of a request.
 
 use drover_api::ids::ClusterUid;
 

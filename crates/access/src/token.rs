@@ -1,7 +1,7 @@
-//! Tokens: `drover_<id>_<secret>` for people, `droverimport_<id>_<secret>` for registration.
+//! Tokens: `drover_<id>_<secret>` for users, `droverimport_<id>_<secret>` for registration.
 //!
-//! The two families are separate types, so that neither is ever accepted as the other. The hub
-//! keeps only `sha256:<hex>` of the secret: with 160 random bits a slow hash would add nothing.
+//! The two families are separate types, so that neither is accepted as the other. The hub stores
+//! only `sha256:<hex>` of the secret: a slow hash adds no protection to 160 random bits.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,27 +12,28 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
-/// Letters and digits that cannot be mistaken for each other or spell words (no vowels, no 0/1/l).
+/// Letters and digits without similar characters and without vowels (no 0, 1, l), so that tokens
+/// contain no words.
 const ALPHABET: &[u8; 32] = b"23456789bcdfghjkmnpqrstvwxzBCDFG";
-/// The subset of [`ALPHABET`] that Kubernetes allows in names.
+/// The subset of [`ALPHABET`] that Kubernetes permits in names.
 const ID_ALPHABET: &[u8; 16] = b"bcdfghjkmnpqrstv";
-/// Characters of an id: 48 bits.
+/// Number of characters in an ID: 48 bits.
 const ID_LEN: usize = 12;
-/// Characters of a secret: 160 bits.
+/// Number of characters in a secret: 160 bits.
 const SECRET_LEN: usize = 32;
-/// Random bytes that [`issue`] takes.
+/// Number of random bytes for [`issue`].
 pub const ENTROPY_BYTES: usize = 32;
 
-/// A family of tokens, told apart by the first word.
+/// A family of tokens with its own prefix.
 pub trait Family {
-    /// The word before the first underscore.
+    /// The prefix before the first underscore.
     const WORD: &'static str;
 }
 
-/// Tokens that stand for a user.
+/// Tokens of users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForUsers;
-/// Tokens that allow one registration of a cluster.
+/// Tokens that permit one registration of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForRegistration;
 
@@ -43,12 +44,12 @@ impl Family for ForRegistration {
     const WORD: &'static str = "droverimport";
 }
 
-/// A user's token as presented.
+/// A presented token of a user.
 pub type UserToken = Bearer<ForUsers>;
-/// A registration token as presented.
+/// A presented registration token.
 pub type RegistrationToken = Bearer<ForRegistration>;
 
-/// A well-formed token of one family; says nothing about whether it is valid.
+/// A well-formed token of one family; it may be invalid.
 pub struct Bearer<F> {
     id: String,
     secret: SecretString,
@@ -62,7 +63,7 @@ impl<F: Family> fmt::Debug for Bearer<F> {
 }
 
 impl<F: Family> Bearer<F> {
-    /// Takes a token apart; `None` unless it is exactly of this family's form.
+    /// Parses a token; `None` unless it has the exact form of the family.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text
             .strip_prefix(F::WORD)?
@@ -79,12 +80,12 @@ impl<F: Family> Bearer<F> {
         })
     }
 
-    /// Name of the object that keeps the hash.
+    /// Name of the object that stores the hash.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Whether this is the secret behind a stored hash; takes as long for any answer.
+    /// Compares the secret with a stored hash in constant time.
     pub fn matches(&self, stored: &TokenHash) -> bool {
         hash(self.secret.expose_secret())
             .0
@@ -95,8 +96,9 @@ impl<F: Family> Bearer<F> {
 }
 
 impl Bearer<ForUsers> {
-    /// What the page of a session shows to prove that it may read this server's answers. It follows
-    /// from the secret, so that nothing is kept, and the secret does not follow from it.
+    /// The CSRF token of the session, which proves that a page can read the server's responses. It
+    /// is derived from the secret, so the server stores nothing, and it does not disclose the
+    /// secret.
     pub fn csrf_token(&self) -> String {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(b"drover csrf\0");
@@ -108,7 +110,7 @@ impl Bearer<ForUsers> {
 const IS_ID: [bool; 256] = table(ID_ALPHABET);
 const IS_SECRET: [bool; 256] = table(ALPHABET);
 
-/// Which bytes are in an alphabet.
+/// Lookup table of the bytes in an alphabet.
 const fn table(alphabet: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut i = 0;
@@ -128,17 +130,17 @@ fn consists_of(text: &str, table: &[bool; 256]) -> bool {
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// Reads what an object holds; anything ill-formed matches no token.
+    /// Reads a stored hash; a malformed hash matches no token.
     pub fn stored(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// A hash that no secret has, to spend the same time when there is no such token.
+    /// A hash without matching secret, so that the check of a missing token takes the same time.
     pub fn of_nothing() -> Self {
         Self(format!("sha256:{}", "0".repeat(64)))
     }
 
-    /// What goes into the object.
+    /// The text that the object stores.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -150,17 +152,17 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A new token: what the person gets and what the hub keeps.
+/// A new token and its hash.
 pub struct Issued {
     /// Name of the object.
     pub id: String,
-    /// The whole token, to be shown once.
+    /// The full token; show it once.
     pub token: SecretString,
-    /// What the hub keeps.
+    /// The hash to store on the hub.
     pub hash: TokenHash,
 }
 
-/// Makes a token of family `F` out of fresh random bytes.
+/// Creates a token of family `F` from random bytes.
 pub fn issue<F: Family>(entropy: &[u8; ENTROPY_BYTES]) -> Issued {
     let (for_id, rest) = entropy.split_at(ID_LEN / 2);
     let id: String = for_id
@@ -176,7 +178,7 @@ pub fn issue<F: Family>(entropy: &[u8; ENTROPY_BYTES]) -> Issued {
     }
 }
 
-/// Base 32 of bytes whose number is a multiple of five.
+/// Encodes bytes in base 32; their number must be a multiple of five.
 fn spread(bytes: &[u8]) -> String {
     bytes
         .chunks_exact(5)
@@ -213,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_issued_token_matches_its_hash_and_no_other(a: [u8; 32], b: [u8; 32]) {
+        fn issued_token_matches_only_its_own_hash(a: [u8; 32], b: [u8; 32]) {
             prop_assume!(a[6..26] != b[6..26]);
             let (one, other) = (issue::<ForUsers>(&a), issue::<ForUsers>(&b));
             let bearer = UserToken::parse(one.token.expose_secret()).unwrap();
@@ -224,14 +226,14 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics_the_parser(text in ".*") {
+        fn parser_does_not_panic_on_any_text(text in ".*") {
             let _ = UserToken::parse(&text);
             let _ = RegistrationToken::parse(&text);
         }
     }
 
     #[test]
-    fn families_refuse_each_other() {
+    fn token_of_one_family_is_rejected_by_the_other() {
         let user = issue::<ForUsers>(&[7; 32]);
         let registration = issue::<ForRegistration>(&[7; 32]);
         assert!(RegistrationToken::parse(user.token.expose_secret()).is_none());
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_tokens_are_refused() {
+    fn malformed_tokens_are_rejected() {
         let good = issue::<ForUsers>(&[9; 32]).token.expose_secret().to_owned();
         for bad in [
             "",
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_not_the_secret() {
+    fn hash_does_not_contain_the_secret() {
         let issued = issue::<ForUsers>(&[3; 32]);
         let forged = format!("drover_{}_{}", issued.id, issued.hash.as_str());
         assert!(UserToken::parse(&forged).is_none());

@@ -1,10 +1,10 @@
-//! What a request does, in Kubernetes' words, read from its method, path and query.
+//! The Kubernetes verb of a request, from its method, path and query.
 //!
-//! Used for audit, metrics and time limits, never for a decision about rights: those are the
-//! API server's. So that nobody has one thing done and another recorded, everything is read as
-//! the API server reads it (Go's `net/url`, and `RequestInfo` of `k8s.io/apiserver`): segments and
-//! parameters are decoded first, and `watch` counts only where no object is named. Nothing that
-//! it accepts is refused for its spelling.
+//! The verb serves audit, metrics and time limits. It never decides about permissions, which the
+//! API server checks. To prevent wrong audit records, this module parses like the API server (Go's
+//! `net/url`, and `RequestInfo` of `k8s.io/apiserver`): it decodes segments and parameters first,
+//! and `watch` counts only without an object name. It rejects no spelling that the API server
+//! accepts.
 
 mod query;
 
@@ -16,21 +16,21 @@ use serde::Serialize;
 pub use self::query::parameter;
 use self::query::{asks, unescaped};
 
-/// What a request does.
+/// Kubernetes verb of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Reads one object, or a path that is no resource.
+    /// Reads one object, or a path without resource.
     Get,
     /// Reads a collection.
     List,
-    /// Follows changes.
+    /// Watches changes.
     Watch,
-    /// Makes an object.
+    /// Creates an object.
     Create,
     /// Replaces an object.
     Update,
-    /// Changes a part of an object; also apply.
+    /// Patches or applies an object.
     Patch,
     /// Deletes one object.
     Delete,
@@ -42,16 +42,16 @@ pub enum Verb {
     Exec,
     /// Attaches to a container's process.
     Attach,
-    /// Carries a pod's ports.
+    /// Forwards ports of a pod.
     PortForward,
-    /// Speaks HTTP to a pod, service or node.
+    /// Proxies HTTP to a pod, service or node.
     Proxy,
-    /// `HEAD`, `OPTIONS` or something unknown.
+    /// `HEAD`, `OPTIONS` or an unknown method.
     Other,
 }
 
 impl Verb {
-    /// All of them.
+    /// All verbs.
     pub const ALL: [Self; 14] = [
         Self::Get,
         Self::List,
@@ -89,15 +89,15 @@ impl Verb {
         }
     }
 
-    /// Reads a Kubernetes path, as the cluster's API server will see it.
+    /// Determines the verb of a Kubernetes path, as the cluster's API server does.
     ///
-    /// `CONNECT` (RFC 8441) is the `GET` that it goes on as.
+    /// `CONNECT` (RFC 8441) counts as the forwarded `GET`.
     pub fn of(method: &Method, path: &str, query: Option<&str>) -> Self {
         let method = match *method {
             Method::CONNECT => &Method::GET,
             _ => method,
         };
-        // An encoded slash is refused before, so decoding makes no new segment.
+        // Paths with encoded slashes are rejected before, so decoding creates no new segment.
         let path = unescaped(path).unwrap_or(Cow::Borrowed(path));
         let Some(resource) = Resource::parse(&path) else {
             return of_path(method);
@@ -125,8 +125,8 @@ impl Verb {
         }
     }
 
-    /// Whether the answer may stay open as long as the client likes, so that its beginning and
-    /// its end are both worth a record, and no time limit fits.
+    /// Reports whether the response may stay open indefinitely. Such requests get two audit records
+    /// and no time limit.
     pub fn is_stream(self, query: Option<&str>) -> bool {
         match self {
             Self::Watch | Self::Exec | Self::Attach | Self::PortForward => true,
@@ -147,7 +147,7 @@ fn of_path(method: &Method) -> Verb {
     }
 }
 
-/// The parts of a resource's path.
+/// The parts of a resource path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource<'a> {
     /// `pods`
@@ -156,14 +156,14 @@ pub struct Resource<'a> {
     pub name: Option<&'a str>,
     /// `log`
     pub subresource: Option<&'a str>,
-    /// The old form `/api/v1/watch/…`.
+    /// True for the deprecated form `/api/v1/watch/…`.
     pub watched: bool,
 }
 
 impl<'a> Resource<'a> {
-    /// Reads `/api/v1/…` and `/apis/<group>/<version>/…`, decoded; `None` for any other path.
+    /// Parses `/api/v1/…` and `/apis/<group>/<version>/…`, decoded; `None` for other paths.
     ///
-    /// Empty segments count, as they do for the API server, but not at either end.
+    /// Inner empty segments count, as in the API server; leading and trailing ones do not.
     pub fn parse(path: &'a str) -> Option<Self> {
         let mut segments = path.trim_matches('/').split('/');
         match segments.next()? {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_called_what_kubernetes_calls_it() {
+    fn request_has_the_verb_of_kubernetes() {
         let pod = "/api/v1/namespaces/a/pods/p";
         for (method, target, verb, stream) in [
             ("GET", "/api/v1/pods", Verb::List, false),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn another_spelling_of_a_request_is_called_the_same() {
+    fn other_spellings_of_a_request_have_the_same_verb() {
         for (method, target, verb, stream) in [
             (
                 "POST",
@@ -314,7 +314,7 @@ mod tests {
             ("GET", "/api/v1/pods?watch=%46alse", Verb::List, false),
             ("GET", "/api/v1/pods?watch=1;x", Verb::List, false),
             ("GET", "/api/v1/pods?watch=%zz", Verb::List, false),
-            // One object is read, whatever else is asked.
+            // A path with a name reads one object, even with watch parameters.
             (
                 "GET",
                 "/api/v1/namespaces/a/secrets/s?watch=true",

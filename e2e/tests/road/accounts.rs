@@ -93,7 +93,7 @@ pub(crate) async fn hub_service_account_has_its_roles_on_the_hub_only(world: &mu
             .output(["get", "--raw=/api/v1/namespaces"])
             .await
             .unwrap();
-        let told = "can use nothing but the hub";
+        let told = "can access only the hub";
         assert!(refused.stderr.contains(told), "{refused:?}");
     }
     let words = [

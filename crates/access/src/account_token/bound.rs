@@ -10,9 +10,9 @@ const OF_SECRETS: &str = "kubernetes.io/serviceaccount/";
 /// Kind of a bound object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundKind {
-    /// The account itself.
+    /// The service account.
     ServiceAccount,
-    /// A Secret: of the token itself, or named in a TokenRequest.
+    /// The Secret that stores the token, or that a TokenRequest names.
     Secret,
     /// The Pod that the token was issued for.
     Pod,
@@ -21,25 +21,26 @@ pub enum BoundKind {
 }
 
 impl BoundKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::ServiceAccount, Self::Secret, Self::Pod, Self::Node];
 }
 
-/// One object that a token is bound to.
+/// An object to which a token is bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundObject {
-    /// Its kind.
+    /// Kind of the object.
     pub kind: BoundKind,
-    /// Its namespace; empty for a Node.
+    /// Namespace of the object; empty for a Node.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its UID; `None` for the Secret that holds the token, which the claims name without UID.
+    /// UID of the object; `None` for the Secret that stores the token, because its claims have no
+    /// UID.
     pub uid: Option<String>,
 }
 
-/// The objects that the claims name, the account first; empty if the account's UID is missing or
-/// another part cannot be read.
+/// The objects in the claims, the account first; empty if the account's UID is missing or a part is
+/// invalid.
 pub(super) fn objects(claims: &Value) -> Vec<BoundObject> {
     let objects = match claims.get("kubernetes.io") {
         Some(subject) => of_request(subject),
@@ -48,7 +49,7 @@ pub(super) fn objects(claims: &Value) -> Vec<BoundObject> {
     objects.unwrap_or_default()
 }
 
-/// Claims of a token that a TokenRequest made.
+/// Reads the claims of a token from a TokenRequest.
 fn of_request(subject: &Value) -> Option<Vec<BoundObject>> {
     let namespace = text(subject, "namespace")?;
     let named = |kind, key: &str, namespace: &str| match subject.get(key) {
@@ -66,7 +67,7 @@ fn of_request(subject: &Value) -> Option<Vec<BoundObject>> {
     let account = named(BoundKind::ServiceAccount, "serviceaccount", &namespace)??;
     let secret = named(BoundKind::Secret, "secret", &namespace)?;
     let pod = named(BoundKind::Pod, "pod", &namespace)?;
-    // Beside a Pod, the Node only tells where the Pod runs.
+    // With a Pod, the Node is only the Pod's location.
     let node = match &pod {
         Some(_) => None,
         None => named(BoundKind::Node, "node", "")?,
@@ -75,7 +76,7 @@ fn of_request(subject: &Value) -> Option<Vec<BoundObject>> {
     Some(bound.into_iter().flatten().collect())
 }
 
-/// Claims of a token that Kubernetes stores in a Secret.
+/// Reads the claims of a token that Kubernetes stores in a Secret.
 fn of_secret(claims: &Value) -> Option<Vec<BoundObject>> {
     let claim = |name: &str| text(claims, &format!("{OF_SECRETS}{name}"));
     let namespace = claim("namespace")?;
@@ -95,7 +96,7 @@ fn of_secret(claims: &Value) -> Option<Vec<BoundObject>> {
     ])
 }
 
-/// A text that is not empty.
+/// Returns a non-empty text.
 fn text(value: &Value, key: &str) -> Option<String> {
     let text = value.get(key)?.as_str()?;
     (!text.is_empty()).then(|| text.to_owned())
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_name_the_objects_that_a_token_is_bound_to() {
+    fn claims_name_bound_objects_of_token() {
         let bound = |kind, namespace: &str, name: &str, uid: Option<&str>| BoundObject {
             kind,
             namespace: namespace.to_owned(),

@@ -1,12 +1,14 @@
-//! What only those write who administer Drover, whatever rights they have by other roles.
+//! Writes that only administrators may perform, regardless of other roles.
 //!
-//! | what | why |
+//! | write | reason |
 //! |---|---|
-//! | an AuthProvider | it says who somebody is, an administrator included |
-//! | settings that affect security ([`Setting::needs_administrator`]) | they decide which agent runs in every cluster, and how long credentials count |
-//! | the agent image of a cluster | the agent may do everything in its cluster |
-//! | whoever administers Drover, by their User object or by a role | nobody shuts out those above them |
-//! | owner references and finalizers of every kind of Drover | the garbage collector deletes an object whose owner does not exist, so the right to update would include the right to delete |
+//! | an AuthProvider | it determines the identity of users, including administrators |
+//! | settings that affect security ([`Setting::needs_administrator`]) | they select the agent's
+//! image in all clusters, and the lifetime of credentials |
+//! | the agent image of a cluster | the agent has all rights in its cluster |
+//! | an administrator, by User object or role | other users must not lock out administrators |
+//! | owner references and finalizers of Drover's kinds | the garbage collector deletes an object
+//! whose owner does not exist, so the right to update would include the right to delete |
 
 use drover_api::group::GROUP;
 use serde_json::Value;
@@ -17,22 +19,22 @@ use crate::grants::Grants;
 use crate::names::UserName;
 use crate::setting::Setting;
 
-/// Whether a write depends on whether its writer administers Drover.
+/// Reports whether only administrators may perform a write.
 pub(super) fn concerns(write: &Write<'_>) -> bool {
     matter(write).is_some()
 }
 
-/// What a write is about that is not for everybody.
+/// The reason why a write is limited to administrators.
 enum Matter {
     Provider,
     Setting,
     Image,
     User,
-    /// Owner references or finalizers, by the field's name.
+    /// The name of the changed field: owner references or finalizers.
     Ownership(&'static str),
 }
 
-/// Fields with which an update deletes an object later, or prevents its deletion.
+/// Fields with which an update can delete an object later, or prevent its deletion.
 const OWNERSHIP: [&str; 2] = ["ownerReferences", "finalizers"];
 
 fn matter(write: &Write<'_>) -> Option<Matter> {
@@ -56,8 +58,8 @@ fn matter(write: &Write<'_>) -> Option<Matter> {
     }
 }
 
-/// Which of [`OWNERSHIP`] a write changes. Roles, bindings and projects have a stricter rule: nobody
-/// but the server changes theirs, see [`roles`].
+/// Returns the field of [`OWNERSHIP`] that a write changes. Roles, bindings and projects have a
+/// stricter rule: only the server changes these fields there, see [`roles`].
 fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
     if write.operation == Operation::Delete || roles::concerns(write) {
         return None;
@@ -66,12 +68,12 @@ fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
     fields.find(|field| write.changes(&format!("/metadata/{field}")))
 }
 
-/// Labels and annotations are nobody's rights.
+/// Labels and annotations of a user grant no rights.
 fn changes_somebody(write: &Write<'_>) -> bool {
     write.operation == Operation::Delete || write.changes("/spec")
 }
 
-/// Whom a write changes or deletes, if it does that to somebody.
+/// The user that a write changes or deletes.
 pub fn changed_user(write: &Write<'_>) -> Option<UserName> {
     if !matches!(matter(write)?, Matter::User) {
         return None;
@@ -90,15 +92,15 @@ pub(super) fn admit(
         return Ok(());
     };
     let what = match matter {
-        Matter::Provider => "an AuthProvider says who somebody is".to_owned(),
+        Matter::Provider => "an AuthProvider determines the identity of users".to_owned(),
         Matter::Setting => format!("the setting {:?} affects security", write.called()),
-        Matter::Image => "spec.agent.image decides what runs in the cluster with all rights".into(),
+        Matter::Image => "spec.agent.image runs in the cluster with all rights".into(),
         Matter::User if above_others(write, changed, known) => {
-            format!("{:?} administers Drover", write.called())
+            format!("{:?} is an administrator", write.called())
         }
         Matter::User => return Ok(()),
         Matter::Ownership(field) => format!(
-            "metadata.{field} of {} decides when Kubernetes deletes {:?}",
+            "metadata.{field} of {} determines when Kubernetes deletes {:?}",
             write.resource,
             write.called()
         ),
@@ -107,12 +109,12 @@ pub(super) fn admit(
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "{what}: only those who administer Drover change that; ask one of them"
+        "{what}: only administrators can change it; ask an administrator"
     )))
 }
 
-/// Whether somebody administers Drover, or will once they are enabled again: disabled, they have no
-/// grant.
+/// Reports whether the changed user is an administrator, or will be one when enabled again; a
+/// disabled user has no grant.
 fn above_others(write: &Write<'_>, changed: Option<&Person>, known: Known<'_>) -> bool {
     let flag = write.of_old("/spec/administrator").and_then(Value::as_bool);
     flag == Some(true)

@@ -1,4 +1,5 @@
-//! Rights on the hub with which somebody becomes an administrator of Drover.
+//! Rights on the hub that permit privilege escalation: a user with such a right can become an
+//! administrator of Drover.
 
 use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
@@ -6,37 +7,38 @@ use serde_json::Value;
 use super::{CERTIFICATES, DEFINITIONS, RBAC, is_private, is_servers_secret};
 use crate::names::account;
 
-/// Where a role's rules hold.
+/// Scope of a role's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// In all namespaces and outside of them.
+    /// All namespaces, and cluster-scoped objects.
     Everywhere,
-    /// In this namespace only.
+    /// A single namespace.
     Namespace(&'a str),
 }
 
-/// Where a right has to hold to be a back door.
+/// Scope in which a right permits privilege escalation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Outside of namespaces.
+    /// Cluster-scoped objects.
     Cluster,
-    /// In the server's namespaces or in Kubernetes' own.
+    /// The server's namespaces, or Kubernetes' own.
     Private,
 }
 
 struct Right {
     group: &'static str,
-    /// Empty for all of the group.
+    /// Resource names; empty means all resources of the group.
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
     place: Place,
-    /// Completes "lets somebody …".
+    /// Completes the message "the role lets users …".
     what: &'static str,
 }
 
 const WRITE: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
 const CHANGE: &[&str] = &["create", "update", "patch"];
-/// Deleting many answers with what is deleted.
+/// All verbs that read or write objects. The response to a collection deletion contains the deleted
+/// objects.
 const READ_OR_WRITE: &[&str] = &[
     "get",
     "list",
@@ -47,8 +49,7 @@ const READ_OR_WRITE: &[&str] = &[
     "delete",
     "deletecollection",
 ];
-/// Verbs on one object that the request names. What any other is about has the empty name, or one
-/// that is not asked about.
+/// Verbs on a named object. Requests with other verbs have no name, or the name is not checked.
 const NAMING: &[&str] = &["get", "update", "patch", "delete"];
 
 const RIGHTS: &[Right] = &[
@@ -71,7 +72,7 @@ const RIGHTS: &[Right] = &[
         resources: &["serviceaccounts/token"],
         verbs: &["create"],
         place: Place::Private,
-        what: "make tokens of the server's account",
+        what: "create tokens of the server's account",
     },
     Right {
         group: "",
@@ -113,28 +114,28 @@ const RIGHTS: &[Right] = &[
         resources: &["roles", "clusterroles"],
         verbs: &["bind", "escalate"],
         place: Place::Private,
-        what: "give rights that they do not have",
+        what: "grant rights that they do not have",
     },
     Right {
         group: "admissionregistration.k8s.io",
         resources: &[],
         verbs: WRITE,
         place: Place::Cluster,
-        what: "change what is written, or who is asked about it",
+        what: "change written objects, or the webhooks that receive them",
     },
     Right {
         group: DEFINITIONS,
         resources: &["customresourcedefinitions"],
         verbs: WRITE,
         place: Place::Cluster,
-        what: "change what Drover's kinds are",
+        what: "change the definitions of Drover's kinds",
     },
     Right {
         group: "apiregistration.k8s.io",
         resources: &["apiservices"],
         verbs: WRITE,
         place: Place::Cluster,
-        what: "answer in the hub's place",
+        what: "serve requests in place of the hub",
     },
     Right {
         group: CERTIFICATES,
@@ -151,11 +152,11 @@ const RIGHTS: &[Right] = &[
         ],
         verbs: &["create"],
         place: Place::Cluster,
-        what: "get the certificate of a node, whose pods' accounts it can use",
+        what: "get the certificate of a node, and use the accounts of its pods",
     },
 ];
 
-/// As whom, and with what, somebody can act.
+/// Resources of impersonation.
 const IMPERSONATED: &[&str] = &[
     "*",
     "users",
@@ -166,8 +167,8 @@ const IMPERSONATED: &[&str] = &[
     "nodes",
 ];
 
-/// The first back door among a role's rules, as it completes "lets somebody …"; `server` is the
-/// server's own name on the hub.
+/// The first right among a role's rules that permits privilege escalation, as the end of "the role
+/// lets users …"; `server` is the server's user name on the hub.
 pub fn of_role(role: &Value, scope: Scope<'_>, server: &str) -> Option<&'static str> {
     let rules = role.get("rules").and_then(Value::as_array);
     rules
@@ -178,7 +179,7 @@ pub fn of_role(role: &Value, scope: Scope<'_>, server: &str) -> Option<&'static 
 
 fn of_rule(rule: &Value, scope: Scope<'_>, server: &str) -> Option<&'static str> {
     if impersonates(rule, scope, server) {
-        return Some("act as others");
+        return Some("impersonate other users");
     }
     let granted = RIGHTS
         .iter()
@@ -205,10 +206,10 @@ impl Right {
             || self.resources.iter().any(|own| covers(asked, own))
     }
 
-    /// Whether the names to which a rule is limited are such that it matters.
+    /// Reports whether a rule's resource names include a sensitive name.
     fn reaches(&self, rule: &Value, scope: Scope<'_>, server: &str) -> bool {
-        // Where the server's account, or one of Kubernetes, may have a token in a Secret, no
-        // Secret's name tells its worth; and everywhere is there, too.
+        // A Secret may contain a token of the server's or Kubernetes' account in these namespaces,
+        // so all its names are sensitive. The scope Everywhere includes these namespaces.
         let has_accounts = account(server).is_some_and(|(namespace, _)| namespace == HUB_NAMESPACE);
         let names_tell = self.resources == ["secrets"]
             && scope == Scope::Namespace(HUB_NAMESPACE)
@@ -217,7 +218,7 @@ impl Right {
     }
 }
 
-/// Whether a rule's names limit all that it lets somebody do.
+/// Reports whether a rule's resource names limit all its verbs.
 fn is_limited(rule: &Value) -> bool {
     let mut names = texts(rule, "resourceNames").peekable();
     names.peek().is_some()
@@ -225,16 +226,16 @@ fn is_limited(rule: &Value) -> bool {
         && texts(rule, "verbs").all(|verb| NAMING.contains(&verb))
 }
 
-/// Whether a rule's resource is this one: itself, or `*/subresource`.
+/// Reports whether a rule's resource includes this resource, directly or as `*/subresource`.
 fn covers(asked: &str, own: &str) -> bool {
     let of_all = asked.strip_prefix("*/");
     asked == own
         || of_all.is_some_and(|part| own.split_once('/').is_some_and(|(_, own)| own == part))
 }
 
-/// Whether a rule lets somebody act as others; constrained impersonation (`impersonate:…`)
-/// included. No limit to names makes it harmless: any name may be the server's own on this hub, or
-/// that of somebody who may do everything there.
+/// Reports whether a rule permits impersonation, including constrained impersonation
+/// (`impersonate:…`). Resource names do not make it harmless, because any name may be the server or
+/// an administrator of this hub.
 fn impersonates(rule: &Value, scope: Scope<'_>, server: &str) -> bool {
     let verb = texts(rule, "verbs").any(|verb| verb == "*" || verb.starts_with("impersonate"));
     let group =

@@ -1,16 +1,17 @@
-//! Requests for certificates.
+//! Certificate signing requests.
 
 use serde_json::Value;
 
 use super::{Operation, Refusal, Write};
 
-/// Signers whose certificates the hub's API server takes for a log-in.
+/// Signers whose certificates authenticate clients at the hub's API server.
 pub const CLIENT_SIGNERS: &[&str] = &[
     "kubernetes.io/kube-apiserver-client",
     "kubernetes.io/kube-apiserver-client-kubelet",
 ];
 
-/// The signer whose certificates Kubernetes approves by itself, for whoever may ask for a node's.
+/// The signer whose certificates Kubernetes approves automatically, for users who may request node
+/// certificates.
 pub const SELF_APPROVED_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
@@ -18,8 +19,9 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let asks = write.operation == Operation::Create && write.subresource.is_empty();
     if write.by_person() && asks && signer == Some(SELF_APPROVED_SIGNER) {
         return Err(Refusal::new(
-            "Kubernetes approves a node's certificate by itself, which would outlive your own \
-             rights, and cannot be taken back: ask for it with a kubeconfig of the hub's own",
+            "Kubernetes approves node certificates automatically, and the certificate would \
+             outlive your own rights and cannot be revoked: request it with a kubeconfig of the \
+             hub itself",
         ));
     }
     let logs_in = signer.is_some_and(|signer| CLIENT_SIGNERS.contains(&signer));
@@ -28,8 +30,8 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "a certificate with which somebody logs in to the hub would outlive your own rights, and \
-         cannot be taken back: approve it with a kubeconfig of the hub's own",
+        "a client certificate for the hub would outlive your own rights and cannot be revoked: \
+         approve it with a kubeconfig of the hub itself",
     ))
 }
 

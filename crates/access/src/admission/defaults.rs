@@ -1,8 +1,9 @@
-//! The roles that Kubernetes makes by itself, and restores when it starts.
+//! Kubernetes' default roles, which Kubernetes creates and restores at its start.
 //!
-//! A binding is judged by what its role says when it is written. These say it again after the next
-//! start whatever somebody made of them, and nobody judges their bindings then: so nobody makes
-//! them less than they are, or takes their places while they are not there.
+//! Admission checks a binding against the rules of its role at the time of the write. After the
+//! next start of Kubernetes, a changed default role has its original rules again, without another
+//! check of its bindings. Users therefore cannot reduce default roles, nor create roles with their
+//! names.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,8 @@ use serde_json::Value;
 
 use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_listed};
 
-/// Their names, as of Kubernetes 1.36; those that end with `*` are prefixes. What other versions
-/// have beside them is told by a label of theirs.
+/// Names of default roles in Kubernetes 1.36; a name that ends with `*` is a prefix. A label marks
+/// the default roles of other versions.
 pub const DEFAULT_ROLES: &[&str] = &[
     "admin",
     "cluster-admin",
@@ -41,32 +42,31 @@ pub const DEFAULT_ROLES: &[&str] = &[
     "system:volume-scheduler",
     "view",
 ];
-/// Label of what Kubernetes makes when it starts.
+/// Label of objects that Kubernetes creates at its start.
 const MARK: &str = "/metadata/labels/kubernetes.io~1bootstrapping";
-/// Namespaces in which some of them are.
+/// Namespaces with default roles.
 const NAMESPACES: &[&str] = &[SYSTEM_NAMESPACE, "kube-public"];
-/// What makes such a role what it is, and with what it would go.
+/// Fields that define a default role, and fields that could delete it.
 const SUBSTANCE: &[&str] = &[
     "/rules",
     "/aggregationRule",
     "/metadata/ownerReferences",
-    // Whether it is restored at all.
+    // The annotation that disables the restoration.
     "/metadata/annotations/rbac.authorization.kubernetes.io~1autoupdate",
 ];
-/// How the labels begin that Kubernetes gives them; the second kind says into which roles their
-/// rules are taken over.
+/// Prefixes of Kubernetes' own labels; labels with the second prefix select roles for aggregation.
 const LABELS: &[&str] = &["kubernetes.io/", "rbac.authorization.k8s.io/"];
 
-/// People of Drover and service accounts, which they can leave behind, change none of them. Whoever
-/// only the hub knows may.
+/// Rejects writes of Drover users and of service accounts, which users can leave behind. Other
+/// users of the hub may change default roles.
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let asked = write.by_person() || write.by_account();
     if !asked || !is_default(write) || !matters(write) {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "{:?} is a default role, which Kubernetes makes and restores when it starts, for whoever is \
-         bound to it by then: leave it as it is, and make a role of your own",
+        "{:?} is a default role, which Kubernetes restores at its start for all its subjects: do \
+         not change it, and create a role of your own",
         write.called()
     )))
 }
@@ -87,7 +87,7 @@ fn matters(write: &Write<'_>) -> bool {
         || labels(write.object) != labels(write.old)
 }
 
-/// The labels of Kubernetes' own.
+/// The labels with a prefix of Kubernetes.
 fn labels(role: Option<&Value>) -> BTreeMap<&String, &Value> {
     let all = role.and_then(|role| role.pointer("/metadata/labels")?.as_object());
     let all = all.into_iter().flatten();

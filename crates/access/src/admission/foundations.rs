@@ -1,13 +1,13 @@
-//! What Drover's objects stand on: the server's namespace, and the definitions of its kinds.
+//! The base of Drover's objects: the server's namespace, and the definitions of Drover's kinds.
 //!
-//! Who deletes one of these deletes what it holds, and Kubernetes does it for them, under a name
-//! that no rule concerns.
+//! Their deletion deletes the contained objects. Kubernetes performs this deletion with an account
+//! that is exempt from the rules.
 
 use drover_api::group::{GROUP, HUB_NAMESPACE};
 
 use super::{Operation, Refusal, Write};
 
-/// Whoever owns a thing takes it along.
+/// Path of the owner references; the deletion of an owner deletes the object.
 const OWNERS: &str = "/metadata/ownerReferences";
 
 pub(super) fn admit_namespace(write: &Write<'_>) -> Result<(), Refusal> {
@@ -16,8 +16,8 @@ pub(super) fn admit_namespace(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "the namespace {HUB_NAMESPACE:?} holds the server's keys and everybody's password, and is \
-         deleted last: to remove Drover from this hub, stop its server, then \"kubectl delete \
+        "the namespace {HUB_NAMESPACE:?} contains the server's keys and all passwords, so delete \
+         it last: to remove Drover from this hub, stop its server, then run \"kubectl delete \
          validatingwebhookconfiguration drover-rules\""
     )))
 }
@@ -28,8 +28,9 @@ pub(super) fn admit_definition(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "only Drover's server writes the definitions of {GROUP}, and with one go all objects of its \
-         kind: start the server, which installs and upgrades them"
+        "only Drover's server writes the definitions of {GROUP}, because the deletion of a \
+         definition deletes all objects of its kind: start the server, which installs and \
+         upgrades the definitions"
     )))
 }
 

@@ -1,4 +1,4 @@
-//! Drover's own kinds.
+//! Admission of Drover's own kinds.
 
 use drover_api::group::GROUP;
 use serde_json::Value;
@@ -15,21 +15,21 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     }
     if !write.subresource.is_empty() {
         return Err(Refusal::new(format!(
-            "only Drover's server writes the {} of {}: change the spec, and it follows",
+            "only Drover's server writes the {} of {}: change the spec instead",
             write.subresource, write.resource
         )));
     }
-    // The definition says that a status is a subresource; should it not, this says it again.
+    // Status is a subresource in the definitions; this check does not depend on that.
     if write.changes("/status") {
         return Err(Refusal::new(format!(
-            "only Drover's server writes the status of {}: change the spec, and it follows",
+            "only Drover's server writes the status of {}: change the spec instead",
             write.resource
         )));
     }
     marks(write)?;
     match write.resource {
-        "tokens" => credential(write, "\"drover token create\" makes one"),
-        "clusterregistrationtokens" => credential(write, "\"drover cluster import\" makes one"),
+        "tokens" => credential(write, "use \"drover token create\""),
+        "clusterregistrationtokens" => credential(write, "use \"drover cluster import\""),
         "users" => user(write),
         "settings" => setting(write),
         "authproviders" => provider(write),
@@ -37,7 +37,7 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// The server's own notes on an object.
+/// Rejects changes of the server's own annotations.
 fn marks(write: &Write<'_>) -> Result<(), Refusal> {
     let prefix = format!("{GROUP}/");
     let of = |object: Option<&Value>| -> Vec<(String, Value)> {
@@ -52,15 +52,14 @@ fn marks(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "annotations that begin with \"{prefix}\" are notes of Drover's server: use a prefix of \
-         your own"
+        "annotations with the prefix \"{prefix}\" belong to Drover's server: use another prefix"
     )))
 }
 
 fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
     if write.operation == Operation::Create {
         return Err(Refusal::new(format!(
-            "only Drover's server makes {}, whoever writes a hash knows the secret: {how}",
+            "only Drover's server creates {}, because the writer of a hash knows the secret: {how}",
             write.resource
         )));
     }
@@ -68,14 +67,14 @@ fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
     match parts.iter().find(|part| write.changes(part)) {
         None => Ok(()),
         Some(part) => Err(Refusal::new(format!(
-            "{} of {} cannot be changed: delete it, and {how}",
+            "{} of {} cannot be changed: delete the object, and {how}",
             part.rsplit('/').next().unwrap_or_default(),
             write.resource
         ))),
     }
 }
 
-/// A flag of a user, as the definition fills it in where it is left out.
+/// Returns a boolean field of a user, with the default of the definition.
 fn flag(user: Option<&Value>, name: &str) -> bool {
     let value = user.and_then(|user| user.pointer("/spec")?.get(name));
     let left_out = user.is_some() && name == "enabled";
@@ -86,28 +85,27 @@ fn user(write: &Write<'_>) -> Result<(), Refusal> {
     let turned = |name| flag(write.object, name) != flag(write.old, name);
     if turned("administrator") {
         return Err(Refusal::new(
-            "only administrators make and unmake administrators, with \"drover user create \
-             --administrator\" or PATCH /v1/users/NAME",
+            "only administrators can create administrators or change the administrator flag, \
+             with \"drover user create --administrator\" or PATCH /v1/users/NAME",
         ));
     }
     let administrator = flag(write.object, "administrator");
     if administrator && turned("enabled") {
         return Err(Refusal::new(
-            "only administrators disable and enable administrators, with \"drover user disable\" \
-             and \"drover user enable\"",
+            "only administrators can disable and enable administrators, with \"drover user \
+             disable\" and \"drover user enable\"",
         ));
     }
     if administrator && write.changes("/metadata/ownerReferences") {
         return Err(Refusal::new(
-            "an administrator belongs to nobody, with whom Kubernetes would delete them: leave \
-             ownerReferences out",
+            "the deletion of an owner would delete the administrator: remove ownerReferences",
         ));
     }
     let waived = flag(write.old, "mustChangePassword") && !flag(write.object, "mustChangePassword");
     if waived {
         return Err(Refusal::new(
-            "only the person can lift mustChangePassword, by setting a password of their own: \
-             \"drover login\"",
+            "only the user can clear mustChangePassword, by setting a new password: \"drover \
+             login\"",
         ));
     }
     Ok(())
@@ -120,7 +118,7 @@ fn deleted_user(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "only administrators delete administrators, with \"drover user delete\"",
+        "only administrators can delete administrators, with \"drover user delete\"",
     ))
 }
 
@@ -130,22 +128,23 @@ fn setting(write: &Write<'_>) -> Result<(), Refusal> {
         text.unwrap_or_default().to_owned()
     };
     let wanted = text(write.of("/spec/value"));
-    // One that an older server let through may stay until somebody changes it.
+    // An invalid value of an earlier version may stay until it is changed.
     if wanted.is_empty() || wanted == text(write.of_old("/spec/value")) {
         return Ok(());
     }
-    // A name that is none is for the schema to refuse.
+    // The schema rejects unknown names.
     let checked = Setting::parse(write.name).map(|setting| setting.check(&wanted));
     match checked {
         Some(Err(problem)) => Err(Refusal::new(format!(
-            "the setting {:?} cannot be {wanted:?}: {problem}",
+            "the setting {:?} cannot have the value {wanted:?}: {problem}",
             write.name
         ))),
         _ => Ok(()),
     }
 }
 
-/// Where an AuthProvider names a Secret, whose content the server shows to whom the provider names.
+/// Fields of an AuthProvider that name a Secret. The server sends the Secret's content to the
+/// provider.
 const PROVIDERS_SECRETS: [&str; 3] = [
     "/spec/oidc/clientSecret/name",
     "/spec/github/clientSecret/name",
@@ -159,8 +158,8 @@ fn provider(write: &Write<'_>) -> Result<(), Refusal> {
         if let Some(name) = own {
             let field = field.trim_start_matches('/').replace('/', ".");
             return Err(Refusal::new(format!(
-                "{field} names {name:?}, which is the server's own Secret: put what the provider \
-                 asks for into another one"
+                "{field} names {name:?}, which is a Secret of the server: use a separate Secret \
+                 for the provider"
             )));
         }
     }

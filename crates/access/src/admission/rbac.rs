@@ -1,4 +1,4 @@
-//! The hub's roles and bindings.
+//! Admission of the hub's RBAC roles and bindings.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::back_door::{self, Scope};
 use super::{Operation, Refusal, Write, defaults, same};
 use crate::names;
 
-/// Names that stand for everybody.
+/// Subjects that include all users.
 const EVERYBODY: &[&str] = &[
     "system:anonymous",
     "system:authenticated",
@@ -14,21 +14,21 @@ const EVERYBODY: &[&str] = &[
     "system:unauthenticated",
 ];
 
-/// Label of the roles and bindings that people's rights on the hub come to.
+/// Label of the roles and bindings that grant hub access.
 pub const HUB_LABEL: &str = "management.drover.dev/hub-access";
-/// What their names begin with.
+/// Name prefix of the roles and bindings that grant hub access.
 pub const HUB_PREFIX: &str = "drover-hub-";
 
-/// A role on the hub.
+/// Identifies an RBAC role on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleName {
-    /// Its namespace; `None` for a ClusterRole.
+    /// Namespace of the Role; `None` for a ClusterRole.
     pub namespace: Option<String>,
-    /// Its name.
+    /// Name of the role.
     pub name: String,
 }
 
-/// The role of a binding that is judged by what it grants.
+/// The role of a binding whose admission depends on the role's rules.
 pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
     if !is_binding(write) || !judged_by_role(write) {
         return None;
@@ -44,8 +44,8 @@ pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
 pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
     if is_the_servers(write) {
         return Err(Refusal::new(format!(
-            "{:?} is, by its name or label, what somebody's rights on the hub come to, and Drover's \
-             server alone writes that: change the GlobalRole or its binding instead",
+            "{:?} has the name or label of hub access, which only Drover's server writes: change \
+             the GlobalRole or its binding instead",
             write.called()
         )));
     }
@@ -63,8 +63,8 @@ pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Re
     defaults::admit(write)
 }
 
-/// Whether the server finds it by its label, or would make it under its name: without the label, or
-/// kept by a finalizer, it would outlive the rights that it stands for.
+/// Reports whether the server identifies the object by its label or name. Without the label, or
+/// with a finalizer, the object would outlive the granted role.
 fn is_the_servers(write: &Write<'_>) -> bool {
     let labelled = |object: Option<&Value>| {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));
@@ -82,7 +82,7 @@ fn judged_by_role(write: &Write<'_>) -> bool {
     !new.is_empty() && (write.by_person() || new.iter().any(|subject| is_everybody(subject)))
 }
 
-/// Subjects that the binding did not have; all of them if it binds another role.
+/// Subjects that the write adds; all subjects if the role changes.
 fn new_subjects<'a>(write: &Write<'a>) -> Vec<&'a Value> {
     let list = |value: Option<&'a Value>| {
         let list = value.and_then(Value::as_array);
@@ -109,8 +109,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     });
     if let Some(subject) = drovers {
         return Err(Refusal::new(format!(
-            "{:?} is a name that Drover gives, and Drover alone gives it rights: they would outlive \
-             the person's role otherwise",
+            "{:?} is a Drover name, to which only Drover's server grants rights, because other \
+             grants would outlive the user's role",
             name_of(subject)
         )));
     }
@@ -127,24 +127,23 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     let everybody = new.iter().find(|subject| is_everybody(subject));
     Err(Refusal::new(match everybody {
         Some(subject) => format!(
-            "the role lets somebody {right}, which makes an administrator of Drover of everybody \
-             in {:?}: bind it to accounts of their own",
+            "the role lets users {right}, which would make all of {:?} administrators of Drover: \
+             bind it to single accounts",
             name_of(subject)
         ),
         None => format!(
-            "the role lets somebody {right}, which makes an administrator of Drover of them and \
-             outlives your own rights: make them an administrator with \"drover user\", or bind a \
-             lesser role"
+            "the role lets users {right}, which would make them administrators of Drover and \
+             outlive your own rights: make them administrators with \"drover user\", or bind a \
+             role with fewer rights"
         ),
     }))
 }
 
-/// Whoever makes the role later is not asked who is bound to it: Kubernetes itself, for one.
+/// The creation of a role does not check its existing bindings; Kubernetes itself may create it.
 fn missing(write: &Write<'_>) -> Refusal {
     let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
     Refusal::new(format!(
-        "there is no {} {:?}, so nobody knows what it will let them do: make the role first, and \
-         bind it then",
+        "there is no {} {:?}, so its rights are unknown: create the role first, then bind it",
         text("/roleRef/kind"),
         text("/roleRef/name")
     ))
@@ -158,17 +157,18 @@ fn scope<'a>(write: &Write<'a>) -> Scope<'a> {
     }
 }
 
-/// What a person of Drover makes of a role that may be bound already, now or later.
+/// Checks a role that a Drover user writes, because it may be bound before or after.
 fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     if !write.by_person() {
         return Ok(());
     }
     if write.changes("/aggregationRule") && write.of("/aggregationRule").is_some() {
         return Err(Refusal::new(
-            "an aggregated role gets what others say, now and later: list the rules themselves",
+            "an aggregated role receives rules of other roles at any time: list the rules in the \
+            role instead",
         ));
     }
-    // Labels say into which roles a role's rules are taken over.
+    // Labels select the roles that aggregate a role's rules.
     let gains = write.changes("/metadata/labels") || !added_rules(write).is_empty();
     let right = write
         .object
@@ -177,8 +177,8 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     match right {
         None => Ok(()),
         Some(right) => Err(Refusal::new(format!(
-            "the role would let somebody {right}, which makes an administrator of Drover of them: \
-             leave that out, or make them one with \"drover user\""
+            "the role would let users {right}, which would make them administrators of Drover: \
+             remove these rules, or make the users administrators with \"drover user\""
         ))),
     }
 }

@@ -1,17 +1,19 @@
-//! Roles and who is given them: nobody gives more than they have, by whichever object.
+//! Admission of roles, bindings and projects: users cannot grant rights that they do not have.
 //!
-//! | what is written | what its writer has to have themselves |
+//! | write | rights that the writer needs |
 //! |---|---|
-//! | a RoleTemplate | in every cluster: all that it said, and all that it says |
-//! | a GlobalRole | on the hub and in every cluster: all that it said, and all that it says |
-//! | a binding, made or deleted | where it holds: all that its role allows |
-//! | a project's quota, defaults and pod security | in its cluster: the right to change projects |
-//! | a project's namespaces | in the project: the right to change them; to take one over: everything in the cluster, or that right in the project that has it |
+//! | a RoleTemplate | all its old and new rights, in every cluster |
+//! | a GlobalRole | all its old and new rights, on the hub and in every cluster |
+//! | creation or deletion of a binding | all rights of the role, in the binding's scope |
+//! | quota, defaults and pod security of a project | the right to change projects, in the project's
+//! cluster |
+//! | namespaces of a project | the right to change them, in the project; to adopt one: all rights
+//! in the cluster, or the right to change the namespaces of the project that has it |
 //!
-//! Their groups are not those of the request: on the way to the hub some are left out, and whoever
-//! may impersonate could name any. What somebody has is a [`Person`] that the server looked up.
+//! The groups of the request do not count: the hub receives only some of them, and an impersonating
+//! user could name any. The rights belong to a [`Person`] that the server looked up.
 //!
-//! What cannot be resolved is neither stored nor bound, because nobody knows what it will allow.
+//! Roles that cannot be resolved are neither stored nor bound, because their rights are unknown.
 
 mod bindings;
 mod projects;
@@ -29,26 +31,26 @@ use crate::grants::{Escalation, Facts, Grants, Place, Who};
 use crate::names::{GroupName, UserName};
 use crate::roles::{BUILT_IN_LABEL, Rights, Scoped, is_built_in};
 
-/// What is known of the hub's roles and bindings when something is written.
+/// The hub's roles and bindings at the time of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// The objects.
     pub facts: &'a Facts<'a>,
-    /// What they come to.
+    /// The grants of the objects.
     pub grants: &'a Grants,
 }
 
-/// Somebody with a User object, and the groups that count now: never those that a request names.
+/// A user with a User object, and the user's stored groups. Groups of the request are never used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// Their name.
+    /// Name of the user.
     pub user: UserName,
-    /// Their groups.
+    /// Groups of the user.
     pub groups: Vec<GroupName>,
 }
 
 impl Person {
-    /// As grants know them.
+    /// The user in the form for grants.
     pub fn who(&self) -> Who<'_> {
         Who {
             user: &self.user,
@@ -57,33 +59,32 @@ impl Person {
     }
 }
 
-/// What somebody who writes may give.
+/// The rights of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Giver {
-    /// A person of Drover: what their roles allow.
+    /// A Drover user with roles.
     Person(Person),
-    /// A name of Drover's whose User is not there or disabled, whatever the hub still lets them do.
+    /// A Drover name whose User is deleted or disabled; its rights on the hub do not count.
     Gone,
-    /// Whoever may do everything on the hub, which they can make themselves an administrator with.
+    /// A user with all rights on the hub, who could make itself an administrator.
     HubAdministrator,
-    /// Anybody else whom only the hub knows.
+    /// Any other user of the hub.
     Stranger,
 }
 
-/// Of whom it has to be known what they may give.
+/// The writer whose rights must be looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Writer {
-    /// A person of Drover: whether they are there, and which groups count, is for the hub's objects
-    /// to say.
+    /// A Drover user, whose state and groups are stored on the hub.
     Person(UserName),
-    /// Somebody whom the hub knows: whether they may do everything there is for the hub to say.
+    /// A user of the hub without Drover name, whose rights the hub must review.
     OfHub,
-    /// A name that is Drover's and no person's.
+    /// A Drover name that is not a user.
     Nobody,
 }
 
 impl Writer {
-    /// Whoever writes.
+    /// Determines the writer of a write.
     pub fn of(write: &Write<'_>) -> Self {
         match UserName::parse(write.writer) {
             Some(user) => Self::Person(user),
@@ -94,7 +95,7 @@ impl Writer {
 }
 
 impl Giver {
-    /// Whether they pass a check of what they have.
+    /// Performs a check of the writer's rights.
     fn check(&self, check: impl FnOnce(Who<'_>) -> Result<(), Escalation>) -> Result<(), Refusal> {
         match self {
             Self::HubAdministrator => Ok(()),
@@ -106,7 +107,7 @@ impl Giver {
         }
     }
 
-    /// Whether they may do this to an object of Drover's own that belongs to a place.
+    /// Reports whether the writer may perform a verb on a Drover object in a scope.
     fn may(&self, known: Known<'_>, verb: &str, resource: &str, place: &Place) -> bool {
         match self {
             Self::HubAdministrator => true,
@@ -118,7 +119,7 @@ impl Giver {
         }
     }
 
-    /// Whether they may do everything on the hub and in every cluster.
+    /// Reports whether the writer has all rights on the hub and in every cluster.
     pub(super) fn administers(&self, known: Known<'_>) -> bool {
         match self {
             Self::HubAdministrator => true,
@@ -130,18 +131,16 @@ impl Giver {
 
 fn stranger() -> Refusal {
     Refusal::new(
-        "only people of Drover, and whoever may do everything on the hub, write roles, bindings and \
+        "only Drover users and users with all rights on the hub can write roles, bindings and \
          projects: use Drover's own address of the hub, the cluster \"local\"",
     )
 }
 
 fn gone() -> Refusal {
-    Refusal::new(
-        "your user is not there any more, or is disabled: ask an administrator to enable it",
-    )
+    Refusal::new("your user was deleted or disabled: ask an administrator to enable it")
 }
 
-/// Kinds whose writers give or take rights.
+/// Kinds whose writes grant or revoke rights.
 const RESOURCES: [&str; 6] = [
     "clusterroletemplatebindings",
     "globalrolebindings",
@@ -151,34 +150,34 @@ const RESOURCES: [&str; 6] = [
     "roletemplates",
 ];
 
-/// Whether a write is one that is judged here.
+/// Reports whether these rules apply to a write.
 pub(super) fn concerns(write: &Write<'_>) -> bool {
     write.group == GROUP && write.subresource.is_empty() && RESOURCES.contains(&write.resource)
 }
 
-/// A kind that is named where something is given.
+/// Kind of an object in a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedKind {
     /// A cluster.
     Cluster,
     /// A project.
     Project,
-    /// A role in clusters or projects.
+    /// A role for clusters or projects.
     RoleTemplate,
-    /// A role on the hub and in every cluster.
+    /// A role for the hub and all clusters.
     GlobalRole,
 }
 
-/// An object that a new binding or project names, and that will be pinned in it.
+/// A reference of a new binding or project, which the server will pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named<'a> {
-    /// Its kind.
+    /// Kind of the named object.
     pub kind: NamedKind,
-    /// Its name.
+    /// Name of the object.
     pub name: &'a str,
 }
 
-/// What a new binding or project names that its writer has to have rights of.
+/// The references of a new binding or project that determine the required rights.
 pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
     if write.operation != Operation::Create || !concerns(write) {
         return Vec::new();
@@ -208,18 +207,18 @@ pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
     named.collect()
 }
 
-/// The role in clusters or projects that a write deletes, on which no other may rest.
+/// The role template that a write deletes; no other role may inherit it.
 pub fn deleted_role<'a>(write: &Write<'a>) -> Option<&'a str> {
     let deletes = write.operation == Operation::Delete && write.resource == "roletemplates";
     (deletes && concerns(write)).then(|| write.called())
 }
 
-/// Whether a write leaves what is said as it is, so that it gives and takes nothing.
+/// Reports whether a write keeps the spec, so that it grants and revokes nothing.
 pub(super) fn keeps(write: &Write<'_>) -> bool {
     write.operation == Operation::Update && !write.changes("/spec")
 }
 
-/// Whether a role, a binding or a project may be stored.
+/// Decides whether a role, a binding or a project may be stored.
 pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     if !concerns(write) {
         return Ok(());
@@ -247,8 +246,8 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
     }
 }
 
-/// Kubernetes deletes what belongs to something that is gone, and no rule concerns Kubernetes; and
-/// what waits for somebody stays while everybody thinks that it is gone.
+/// Rejects changes of owner references and finalizers. Kubernetes deletes objects of deleted owners
+/// without admission, and a finalizer could keep a deleted object in effect.
 fn kept_by_nobody(write: &Write<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Delete {
         return Ok(());
@@ -260,20 +259,20 @@ fn kept_by_nobody(write: &Write<'_>) -> Result<(), Refusal> {
     match changed {
         None => Ok(()),
         Some(part) => Err(Refusal::new(format!(
-            "{} belong to nobody and wait for nobody but Drover's server: leave metadata.{part} as \
-             it is",
+            "only Drover's server writes owner references and finalizers of {}: do not change \
+             metadata.{part}",
             write.resource
         ))),
     }
 }
 
-/// What an object said before it is written.
+/// The spec of an object before a write.
 enum Before<T> {
-    /// There was none.
+    /// The object is new.
     Nothing,
-    /// This, as far as it matters.
+    /// The relevant part of the previous spec.
     Known(T),
-    /// It cannot be read, or it cannot be resolved: it may have said anything, and may again.
+    /// The previous spec cannot be read or resolved. It may have granted any right.
     Unknown,
 }
 
@@ -303,7 +302,7 @@ impl<T> Before<T> {
         }
     }
 
-    /// What nobody knows is for those who have everything.
+    /// Requires all rights for a change of an unknown spec.
     fn check(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
         match self {
             Self::Nothing | Self::Known(_) => Ok(()),
@@ -312,13 +311,13 @@ impl<T> Before<T> {
     }
 }
 
-/// Whether somebody has everything, on the hub and in every cluster.
+/// Requires all rights on the hub and in every cluster.
 fn all(writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     everything_at(writer, known, &Place::Hub)?;
     everything_at(writer, known, &Place::EveryCluster)
 }
 
-/// Whether somebody has everything at a place.
+/// Requires all rights in a scope.
 fn everything_at(writer: &Giver, known: Known<'_>, place: &Place) -> Result<(), Refusal> {
     let everything = Scoped {
         cluster: Rights::everything(),
@@ -327,7 +326,7 @@ fn everything_at(writer: &Giver, known: Known<'_>, place: &Place) -> Result<(), 
     writer.check(|who| known.grants.may_give(who, &everything, place))
 }
 
-/// The roles of the start are as they are: others inherit from them, and people rely on them.
+/// Rejects changes of built-in roles, which other roles inherit and users depend on.
 fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
     let label = |object: Option<&Value>| {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));
@@ -339,32 +338,32 @@ fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
     let changed = write.operation == Operation::Delete || write.changes("/spec");
     if label(write.old).is_some() && changed {
         return Err(Refusal::new(format!(
-            "{name:?} is a role of the start and stays as it is: make a role of your own, which may \
-             inherit from it"
+            "{name:?} is a built-in role and cannot be changed: create a role of your own, which \
+             may inherit from it"
         )));
     }
     if write.operation == Operation::Create && is_built_in(name) {
         return Err(Refusal::new(format!(
-            "{name:?} is the name of a role of the start, which the server makes: choose another"
+            "{name:?} is the name of a built-in role, which the server creates: use another name"
         )));
     }
     if write.operation != Operation::Delete && label(write.object) != label(write.old) {
         return Err(Refusal::new(format!(
-            "only Drover's server says which roles are of the start: leave the label \
-             \"{BUILT_IN_LABEL}\" as it is"
+            "only Drover's server marks roles as built-in: do not change the label \
+             \"{BUILT_IN_LABEL}\""
         )));
     }
     Ok(())
 }
 
-/// The spec of an object that is written.
+/// Parses the spec of a written object.
 fn spec<S: DeserializeOwned>(object: Option<&Value>) -> Result<Option<S>, Refusal> {
     let Some(spec) = object.map(|object| &object["spec"]) else {
         return Ok(None);
     };
     let read = serde_json::from_value(spec.clone());
     read.map(Some)
-        .map_err(|error| Refusal::new(format!("spec cannot be read: {error}")))
+        .map_err(|error| Refusal::new(format!("cannot parse spec: {error}")))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! The server's Secrets, and the tokens of accounts.
+//! Admission of the server's Secrets, and of tokens of service accounts.
 
 use drover_api::group::HUB_NAMESPACE;
 
 use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_listed, is_private};
 
-/// Names of the Secrets that make a server what it is; those that end with `*` are prefixes.
+/// Names of the server's Secrets; a name that ends with `*` is a prefix.
 pub const SERVERS_SECRETS: &[&str] = &[
     "identity-*",
     "password-*",
@@ -15,17 +15,17 @@ pub const SERVERS_SECRETS: &[&str] = &[
     "cluster-key-*",
 ];
 
-/// Type of a Secret of Kubernetes' own namespace that is itself a log-in, of whichever groups it
-/// names.
+/// Type of a bootstrap token, a Secret in Kubernetes' own namespace that authenticates with the
+/// groups that it names.
 pub const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 /// Type of a Secret that Kubernetes fills with an account's token.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
-/// Annotation that names the account.
+/// Annotation with the name of the account.
 const ACCOUNT: &str = "/metadata/annotations/kubernetes.io~1service-account.name";
-/// The group of nodes, which ask for the tokens of the pods on them.
+/// Group of nodes, which request the tokens of their pods.
 const NODES: &str = "system:nodes";
 
-/// Whether a Secret of the hub's namespace is one of the server's.
+/// Reports whether a Secret of the hub's namespace belongs to the server.
 pub fn is_servers_secret(name: &str) -> bool {
     is_listed(SERVERS_SECRETS, name)
 }
@@ -34,8 +34,9 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     let name = write.called();
     if write.namespace == HUB_NAMESPACE && is_servers_secret(name) {
         return Err(Refusal::new(format!(
-            "the Secret {name:?} is the server's own, and nobody else writes it: passwords are set \
-             with \"drover user passwd\", or with \"drover server recover\" when nobody can log in"
+            "the Secret {name:?} belongs to the server, and only the server writes it: set \
+             passwords with \"drover user passwd\", or with \"drover server recover\" when no \
+             user can log in"
         )));
     }
     if write.operation == Operation::Delete {
@@ -45,8 +46,8 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     let logs_in = write.namespace == SYSTEM_NAMESPACE && kind == Some(BOOTSTRAP_TOKEN);
     if logs_in && write.by_person() {
         return Err(Refusal::new(
-            "a bootstrap token is a log-in to the hub that would outlive your own rights: make it \
-             with a kubeconfig of the hub's own",
+            "a bootstrap token authenticates at the hub and would outlive your own rights: \
+             create it with a kubeconfig of the hub itself",
         ));
     }
     if kind != Some(ACCOUNT_TOKEN) {
@@ -67,14 +68,14 @@ pub(super) fn admit_account(write: &Write<'_>, server: &str) -> Result<(), Refus
 fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusal> {
     if super::account(server) == Some((write.namespace, account)) {
         return Err(Refusal::new(
-            "whoever has a token of the server's account is the server: only nodes get one, for \
-             its pods",
+            "a token of the server's account has all rights of the server: only nodes can \
+             request it, for the server's pods",
         ));
     }
     if is_private(write.namespace, server) && (write.by_person() || write.by_account()) {
         return Err(Refusal::new(format!(
-            "a token of an account in {:?} would outlive your own rights: use an account in another \
-             namespace",
+            "a token of an account in {:?} would outlive your own rights: use an account in \
+             another namespace",
             write.namespace
         )));
     }

@@ -1,5 +1,5 @@
-//! What the hubs' common table (`server/tests/kubernetes/admission.rs`) does not reach: who is
-//! asked at all, and what is no gain.
+//! Cases that the common table of hubs (`server/tests/kubernetes/admission.rs`) does not include:
+//! the exempt writers, and writes that add no rights.
 
 use serde_json::json;
 
@@ -24,10 +24,10 @@ fn write<'a>(writer: &'a str, resource: &'a str, object: &'a Value, old: &'a Val
 }
 
 #[test]
-fn rules_concern_everybody_but_the_server_and_kubernetes() {
+fn rules_apply_to_all_writers_except_server_and_kubernetes() {
     let controller = "system:serviceaccount:kube-system:generic-garbage-collector";
-    // Whether they are asked about on a hub elsewhere, and on the embedded one, whose controllers
-    // have no accounts.
+    // Writers, with true if the rules apply on an external hub, and on the embedded hub, whose
+    // controllers have no accounts.
     for (writer, elsewhere, embedded) in [
         (SERVER, false, false),
         ("system:apiserver", false, false),
@@ -46,7 +46,7 @@ fn rules_concern_everybody_but_the_server_and_kubernetes() {
 }
 
 #[test]
-fn only_what_a_binding_gains_is_judged() {
+fn only_new_subjects_of_binding_are_checked() {
     let subject = |name: &str| json!({ "kind": "User", "name": name });
     let bind = |role: &str, names: &[&str]| {
         let subjects: Vec<_> = names.iter().copied().map(subject).collect();
@@ -66,7 +66,7 @@ fn only_what_a_binding_gains_is_judged() {
         assert_eq!(needed.is_none(), allowed, "{new}");
         let verdict = admit(&write, HUB, Some(&mighty));
         assert_eq!(verdict.is_ok(), allowed, "{new}: {verdict:?}");
-        // Somebody of the hub's own may.
+        // A user of the hub without Drover name may perform the write.
         let jane = Write {
             writer: "jane",
             ..write
@@ -77,7 +77,7 @@ fn only_what_a_binding_gains_is_judged() {
 }
 
 #[test]
-fn a_person_of_drover_binds_no_role_that_is_not_there() {
+fn drover_user_cannot_bind_missing_role() {
     let bind = |name: &str| {
         json!({
             "roleRef": { "kind": "ClusterRole", "name": "later" },
@@ -87,7 +87,7 @@ fn a_person_of_drover_binds_no_role_that_is_not_there() {
     let (ann, bob) = (bind("ann"), bind("bob"));
     for (writer, allowed) in [
         ("drover:user:1", false),
-        // The hub itself refuses those who may not bind whatever they like.
+        // The hub itself rejects users without permission to bind.
         ("jane", true),
         ("system:serviceaccount:apps:robot", true),
     ] {
@@ -100,7 +100,7 @@ fn a_person_of_drover_binds_no_role_that_is_not_there() {
             !allowed,
             "{refused}"
         );
-        // Nobody gains by what was bound already.
+        // Existing subjects gain no rights.
         let write = Write {
             old: Some(&ann),
             ..write
@@ -110,7 +110,7 @@ fn a_person_of_drover_binds_no_role_that_is_not_there() {
 }
 
 #[test]
-fn only_what_a_role_gains_is_judged() {
+fn only_added_rights_of_role_are_checked() {
     let reading =
         |resource: &str| json!({ "apiGroups": [""], "resources": [resource], "verbs": ["get"] });
     let role = |rules: &[&str], label: &str| {
@@ -133,7 +133,7 @@ fn only_what_a_role_gains_is_judged() {
 }
 
 #[test]
-fn nobody_but_the_server_writes_what_rights_on_the_hub_come_to() {
+fn only_server_writes_objects_of_hub_access() {
     let named = |name: &str, labelled: bool| {
         let labels = if labelled {
             json!({ HUB_LABEL: "role" })
@@ -159,7 +159,7 @@ fn nobody_but_the_server_writes_what_rights_on_the_hub_come_to() {
         ("drover-hub-role-g", Some(&ours_marked), Some(&ours), false),
         ("drover-hub-role-g", Some(&ours_marked), Some(&kept), false),
         ("drover-hub-role-g", Some(&ours_marked), None, false),
-        // What is deleted with others is not named.
+        // A collection deletion has no name.
         ("", Some(&ours), None, false),
         ("x", Some(&marked), Some(&plain), false),
         ("x", Some(&plain), Some(&marked), false),
@@ -199,7 +199,7 @@ fn nobody_but_the_server_writes_what_rights_on_the_hub_come_to() {
 }
 
 #[test]
-fn nobody_but_nodes_gets_a_token_of_the_servers_account() {
+fn only_nodes_get_tokens_of_servers_account() {
     let empty = json!({});
     let nodes = ["system:nodes".to_owned()];
     let ask = |writer, name, groups| {

@@ -1,4 +1,4 @@
-//! What a decision stood on, so that it can be seen later whether it still does.
+//! The roles on which a decision depends, to check later whether the decision is still valid.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::held::leads_to;
 use super::{Grants, Place, Role, Who};
 use crate::target::Target;
 
-/// The roles that led somebody somewhere, with what they allowed by then.
+/// The roles that gave access to a target, with their rules at the time of the decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Basis(Vec<Ground>);
 
@@ -15,12 +15,12 @@ pub struct Basis(Vec<Ground>);
 struct Ground {
     role: Arc<Role>,
     place: Place,
-    /// Those of the project, where the place is one.
+    /// The project's namespaces, if the scope is a project.
     namespaces: Vec<String>,
 }
 
 impl Basis {
-    /// Names of the roles, each once, in the order of names.
+    /// Names of the roles, sorted and unique.
     pub fn roles(&self) -> BTreeSet<&str> {
         let grounds = self.0.iter();
         grounds.map(|ground| ground.role.name.as_str()).collect()
@@ -28,7 +28,7 @@ impl Basis {
 }
 
 impl Grants {
-    /// The roles by which somebody may use a target; `None` if they have none there.
+    /// The roles that give access to a target; `None` without any role there.
     pub fn basis(&self, who: Who<'_>, target: &Target) -> Option<Basis> {
         let leading = self.of(who).filter(|grant| leads_to(grant, target));
         let grounds: Vec<_> = leading
@@ -41,7 +41,7 @@ impl Grants {
         (!grounds.is_empty()).then_some(Basis(grounds))
     }
 
-    /// Whether somebody still has all that a decision about them stood on, by whichever roles.
+    /// Reports whether a subject still has all rights of a decision, through any roles.
     pub fn still_has(&self, who: Who<'_>, basis: &Basis) -> bool {
         basis.0.iter().all(|ground| self.carries(who, ground))
     }
@@ -51,7 +51,7 @@ impl Grants {
         if !ground.namespaces.iter().all(|name| now.contains(name)) {
             return false;
         }
-        // A role that allows nothing by itself leads there as well.
+        // A role without rules gives access to the target too.
         if !self
             .of(who)
             .any(|grant| holds_at(&grant.place, &ground.place))
@@ -59,7 +59,7 @@ impl Grants {
             return false;
         }
         let mut own = self.of(who).filter(|grant| grant.place == ground.place);
-        // Roles are made anew with every change of any binding, so they are compared.
+        // Any change of a binding rebuilds all roles, so compare their values.
         if own.any(|grant| *grant.role == *ground.role) {
             return true;
         }
@@ -85,7 +85,7 @@ impl Grants {
     }
 }
 
-/// Whether what is given at one place counts at another.
+/// Reports whether a grant in one scope applies to another scope.
 fn holds_at(given: &Place, here: &Place) -> bool {
     match (given, here) {
         (Place::EveryCluster, Place::Cluster(_) | Place::Project(..)) => true,

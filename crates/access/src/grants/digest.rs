@@ -1,5 +1,5 @@
-//! Whether what has to be somewhere is what it was, without making it: with hundreds of clusters,
-//! most changes of roles and bindings are about few of them.
+//! Digests that detect changes of the objects of a cluster without computing the objects. With
+//! hundreds of clusters, most changes of roles and bindings affect few of them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -10,25 +10,26 @@ use drover_api::ids::ClusterUid;
 
 use super::{Grant, Grants, Place, Role, Subject};
 
-/// Keys of this process: nobody who chooses names can make two states look the same.
+/// The hash keys are random per process, so an attacker cannot construct two states with the same
+/// digest.
 fn hash(value: impl Hash) -> u64 {
     static KEYS: OnceLock<RandomState> = OnceLock::new();
     KEYS.get_or_init(RandomState::new).hash_one(value)
 }
 
 impl Grants {
-    /// Of what has to be in a cluster; differs when that does, and is good in this process only.
+    /// Digest of the objects of a cluster; comparable within this process only.
     pub fn digest_of(&self, cluster: &ClusterUid) -> u64 {
         let own = self.digests.get(cluster).copied().unwrap_or_default();
         own.wrapping_add(self.everywhere_digest)
     }
 
-    /// The same of what has to be on the hub.
+    /// Digest of the objects on the hub; comparable within this process only.
     pub fn digest_of_hub(&self) -> u64 {
         self.hub_digest
     }
 
-    /// The order of grants means nothing, so their digests are added.
+    /// The order of grants is irrelevant, so their digests are added.
     pub(super) fn digest(&mut self) {
         let mut roles: HashMap<*const Role, u64> = HashMap::new();
         let mut groups: HashMap<&str, u64> = HashMap::new();

@@ -1,4 +1,4 @@
-//! What has to be in a cluster, so that everybody can do there what their roles allow.
+//! The access that all roles grant in a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,62 +9,63 @@ use super::{Grants, Place, Role, Subject};
 use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 
-/// A part of a role, and who has it where.
+/// The rights of a role in one scope, with its subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// The role's name on the hub.
+    /// Name of the role on the hub.
     pub role: String,
     /// UID of the role.
     pub uid: String,
-    /// What it allows there; never nothing.
+    /// The rights in the scope; never empty.
     pub rights: Rights,
-    /// Where.
+    /// Scope of the rights.
     pub scope: Scope,
-    /// Who has it.
+    /// Subjects of the role.
     pub subjects: BTreeSet<Subject>,
 }
 
-/// Where a part of a role holds in a cluster.
+/// Scope of rights in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// In all of it.
+    /// The whole cluster.
     Cluster,
-    /// In the namespaces of a project; there may be none.
+    /// The namespaces of a project, possibly none.
     Project(ProjectUid, Vec<String>),
 }
 
-/// What has to be in a cluster.
+/// The access in one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Downstream {
-    /// Every part of every role that somebody has there, ordered by role and scope.
+    /// The rights of all granted roles, sorted by role and scope.
     pub bound: Vec<Bound>,
-    /// Everybody who has any role there, by themselves or by a group: as whom requests may come.
+    /// All users with a role in the cluster, directly or by a group. The user lane may impersonate
+    /// them.
     pub users: BTreeSet<UserName>,
-    /// Every group that has any role there: what requests may say that they are in.
+    /// All groups with a role in the cluster. The user lane may impersonate them.
     pub groups: BTreeSet<GroupName>,
 }
 
-/// What has to be on the hub: parts of global roles, each with everybody who has it.
+/// The access of a global role on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnHub {
-    /// The role.
+    /// The global role.
     pub role: Arc<Role>,
-    /// Who has it.
+    /// Subjects of the role.
     pub subjects: BTreeSet<Subject>,
 }
 
-/// Where a part of a role holds, without what is in it.
+/// Scope of rights, without the namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Cluster,
     Project(ProjectUid),
 }
 
-/// By role's UID.
+/// Roles and subjects, by the role's UID and scope.
 type Parts<'a> = BTreeMap<(&'a str, Part), (&'a Arc<Role>, BTreeSet<Subject>)>;
 
 impl Grants {
-    /// What has to be in a cluster.
+    /// Computes the access in a cluster.
     pub fn downstream(&self, cluster: &ClusterUid) -> Downstream {
         let mut parts: Parts<'_> = BTreeMap::new();
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
@@ -109,7 +110,7 @@ impl Grants {
         }
     }
 
-    /// What has to be on the hub, ordered by role.
+    /// Computes the access on the hub, sorted by role.
     pub fn on_hub(&self) -> Vec<OnHub> {
         let mut roles: BTreeMap<&str, OnHub> = BTreeMap::new();
         for grant in self.all.iter().filter(|grant| grant.place == Place::Hub) {

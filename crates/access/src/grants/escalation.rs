@@ -1,4 +1,4 @@
-//! Nobody gives what they do not have, or changes what others have by it.
+//! Checks against privilege escalation: users can grant and change only rights that they have.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,19 @@ use thiserror::Error;
 use super::{Grants, Place, Who};
 use crate::roles::{Lacking, Rights, Scoped};
 
-/// What somebody would give, change or take beyond what they have.
+/// The rights that a write requires and the writer lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("your own roles {scope} lack what this is about: {lacking}")]
+#[error("your own roles {scope} lack rights that this write requires: {lacking}")]
 pub struct Escalation {
-    /// Completes "your own roles …".
+    /// The scope, as the end of "your own roles …".
     pub scope: &'static str,
-    /// What they lack.
+    /// The missing rights.
     pub lacking: Lacking,
 }
 
 impl Grants {
-    /// Whether somebody may give a role at a place: they have all of it there themselves.
+    /// Checks whether a user may grant a role in a scope, which requires all rights of the role
+    /// there.
     pub fn may_give(&self, who: Who<'_>, role: &Scoped, place: &Place) -> Result<(), Escalation> {
         match place {
             Place::Hub => has(&self.held(who, place), &role.cluster, "on the hub"),
@@ -32,7 +33,7 @@ impl Grants {
         }
     }
 
-    /// Whether somebody may give rights in single namespaces of the hub.
+    /// Checks whether a user may grant rights in single namespaces of the hub.
     pub fn may_give_in_hub_namespaces(
         &self,
         who: Who<'_>,
@@ -44,7 +45,7 @@ impl Grants {
         })
     }
 
-    /// Whether somebody may do all that another may, and so gains nothing by signing in as them.
+    /// Checks whether a user has all rights of another user, so that impersonation adds none.
     pub fn may_act_for(&self, who: Who<'_>, other: Who<'_>) -> Result<(), Escalation> {
         self.of(other).try_for_each(|grant| {
             self.may_give(who, &grant.role.scoped, &grant.place)?;
@@ -52,11 +53,11 @@ impl Grants {
         })
     }
 
-    /// Whether somebody may write, change or delete a RoleTemplate, which may be given to anybody
-    /// anywhere, now or later: they have all that it said and all that it says in every cluster.
+    /// Checks whether a user may write or delete a RoleTemplate. A RoleTemplate may be granted
+    /// anywhere, so the user needs all its old and new rights in every cluster.
     ///
-    /// What it said counts as well. A role that is stripped by somebody who lacks its rights could be
-    /// given while it is harmless, and would be what it was once whoever cares for it restores it.
+    /// The old rights count too. Otherwise a user could remove the role's rules, grant the harmless
+    /// role, and gain the old rules when an administrator restores them.
     pub fn may_write_template(
         &self,
         who: Who<'_>,

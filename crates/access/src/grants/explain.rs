@@ -1,4 +1,4 @@
-//! Who can do this, and through which binding.
+//! Explains which grants allow an action.
 
 use std::collections::BTreeSet;
 
@@ -9,41 +9,41 @@ use super::held::is_in;
 use super::{Grant, Grants, Place, Who};
 use crate::roles::{Rights, known_group, known_rules};
 
-/// A question about a cluster.
+/// A question about an action in a cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Which.
+    /// UID of the cluster.
     pub cluster: &'a ClusterUid,
-    /// Such as `get`.
+    /// Verb, such as `get`.
     pub verb: &'a str,
-    /// What it is about.
+    /// The resource or path of the action.
     pub asked: Asked<'a>,
-    /// Where it is; `None` for all namespaces, and for what is in none.
+    /// Namespace; `None` for all namespaces and for cluster-scoped objects.
     pub namespace: Option<&'a str>,
 }
 
-/// A grant that allows what was asked, or may.
+/// A grant that allows the action, or may allow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
-    /// Who has which role through which binding.
+    /// The grant, with its binding.
     pub grant: &'a Grant,
-    /// What of the role allows it.
+    /// The part of the role that allows the action.
     pub through: Through,
 }
 
-/// What of a role allows something.
+/// The part of a role that allows an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Through {
-    /// One of its rules.
+    /// A rule of the role.
     Rule,
-    /// A ClusterRole of the cluster's own, which is known to.
+    /// A ClusterRole of the cluster with known rules.
     Known(String),
-    /// A ClusterRole of the cluster's own, which may: what it allows is for the cluster to say.
+    /// A ClusterRole of the cluster with unknown rules, which may allow the action.
     Perhaps(String),
 }
 
 impl Grants {
-    /// Every grant that allows what is asked, or may.
+    /// All grants that allow the action, or may allow it.
     pub fn who_can(&self, question: Question<'_>) -> Vec<Answer<'_>> {
         let grants = self.in_cluster(question.cluster);
         grants
@@ -54,14 +54,14 @@ impl Grants {
             .collect()
     }
 
-    /// Whether a role of somebody allows what is asked, or may.
+    /// Reports whether a role of a user allows the action, or may allow it.
     pub fn may_be_allowed(&self, who: Who<'_>, question: Question<'_>) -> bool {
         let here = |grant: &&Grant| is_in(&grant.place, question.cluster);
         let mut grants = self.of(who).filter(here);
         grants.any(|grant| self.allows(grant, question).is_some())
     }
 
-    /// The namespaces of a cluster's projects in which a role of somebody allows anything.
+    /// The namespaces of a cluster's projects in which a user has rights.
     pub fn project_namespaces(&self, who: Who<'_>, cluster: &ClusterUid) -> BTreeSet<&str> {
         let projects = self.of(who).filter_map(|grant| match &grant.place {
             Place::Project(there, project) if there == cluster => {
@@ -96,7 +96,7 @@ impl Grants {
 
 fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
     let allows = |rule: &Rule| rule.allows(question.verb, question.asked);
-    // Rules about Drover's own objects are not about the cluster.
+    // Rules about Drover's own kinds do not concern the cluster.
     if rights.downstream().rules.iter().any(allows) {
         return Some(Through::Rule);
     }
@@ -114,8 +114,8 @@ fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
     open.map(|name| Through::Perhaps(name.clone()))
 }
 
-/// Whether a ClusterRole of the cluster's own may allow what is not known of it: any that is not
-/// known, and those of Kubernetes about what somebody adds to Kubernetes and to them.
+/// Reports whether unknown rules of the cluster's own ClusterRole may allow the action: any rule of
+/// an unknown role, and aggregated rules about custom resources for roles of Kubernetes.
 fn may_gather(name: &str, asked: Asked<'_>) -> bool {
     match asked {
         _ if known_rules(name).is_empty() => true,

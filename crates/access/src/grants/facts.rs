@@ -1,4 +1,4 @@
-//! What grants are gathered from: objects of the hub, as they are now.
+//! The input of grants: objects from the hub.
 
 use std::collections::HashMap;
 
@@ -10,60 +10,60 @@ use drover_api::kinds::{
 
 use crate::names::GroupName;
 
-/// A role as it is stored.
+/// A stored role.
 #[derive(Debug)]
 pub struct RoleFacts<'a, S> {
     /// UID of the object.
     pub uid: &'a str,
-    /// What it says.
+    /// Spec of the role.
     pub spec: &'a S,
 }
 
-/// A person as they are stored.
+/// A stored user.
 #[derive(Clone, Debug)]
 pub struct UserFacts {
     /// UID of the object.
     pub uid: UserUid,
-    /// Whether they can work at all.
+    /// True if the user is enabled.
     pub enabled: bool,
-    /// Whether they may do everything, everywhere, by their User object.
+    /// True if the User object makes the user an administrator.
     pub administrator: bool,
-    /// The groups that they are in now.
+    /// Current groups of the user.
     pub groups: Vec<GroupName>,
 }
 
-/// An identity provider as it is stored.
+/// A stored identity provider.
 #[derive(Clone, Debug)]
 pub struct ProviderFacts {
     /// UID of the object.
     pub uid: ProviderUid,
-    /// Whether its people can work at all.
+    /// True if the provider is enabled.
     pub enabled: bool,
 }
 
-/// A project as it is stored.
+/// A stored project.
 #[derive(Clone, Debug)]
 pub struct ProjectFacts {
     /// UID of the object.
     pub uid: ProjectUid,
-    /// Where its namespaces are.
+    /// UID of the project's cluster.
     pub cluster: ClusterUid,
-    /// Those that are its own, by the word of the server.
+    /// Namespaces in the project's status.
     pub namespaces: Vec<String>,
 }
 
-/// Everything that grants are gathered from, by name. What is being deleted is not in here.
+/// The input of grants by name, without objects that are being deleted.
 #[derive(Debug, Default)]
 pub struct Facts<'a> {
-    /// Roles in clusters and projects.
+    /// Roles for clusters and projects.
     pub role_templates: HashMap<&'a str, RoleFacts<'a, RoleTemplateSpec>>,
-    /// Roles on the hub and in every cluster.
+    /// Roles for the hub and all clusters.
     pub global_roles: HashMap<&'a str, RoleFacts<'a, GlobalRoleSpec>>,
-    /// Who has which global role.
+    /// Bindings of global roles.
     pub global_bindings: Vec<(&'a str, &'a GlobalRoleBindingSpec)>,
-    /// Who has which role in a cluster.
+    /// Bindings of roles in clusters.
     pub cluster_bindings: Vec<(&'a str, &'a ClusterRoleTemplateBindingSpec)>,
-    /// Who has which role in a project.
+    /// Bindings of roles in projects.
     pub project_bindings: Vec<(&'a str, &'a ProjectRoleTemplateBindingSpec)>,
     /// Sets of namespaces.
     pub projects: HashMap<&'a str, ProjectFacts>,

@@ -1,4 +1,4 @@
-//! From the hub's objects to grants.
+//! Computes grants from the hub's objects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ impl Grants {
         let mut roles = Roles::new(facts, Names::Pinned);
         let mut globals: HashMap<(&str, Option<&str>), Result<Given, Problem>> = HashMap::new();
         for (name, spec) in &facts.global_bindings {
-            // A global role may hold many others, and many people have it.
+            // A global role may inherit many others and may have many subjects, so resolve it once.
             let uid = spec.role.uid.as_ref().map(drover_api::ids::RoleUid::as_str);
             let given = globals
                 .entry((spec.role.name.as_str(), uid))
@@ -53,7 +53,7 @@ impl Grants {
         grants
     }
 
-    /// Who is in the groups that have a role; all others are nobody's business here.
+    /// Collects the members of groups that have a role; other groups are irrelevant.
     fn join(&mut self, facts: &Facts<'_>) {
         let mut users: Vec<_> = facts.users.values().filter(|user| user.enabled).collect();
         users.sort_unstable_by(|one, other| one.uid.cmp(&other.uid));
@@ -68,7 +68,7 @@ impl Grants {
         }
     }
 
-    /// Those who administer Drover by their User object, with no binding that could be lost.
+    /// Adds the users whose User object makes them administrators.
     fn administrators(&mut self, facts: &Facts<'_>) {
         let users = facts.users.iter();
         let mut administrators: Vec<_> = users
@@ -91,7 +91,7 @@ impl Grants {
         }
     }
 
-    /// Notes what a binding gives, or why it gives nothing.
+    /// Records the grants of a binding, or its problem.
     pub(super) fn bind(
         &mut self,
         kind: BindingKind,

@@ -1,4 +1,4 @@
-//! What a binding gives, by the roles and places that it names.
+//! The roles and scopes that a binding grants.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,19 +13,19 @@ use super::{Escalation, Facts, Grants, Place, Problem, Role, Subject, Who};
 use crate::names::{GroupName, UserName};
 use crate::roles::{Reach, Rights, Scoped, Unresolved, check_all, resolve};
 
-/// What a binding says.
+/// The spec of a binding.
 #[derive(Clone, Copy, Debug)]
 pub enum Binding<'a> {
-    /// Of a GlobalRole.
+    /// A binding of a GlobalRole.
     Global(&'a GlobalRoleBindingSpec),
-    /// Of a RoleTemplate in a cluster.
+    /// A binding of a RoleTemplate in a cluster.
     Cluster(&'a ClusterRoleTemplateBindingSpec),
-    /// Of a RoleTemplate in a project.
+    /// A binding of a RoleTemplate in a project.
     Project(&'a ProjectRoleTemplateBindingSpec),
 }
 
 impl<'a> Binding<'a> {
-    /// Which role it gives.
+    /// The granted role.
     pub fn role(self) -> &'a RoleReference {
         match self {
             Self::Global(spec) => &spec.role,
@@ -34,7 +34,7 @@ impl<'a> Binding<'a> {
         }
     }
 
-    /// Who it gives it to.
+    /// The subject of the binding.
     pub fn subject(self) -> &'a BindingSubject {
         match self {
             Self::Global(spec) => &spec.subject,
@@ -44,21 +44,21 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// What names in a binding mean.
+/// Resolution of names in a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// What the server has pinned them to; nothing until it has.
+    /// Uses pinned UIDs only; an unpinned name grants nothing.
     Pinned,
-    /// What is there of that name, unless they are pinned to something else.
+    /// Uses the current object with the name, unless the binding is pinned to another UID.
     AsTheyAre,
 }
 
-/// Roles at places.
+/// Roles in scopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given(pub Vec<(Place, Arc<Role>)>);
 
 impl Given {
-    /// Whether somebody has all of it themselves, and so may give or take it.
+    /// Checks whether a user has all these rights, and so may grant or revoke them.
     pub fn may_be_given(&self, grants: &Grants, who: Who<'_>) -> Result<(), Escalation> {
         self.0.iter().try_for_each(|(place, role)| {
             grants.may_give(who, &role.scoped, place)?;
@@ -67,7 +67,7 @@ impl Given {
     }
 }
 
-/// Finds out what bindings give; each role is resolved once.
+/// Resolves the grants of bindings; caches each resolved role.
 #[derive(Debug)]
 pub struct Roles<'a> {
     facts: &'a Facts<'a>,
@@ -77,7 +77,7 @@ pub struct Roles<'a> {
 }
 
 impl<'a> Roles<'a> {
-    /// Of these objects.
+    /// Creates a resolver for these objects.
     pub fn new(facts: &'a Facts<'a>, names: Names) -> Self {
         Self {
             facts,
@@ -87,7 +87,7 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// What a binding gives.
+    /// Resolves the grants of a binding.
     pub fn given(&mut self, binding: Binding<'_>) -> Result<Given, Problem> {
         let (place, context) = match binding {
             Binding::Global(spec) => return self.by_global_binding(&spec.role),
@@ -101,7 +101,7 @@ impl<'a> Roles<'a> {
         Ok(Given(vec![(place, self.template(&role.name, context)?)]))
     }
 
-    /// What whoever has this GlobalRole has.
+    /// Resolves the grants of a GlobalRole.
     pub fn by_global_role(
         &mut self,
         name: &str,
@@ -129,7 +129,7 @@ impl<'a> Roles<'a> {
         Ok(Given(given))
     }
 
-    /// Who is meant; `None` for somebody who is disabled, and for a group of a provider that is.
+    /// Resolves the subject; `None` for a disabled user, and for a group of a disabled provider.
     pub fn subject(&self, subject: &BindingSubject) -> Result<Option<Subject>, Problem> {
         match (&subject.user, &subject.group) {
             (Some(user), None) => {
@@ -156,7 +156,7 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// Whether a name means what is stored under it.
+    /// Checks whether a reference identifies the stored object with its name.
     fn meant(
         &self,
         what: &'static str,
@@ -237,7 +237,7 @@ impl<'a> Roles<'a> {
     }
 }
 
-/// Whether the hub takes what a global role says.
+/// Checks whether the hub accepts the spec of a global role.
 fn check_global(name: &str, said: &GlobalRoleSpec) -> Result<(), Problem> {
     let whole = check_all("rules", &said.rules, Reach::Cluster);
     let mut namespaced = said.namespaced_rules.iter();

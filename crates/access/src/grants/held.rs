@@ -1,4 +1,4 @@
-//! What somebody has at a place, all their roles together.
+//! The combined rights of a user in a scope.
 
 use drover_api::group::GROUP;
 use drover_api::ids::ClusterUid;
@@ -9,17 +9,17 @@ use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 use crate::target::Target;
 
-/// Somebody, with all groups that they are in.
+/// A user with all groups of the user.
 #[derive(Clone, Copy, Debug)]
 pub struct Who<'a> {
-    /// The person.
+    /// Name of the user.
     pub user: &'a UserName,
-    /// Their groups.
+    /// Groups of the user.
     pub groups: &'a [GroupName],
 }
 
 impl Grants {
-    /// What somebody has, by themselves and by their groups.
+    /// All grants of a user, direct and by groups.
     pub fn of<'a>(&'a self, who: Who<'_>) -> impl Iterator<Item = &'a Grant> {
         let groups = who.groups.iter().map(GroupName::as_str);
         let names = std::iter::once(who.user.as_str()).chain(groups);
@@ -29,7 +29,7 @@ impl Grants {
         found.into_iter().flatten().map(|&index| &self.all[index])
     }
 
-    /// All that somebody may do at a place, with what they may do at larger ones.
+    /// All rights of a user in a scope, including those of larger scopes.
     pub fn held(&self, who: Who<'_>, place: &Place) -> Rights {
         let mut rights = Rights::default();
         for part in self.of(who).flat_map(|grant| parts_at(grant, place)) {
@@ -38,7 +38,7 @@ impl Grants {
         rights
     }
 
-    /// What somebody may do in a namespace of the hub, beside what they may do on the whole hub.
+    /// The rights of a user in a namespace of the hub, in addition to those on the whole hub.
     pub fn held_in_hub_namespace(&self, who: Who<'_>, namespace: &str) -> Rights {
         let mut rights = self.held(who, &Place::Hub);
         let here = self.of(who).filter(|grant| grant.place == Place::Hub);
@@ -48,8 +48,8 @@ impl Grants {
         rights
     }
 
-    /// Whether somebody may do this to an object of Drover's own that belongs to a place, such as
-    /// `create` the `clusterroletemplatebindings` of a cluster; the name is empty for many.
+    /// Reports whether a user may perform a verb on a Drover object of a scope, such as `create` on
+    /// the `clusterroletemplatebindings` of a cluster. An empty name means a collection.
     pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, name: &str, place: &Place) -> bool {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
         let asked = Asked::Resource {
@@ -62,12 +62,12 @@ impl Grants {
         parts.any(|rights| rights.rules.iter().any(|rule| rule.allows(verb, asked)))
     }
 
-    /// Whether somebody has any role at a target, which is what it takes to get there at all.
+    /// Reports whether a user has any role at a target, which access requires.
     pub fn may_enter(&self, who: Who<'_>, target: &Target) -> bool {
         self.of(who).any(|grant| leads_to(grant, target))
     }
 
-    /// Whether somebody may do everything on the hub and in every cluster.
+    /// Reports whether a user is an administrator of the hub and all clusters.
     pub fn administers(&self, who: Who<'_>) -> bool {
         [Place::Hub, Place::EveryCluster].iter().all(|place| {
             let mut own = self.of(who).filter(|grant| grant.place == *place);
@@ -75,7 +75,8 @@ impl Grants {
         })
     }
 
-    /// Whether somebody has bindings by which they administer Drover, or would if they were enabled.
+    /// Reports whether a user's bindings would make the user an administrator if the user were
+    /// enabled.
     pub fn administers_if_enabled(facts: &Facts<'_>, who: Who<'_>) -> bool {
         let mut roles = Roles::new(facts, Names::Pinned);
         let mut grants = Self::default();
@@ -99,7 +100,7 @@ impl Grants {
         grants.administers(who)
     }
 
-    /// Whether somebody's roles at a target let them act as others (`kubectl --as`).
+    /// Reports whether a user's roles at a target permit impersonation (`kubectl --as`).
     pub fn may_act_as_others(&self, who: Who<'_>, target: &Target) -> bool {
         let place = match target {
             Target::Hub => Place::Hub,
@@ -120,13 +121,13 @@ impl Grants {
         })
     }
 
-    /// Whether somebody has a role at exactly this place.
+    /// Reports whether a user has a role in exactly this scope.
     pub fn has_role_at(&self, who: Who<'_>, place: &Place) -> bool {
         self.of(who).any(|grant| grant.place == *place)
     }
 
-    /// Those of somebody's groups that have a role at a target: a cluster knows no others, and would
-    /// refuse a request that carries one.
+    /// The groups of a user that have a role at a target. The cluster rejects requests with any
+    /// other group.
     pub fn groups_at(&self, groups: &[GroupName], target: &Target) -> Vec<GroupName> {
         let counts = |group: &&GroupName| {
             let grants = self.by_subject.get(group.as_str()).into_iter().flatten();
@@ -138,14 +139,14 @@ impl Grants {
     }
 }
 
-/// What of a grant holds at a place.
+/// The rights of a grant that apply to a scope.
 fn parts_at<'a>(grant: &'a Grant, place: &Place) -> impl Iterator<Item = &'a Rights> + use<'a> {
     let scoped = &grant.role.scoped;
     let whole = match (place, &grant.place) {
         (Place::Hub, there) => *there == Place::Hub,
         (_, Place::EveryCluster) => true,
         (Place::EveryCluster, _) | (_, Place::Hub) => false,
-        // A role in a project counts with what it allows in the whole cluster.
+        // A project role may have cluster-wide rules, which apply here.
         (
             Place::Cluster(here) | Place::Project(here, _),
             Place::Cluster(there) | Place::Project(there, _),
@@ -156,7 +157,8 @@ fn parts_at<'a>(grant: &'a Grant, place: &Place) -> impl Iterator<Item = &'a Rig
     whole.into_iter().chain(own.then_some(&scoped.project))
 }
 
-/// A role that allows nothing on the hub does not lead there: one of a cluster is not for the hub.
+/// Reports whether a grant gives access to a target. A role without rules on the hub gives no
+/// access to the hub.
 pub(super) fn leads_to(grant: &Grant, target: &Target) -> bool {
     match target {
         Target::Hub => {
@@ -168,7 +170,7 @@ pub(super) fn leads_to(grant: &Grant, target: &Target) -> bool {
     }
 }
 
-/// Whether a place is in this cluster, or is all of them.
+/// Reports whether a scope is within a cluster, or covers all clusters.
 pub(super) fn is_in(place: &Place, cluster: &ClusterUid) -> bool {
     match place {
         Place::Hub => false,

@@ -18,7 +18,7 @@ fn has(grants: &Grants, who: Who<'_>, place: &Place, wanted: &Rights) -> bool {
 }
 
 #[test]
-fn a_role_in_a_cluster_holds_there_and_nowhere_else() {
+fn cluster_role_applies_only_in_its_cluster() {
     let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
     let world = world.in_cluster("one", "reader", "a", &user("ann"));
     let grants = world.gather();
@@ -45,7 +45,7 @@ fn a_role_in_a_cluster_holds_there_and_nowhere_else() {
 }
 
 #[test]
-fn a_group_gives_to_whoever_is_in_it_and_a_cluster_hears_of_no_other_group() {
+fn group_grants_roles_to_members_and_cluster_receives_only_groups_with_roles() {
     let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
     let devs = group("drover:oidc:devs");
     let grants = world.in_cluster("one", "reader", "a", &devs).gather();
@@ -68,7 +68,7 @@ fn a_group_gives_to_whoever_is_in_it_and_a_cluster_hears_of_no_other_group() {
 }
 
 #[test]
-fn a_global_role_holds_on_the_hub_and_in_every_cluster() {
+fn global_role_applies_on_hub_and_in_every_cluster() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .global_role("auditor", &[rule("", "nodes", "get")], &["reader"])
@@ -85,7 +85,7 @@ fn a_global_role_holds_on_the_hub_and_in_every_cluster() {
 }
 
 #[test]
-fn a_global_role_that_allows_nothing_on_the_hub_does_not_lead_there() {
+fn global_role_without_hub_rules_gives_no_access_to_hub() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .global_role("roamer", &[], &["reader"])
@@ -97,7 +97,7 @@ fn a_global_role_that_allows_nothing_on_the_hub_does_not_lead_there() {
 }
 
 #[test]
-fn rights_in_one_namespace_of_the_hub_are_for_that_namespace() {
+fn rights_in_hub_namespace_apply_only_there() {
     let world = World::new()
         .hub_namespace_role("keeper", "apps", &[rule("", "pods", "get")])
         .global("one", "keeper", &user("ann"));
@@ -111,7 +111,7 @@ fn rights_in_one_namespace_of_the_hub_are_for_that_namespace() {
 }
 
 #[test]
-fn a_role_in_a_project_holds_in_its_namespaces_and_for_the_cluster_as_far_as_it_says() {
+fn project_role_applies_in_its_namespaces_and_cluster_wide_rules_apply_in_cluster() {
     let world = World::new()
         .project_role(
             "worker",
@@ -166,70 +166,70 @@ fn gives_nothing(what: &str, world: &World, wanted: &str) {
 }
 
 #[test]
-fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
+fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
     let world = many_roles;
     let ann = user("ann");
     for (what, world, wanted) in [
         (
-            "a user who was made again",
+            "a recreated user",
             world()
                 .in_cluster("x", "reader", "a", &ann)
                 .remade_user("ann"),
-            "the user \"ann\" that it was made for is not there: delete the binding, and make it \
-             anew if another user of that name is meant",
+            "the user \"ann\" of this binding was deleted: delete the binding, and create it \
+             again for another user of that name",
         ),
         (
-            "a cluster that was made again",
+            "a recreated cluster",
             world()
                 .in_cluster("x", "reader", "a", &ann)
                 .remade_cluster("a"),
-            "the cluster \"a\" that it was made for is not there: delete the binding, and make it \
-             anew if another cluster of that name is meant",
+            "the cluster \"a\" of this binding was deleted: delete the binding, and create it \
+             again for another cluster of that name",
         ),
         (
-            "a project of a cluster that is gone",
+            "a project of a deleted cluster",
             world()
                 .in_project("x", "worker", "p", &ann)
                 .remade_cluster("a"),
-            "the project \"p\" that it was made for is not there: delete the binding, and make it \
-             anew if another project of that name is meant",
+            "the project \"p\" of this binding was deleted: delete the binding, and create it \
+             again for another project of that name",
         ),
         (
-            "a role that was made again",
+            "a recreated role",
             world()
                 .in_cluster("x", "reader", "a", &ann)
                 .remade_role("reader"),
-            "the role \"reader\" that it was made for is not there: delete the binding, and make \
-             it anew if another role of that name is meant",
+            "the role \"reader\" of this binding was deleted: delete the binding, and create it \
+             again for another role of that name",
         ),
         (
-            "a group of a provider that was made again",
+            "a group of a recreated provider",
             world()
                 .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
                 .remade_provider("oidc"),
-            "the provider \"oidc\" that it was made for is not there: delete the binding, and make \
-             it anew if another provider of that name is meant",
+            "the provider \"oidc\" of this binding was deleted: delete the binding, and create \
+             it again for another provider of that name",
         ),
         (
-            "a group of a provider that is none",
+            "a group of a missing provider",
             world()
                 .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
                 .regrouped("x", "drover:oicd:x"),
-            "the provider \"oicd\" that it was made for is not there: delete the binding, and make \
-             it anew if another provider of that name is meant",
+            "the provider \"oicd\" of this binding was deleted: delete the binding, and create \
+             it again for another provider of that name",
         ),
         (
-            "a name that nobody pinned",
+            "an unpinned name",
             world().in_cluster("x", "reader", "a", &ann).unpinned("x"),
-            "the server has not yet written which role is meant",
+            "the server has not pinned the role to a UID yet",
         ),
         (
-            "a group that is none",
+            "an invalid group",
             world()
                 .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
                 .regrouped("x", "system:masters"),
-            "\"system:masters\" is no group: spec.subject.group.name must be \
-             \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters",
+            "\"system:masters\" is not a group: spec.subject.group.name must be \
+             \"drover:<provider>:<id>\" with an id of at most 253 visible ASCII characters",
         ),
     ] {
         gives_nothing(what, &world, wanted);
@@ -237,33 +237,31 @@ fn a_binding_that_does_not_mean_what_is_there_gives_nothing_and_says_why() {
 }
 
 #[test]
-fn a_role_that_cannot_be_used_there_gives_nothing_and_says_why() {
+fn unusable_role_grants_nothing_and_has_problem() {
     let world = many_roles;
     let ann = user("ann");
     for (what, world, wanted) in [
         (
-            "a role for projects in a cluster",
+            "a project role in a cluster",
             world().in_cluster("x", "worker", "a", &ann),
-            "the role \"worker\" is for another context: choose one that the binding is for",
+            "the role \"worker\" has another context: use a role with the context of the binding",
         ),
         (
-            "a role for clusters in a project",
+            "a cluster role in a project",
             world().in_project("x", "reader", "p", &ann),
-            "the role \"reader\" is for another context: choose one that the binding is for",
+            "the role \"reader\" has another context: use a role with the context of the binding",
         ),
         (
             "a role that cannot be resolved",
             world().in_cluster("x", "broken", "a", &ann),
-            "the role \"broken\" cannot be used: it inherits from \"nothing\" by way of \
-             \"broken\", and there is no such RoleTemplate: make it, or take it out of \
-             spec.inherits of \"broken\"",
+            "the role \"broken\" cannot be used: \"broken\" inherits \"nothing\", which does not \
+             exist: create the RoleTemplate, or remove it from spec.inherits of \"broken\"",
         ),
         (
-            "a global role with such a role",
+            "a global role with an unresolvable role",
             world().global("x", "auditor", &ann),
-            "the role \"broken\" cannot be used: it inherits from \"nothing\" by way of \
-             \"broken\", and there is no such RoleTemplate: make it, or take it out of \
-             spec.inherits of \"broken\"",
+            "the role \"broken\" cannot be used: \"broken\" inherits \"nothing\", which does not \
+             exist: create the RoleTemplate, or remove it from spec.inherits of \"broken\"",
         ),
     ] {
         gives_nothing(what, &world, wanted);
@@ -271,8 +269,7 @@ fn a_role_that_cannot_be_used_there_gives_nothing_and_says_why() {
 }
 
 #[test]
-fn whoever_is_disabled_and_whose_provider_is_have_nothing_and_nothing_is_wrong_with_their_bindings()
-{
+fn disabled_user_or_provider_has_no_grants_and_no_problems() {
     let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
     let world = world.in_cluster("one", "reader", "a", &user("ann"));
     let world = world.in_cluster("two", "reader", "a", &group("drover:oidc:devs"));
@@ -284,7 +281,7 @@ fn whoever_is_disabled_and_whose_provider_is_have_nothing_and_nothing_is_wrong_w
 }
 
 #[test]
-fn one_role_is_in_a_cluster_once_whoever_has_it_through_whichever_binding() {
+fn role_with_several_bindings_appears_once_per_cluster() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .global_role("auditor", &[], &["reader"])
@@ -303,7 +300,7 @@ fn one_role_is_in_a_cluster_once_whoever_has_it_through_whichever_binding() {
 }
 
 #[test]
-fn a_role_about_the_hub_only_lets_its_people_in_and_binds_nothing_there() {
+fn role_with_only_hub_rules_admits_users_to_cluster_and_binds_nothing_there() {
     let rights = [rule(
         "management.drover.dev",
         "clusterroletemplatebindings",
@@ -325,7 +322,7 @@ fn a_role_about_the_hub_only_lets_its_people_in_and_binds_nothing_there() {
 }
 
 #[test]
-fn nobody_gives_what_they_do_not_have_there() {
+fn user_cannot_grant_rights_beyond_their_own() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role("writer", &[rule("", "pods", "get update")])
@@ -367,13 +364,13 @@ fn nobody_gives_what_they_do_not_have_there() {
     let refused = grants.may_give(user("bob").who(), &scoped("reader"), &a());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "your own roles in the cluster lack what this is about: {APIGroups:[\"\"], \
+        "your own roles in the cluster lack rights that this write requires: {APIGroups:[\"\"], \
          Resources:[\"pods\"], Verbs:[\"get\"]}"
     );
 }
 
 #[test]
-fn a_role_cannot_be_stripped_or_deleted_by_somebody_who_lacks_what_it_says() {
+fn user_without_rights_of_role_cannot_change_or_delete_it() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role("writer", &[rule("", "pods", "get update")])
@@ -391,7 +388,7 @@ fn a_role_cannot_be_stripped_or_deleted_by_somebody_who_lacks_what_it_says() {
         ("eve", Some(&writer), Some(&none), false),
         ("eve", Some(&writer), None, false),
         ("eve", None, Some(&writer), false),
-        // What somebody has in one cluster only is not theirs wherever the role may be given.
+        // Rights in one cluster do not suffice, because the role may be granted in any cluster.
         ("ann", None, Some(&reader), false),
         ("ann", None, Some(&none), true),
     ] {
@@ -401,7 +398,7 @@ fn a_role_cannot_be_stripped_or_deleted_by_somebody_who_lacks_what_it_says() {
 }
 
 #[test]
-fn somebody_acts_for_another_only_with_all_of_their_rights() {
+fn impersonation_requires_all_rights_of_impersonated_user() {
     let pods = || rule("", "pods", "get");
     let world = World::new()
         .cluster_role("reader", &[pods()])
@@ -415,13 +412,13 @@ fn somebody_acts_for_another_only_with_all_of_their_rights() {
     };
     let (ann, bob, joe) = (user("ann"), user("bob"), user("joe"));
     assert!(may(&bob, &ann) && !may(&ann, &bob));
-    assert!(may(&ann, &joe), "nobody has less");
+    assert!(may(&ann, &joe), "the other user has no rights");
     let in_group = user("joe").in_groups(&["drover:oidc:devs"]);
     assert!(!may(&bob, &in_group), "by a group in another cluster");
 }
 
 #[test]
-fn namespaces_of_a_member_are_those_of_their_projects_in_the_cluster() {
+fn project_namespaces_of_user_are_limited_to_cluster() {
     let drovers = rule("management.drover.dev", "projects", "get");
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "list")])
@@ -466,7 +463,7 @@ fn namespaces_of_a_member_are_those_of_their_projects_in_the_cluster() {
 }
 
 #[test]
-fn who_can_do_something_is_told_with_the_binding_that_lets_them() {
+fn explanation_names_granting_binding() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role_external("insider", "view")
@@ -528,7 +525,7 @@ fn who_can_do_something_is_told_with_the_binding_that_lets_them() {
 }
 
 #[test]
-fn who_administers_drover_by_their_user_object_may_do_everything_everywhere_until_disabled() {
+fn administrator_has_all_rights_until_disabled() {
     let world = World::new().administrator("adm");
     let grants = world.gather();
     let (adm, ann) = (user("adm"), user("ann"));
@@ -553,12 +550,12 @@ fn who_administers_drover_by_their_user_object_may_do_everything_everywhere_unti
     assert_eq!(
         disabled.downstream(&cluster("a")),
         Downstream::default(),
-        "nothing of them is left"
+        "a disabled administrator has no rights"
     );
 }
 
 #[test]
-fn everything_by_a_role_and_its_binding_is_administering_as_well() {
+fn role_with_all_rights_makes_subject_an_administrator() {
     let every = [
         rule("*", "*", "*"),
         PolicyRule {
@@ -582,7 +579,7 @@ fn everything_by_a_role_and_its_binding_is_administering_as_well() {
 }
 
 #[test]
-fn only_who_may_impersonate_users_at_a_place_may_ask_to_act_as_others_there() {
+fn impersonation_requires_impersonate_right_at_target() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role("actor", &[rule("", "users", "impersonate")])
@@ -600,7 +597,7 @@ fn only_who_may_impersonate_users_at_a_place_may_ask_to_act_as_others_there() {
 }
 
 #[test]
-fn a_decision_falls_with_any_right_it_stood_on_and_with_nothing_else() {
+fn permit_ends_with_loss_of_any_underlying_right() {
     let reader = [rule("", "pods", "get")];
     let world = || {
         World::new()
@@ -632,10 +629,15 @@ fn a_decision_falls_with_any_right_it_stood_on_and_with_nothing_else() {
     for (then, now, holds, why) in [
         (world(), world(), true, "nothing changed"),
         (world(), both(), true, "there is more"),
-        (both(), world(), false, "one of two roles is gone"),
-        (world(), narrowed, false, "the role allows less"),
-        (world(), widened, true, "the role allows more"),
-        (world(), by_another, true, "another binding gives the same"),
+        (both(), world(), false, "one of two roles was lost"),
+        (world(), narrowed, false, "the role has fewer rules"),
+        (world(), widened, true, "the role has more rules"),
+        (
+            world(),
+            by_another,
+            true,
+            "another binding grants the same role",
+        ),
         (world(), World::new(), false, "all is gone"),
         (
             World::new()
@@ -643,19 +645,19 @@ fn a_decision_falls_with_any_right_it_stood_on_and_with_nothing_else() {
                 .in_cluster("one", "empty", "a", &user("ann")),
             World::new().cluster_role("empty", &[]),
             false,
-            "a role that allows nothing by itself is gone",
+            "a role without rules was lost",
         ),
         (
             in_project(&["shop"]),
             in_project(&["shop", "new"]),
             true,
-            "the project has more",
+            "the project has more namespaces",
         ),
         (
             in_project(&["shop", "old"]),
             in_project(&["shop"]),
             false,
-            "a namespace has left the project",
+            "a namespace left the project",
         ),
     ] {
         let basis = then.gather().basis(ann.who(), &a).unwrap();
@@ -665,7 +667,7 @@ fn a_decision_falls_with_any_right_it_stood_on_and_with_nothing_else() {
 }
 
 #[test]
-fn a_group_that_is_lost_takes_what_stood_on_it() {
+fn permit_ends_with_loss_of_group() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
@@ -678,7 +680,7 @@ fn a_group_that_is_lost_takes_what_stood_on_it() {
 }
 
 #[test]
-fn requests_come_as_whoever_has_a_role_by_themselves_or_by_a_group() {
+fn users_and_groups_with_roles_may_be_impersonated() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .in_cluster("one", "reader", "a", &user("ann"))
@@ -697,7 +699,7 @@ fn requests_come_as_whoever_has_a_role_by_themselves_or_by_a_group() {
 }
 
 #[test]
-fn a_clusters_digest_changes_with_what_has_to_be_in_it_and_with_nothing_else() {
+fn cluster_digest_changes_only_with_access_in_cluster() {
     let world = || {
         World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
@@ -715,7 +717,7 @@ fn a_clusters_digest_changes_with_what_has_to_be_in_it_and_with_nothing_else() {
     assert_ne!(
         digest(member, "a"),
         a,
-        "somebody is in a group that has a role"
+        "a new member joined a group with a role"
     );
     let stranger = world().member("bob", "drover:oidc:others");
     assert_eq!(digest(stranger, "a"), a);

@@ -1,7 +1,7 @@
-//! The roles that are there from the start.
+//! The built-in roles.
 //!
-//! The server makes them, keeps them as they are here, and nobody else changes or deletes them:
-//! whoever wants another makes it, and may inherit from these.
+//! The server creates and restores them, and no user can change or delete them. Users can create
+//! roles that inherit them.
 
 mod cluster;
 mod global;
@@ -11,31 +11,31 @@ use drover_api::group::GROUP;
 use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-/// Label of the roles that are there from the start; its value is `true`.
+/// Label of built-in roles, with the value `true`.
 pub const BUILT_IN_LABEL: &str = "management.drover.dev/built-in";
 
-/// A role that is there from the start.
+/// A built-in role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuiltIn<S> {
-    /// The object's name.
+    /// Name of the role.
     pub name: &'static str,
-    /// What it says.
+    /// Spec of the role.
     pub spec: S,
 }
 
-/// Those for clusters, and those for projects.
+/// The built-in roles for clusters and projects.
 pub fn built_in_role_templates() -> Vec<BuiltIn<RoleTemplateSpec>> {
     let mut all = cluster::all();
     all.extend(project::all());
     all
 }
 
-/// Those for the hub and all clusters.
+/// The built-in roles for the hub and all clusters.
 pub fn built_in_global_roles() -> Vec<BuiltIn<GlobalRoleSpec>> {
     global::all()
 }
 
-/// Whether a role of the start is called so.
+/// Reports whether a built-in role has this name.
 pub fn is_built_in(name: &str) -> bool {
     let templates = built_in_role_templates();
     let globals = built_in_global_roles();
@@ -46,7 +46,7 @@ pub fn is_built_in(name: &str) -> bool {
 
 const VIEW: &[&str] = &["get", "list", "watch"];
 const ALL: &[&str] = &["*"];
-/// What changes objects, reading included.
+/// All verbs that read and change objects.
 const MANAGE: &[&str] = &[
     "get",
     "list",
@@ -68,12 +68,12 @@ fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> PolicyRule {
     }
 }
 
-/// About Drover's own objects on the hub: of the cluster or the project, or of all.
+/// A rule about Drover's own objects on the hub, in the scope of the role.
 fn drover(resources: &[&str], verbs: &[&str]) -> PolicyRule {
     rule(GROUP, resources, verbs)
 }
 
-/// Everything there is.
+/// Rules that grant all rights.
 fn everything() -> Vec<PolicyRule> {
     let paths = PolicyRule {
         non_resource_urls: Some(vec!["*".to_owned()]),

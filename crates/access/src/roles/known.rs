@@ -1,4 +1,4 @@
-//! What is known of ClusterRoles that clusters have by themselves.
+//! Known rules of the cluster's own ClusterRoles.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -6,21 +6,21 @@ use std::sync::LazyLock;
 use drover_rbac::Rule;
 use serde_json::Value;
 
-/// What Kubernetes v1.36.3 makes `admin`, `edit` and `view` of; they gather more where somebody adds
-/// to them, never less than Kubernetes restores.
+/// The rules of `admin`, `edit` and `view` in Kubernetes v1.36.3. A cluster may aggregate more
+/// rules into them; Kubernetes restores at least these.
 const KNOWN: &str = include_str!("known.json");
 
 static EVERYTHING: LazyLock<[Rule; 2]> = LazyLock::new(drover_rbac::everything);
 static RULES: LazyLock<BTreeMap<String, Vec<Rule>>> = LazyLock::new(|| {
     let roles: BTreeMap<String, Vec<Value>> =
-        serde_json::from_str(KNOWN).expect("known.json holds lists of rules: a test reads it");
+        serde_json::from_str(KNOWN).expect("a test parses known.json");
     let roles = roles.into_iter();
     roles
         .map(|(name, rules)| (name, rules.iter().map(Rule::parse).collect()))
         .collect()
 });
 
-/// The rules that a ClusterRole of this name has at least; none if it is not known.
+/// The minimum rules of the ClusterRole with this name; empty for an unknown role.
 pub fn rules(name: &str) -> &'static [Rule] {
     if name == "cluster-admin" {
         return &*EVERYTHING;
@@ -28,7 +28,7 @@ pub fn rules(name: &str) -> &'static [Rule] {
     RULES.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// Whether anything is known of objects of this group in any of these roles.
+/// Reports whether a known role has rules about this API group.
 pub fn speaks_of(group: &str) -> bool {
     let mut rules = RULES.values().flatten();
     rules.any(|rule| rule.groups.iter().any(|known| known == group))

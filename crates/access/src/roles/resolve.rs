@@ -1,4 +1,4 @@
-//! What a role allows with all that it inherits.
+//! Resolves a role with all inherited roles.
 
 use std::collections::BTreeMap;
 
@@ -7,66 +7,72 @@ use thiserror::Error;
 
 use super::{InvalidRule, Reach, Rights, Scoped, check_all};
 
-/// How many roles may stand between a role and the farthest that it inherits.
+/// Maximum depth of inheritance.
 const MAX_DEPTH: usize = 16;
-/// Most rules that a role may come to, and most rights of one verb, group, resource and name each: a
-/// ClusterRole has to hold them, and somebody to be compared with them at each write.
+/// Maximum number of rules of a role, and of its single rights. A ClusterRole has a maximum size,
+/// and admission compares the rights at each write.
 const MAX_RULES: usize = 500;
 const MAX_RIGHTS: usize = 5_000;
 
-/// Why it cannot be known what a role allows. Such a role allows nothing and is given to nobody.
+/// Reasons why a role cannot be resolved. An unresolved role grants nothing and cannot be bound.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unresolved {
-    /// One of those that it inherits is not there.
+    /// An inherited role does not exist.
     #[error(
-        "it inherits from {inherited:?} by way of {role:?}, and there is no such RoleTemplate: \
-         make it, or take it out of spec.inherits of {role:?}"
+        "{role:?} inherits {inherited:?}, which does not exist: create the RoleTemplate, or \
+         remove it from spec.inherits of {role:?}"
     )]
     Missing {
-        /// Whose `spec.inherits` names it.
+        /// Name of the role with the `spec.inherits`.
         role: String,
-        /// What is not there.
+        /// Name of the missing role.
         inherited: String,
     },
-    /// It inherits itself.
-    #[error("it inherits itself: {}; take one of them out of spec.inherits", .0.join(" → "))]
+    /// The role inherits itself.
+    #[error("the role inherits itself: {}; remove one of these roles from spec.inherits", .0.join(" → "))]
     Circle(Vec<String>),
-    /// One of those that it inherits is for somewhere else.
+    /// An inherited role has another context.
     #[error(
-        "{role:?} inherits from {inherited:?}, which is for {}: inherit roles of the same context",
+        "{role:?} inherits {inherited:?}, which is for {}: inherit roles of the same context",
         place(*.context)
     )]
     Elsewhere {
-        /// Whose `spec.inherits` names it.
+        /// Name of the role with the `spec.inherits`.
         role: String,
-        /// What is for somewhere else.
+        /// Name of the role with the other context.
         inherited: String,
-        /// What that one is for.
+        /// Context of the inherited role.
         context: RoleContext,
     },
-    /// It inherits over too many.
-    #[error("it inherits over more than {MAX_DEPTH} roles: inherit the farther ones straight")]
-    TooDeep,
-    /// It has too many rules.
+    /// The inheritance is too deep.
     #[error(
-        "it comes to more than {MAX_RULES} rules or {MAX_RIGHTS} single rights with all that it \
-         inherits: cut it into several roles"
+        "the role inherits through more than {MAX_DEPTH} roles: inherit the distant roles \
+        directly"
+    )]
+    TooDeep,
+    /// The role has too many rules.
+    #[error(
+        "the role has more than {MAX_RULES} rules or {MAX_RIGHTS} single rights with all \
+         inherited roles: split it into several roles"
     )]
     TooLarge,
-    /// Kubernetes does not take one of its rules, or of those that it inherits.
+    /// Kubernetes rejects a rule of the role or of an inherited role.
     #[error("{role:?}: spec.{source}")]
     Invalid {
-        /// Whose rule.
+        /// Name of the role with the rule.
         role: String,
-        /// Which, and what is wrong.
+        /// The invalid rule and its problem.
         source: InvalidRule,
     },
-    /// A ClusterRole of the cluster's own that no cluster has.
-    #[error("{role:?}: spec.external names {external:?}, which is no name of a ClusterRole")]
+    /// The name of a ClusterRole is invalid.
+    #[error(
+        "{role:?}: spec.external contains {external:?}, which is not a valid name of a \
+        ClusterRole"
+    )]
     NoClusterRole {
-        /// Whose `spec.external`.
+        /// Name of the role with the `spec.external`.
         role: String,
-        /// The name.
+        /// The invalid name.
         external: String,
     },
 }
@@ -78,10 +84,10 @@ fn place(context: RoleContext) -> &'static str {
     }
 }
 
-/// What the role of this name allows with all that it inherits; `None` if there is no such role.
+/// The rights of a role with all inherited roles; `None` if the role does not exist.
 ///
-/// `find` looks a role up by name. Each role counts once, whichever ways lead to it, so the time is
-/// linear in the roles.
+/// `find` returns a role by name. Each role is visited once, so the time is linear in the number of
+/// roles.
 pub fn resolve<'a>(
     name: &str,
     find: impl Fn(&str) -> Option<&'a RoleTemplateSpec>,
@@ -100,9 +106,9 @@ pub fn resolve<'a>(
 struct Walk<F> {
     find: F,
     context: RoleContext,
-    /// From the role that was asked for to the one that is looked at.
+    /// Names from the resolved role to the current role.
     path: Vec<String>,
-    /// Those that were looked at, and how far below them the farthest is.
+    /// Visited roles, with the depth of their inheritance.
     seen: BTreeMap<String, usize>,
     rights: Scoped,
 }
@@ -151,7 +157,7 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
         })
     }
 
-    /// Adds what a role says itself.
+    /// Adds the role's own rules.
     fn take(&mut self, name: &str, role: &RoleTemplateSpec) -> Result<(), Unresolved> {
         check(name, role, self.context)?;
         let mut own = Rights::of(&role.rules);
@@ -174,7 +180,7 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
     }
 }
 
-/// Whether clusters take what a role says itself.
+/// Checks whether clusters accept the role's own rules.
 fn check(name: &str, role: &RoleTemplateSpec, context: RoleContext) -> Result<(), Unresolved> {
     let reach = match context {
         RoleContext::Cluster => Reach::Cluster,
@@ -186,7 +192,7 @@ fn check(name: &str, role: &RoleTemplateSpec, context: RoleContext) -> Result<()
         role: name.to_owned(),
         source,
     })?;
-    // As a segment of a path, which is all that Kubernetes asks of a role's name.
+    // Kubernetes only requires that a role's name is a valid path segment.
     let fits =
         |external: &str| !matches!(external, "" | "." | "..") && !external.contains(['/', '%']);
     match role.external.iter().find(|external| !fits(external)) {

@@ -28,7 +28,7 @@ fn external(names: &[&str]) -> Rights {
 }
 
 #[test]
-fn a_role_allows_what_it_says_and_what_it_inherits_each_once() {
+fn resolved_role_has_own_and_inherited_rules_once() {
     let pods = || rule("", "pods", "get");
     let roles = BTreeMap::from([
         ("top", role(vec![pods()], &["left", "right"])),
@@ -44,7 +44,7 @@ fn a_role_allows_what_it_says_and_what_it_inherits_each_once() {
 }
 
 #[test]
-fn what_a_role_in_projects_allows_in_the_whole_cluster_stands_apart() {
+fn cluster_wide_rules_of_project_role_are_separate() {
     let mut top = role(vec![rule("", "pods", "get")], &["bottom"]);
     top.context = RoleContext::Project;
     top.external.push("view".to_owned());
@@ -61,7 +61,7 @@ fn what_a_role_in_projects_allows_in_the_whole_cluster_stands_apart() {
 }
 
 #[test]
-fn a_role_that_cannot_be_resolved_says_what_to_put_right() {
+fn unresolvable_role_has_error_with_remedy() {
     let project = RoleTemplateSpec {
         context: RoleContext::Project,
         ..Default::default()
@@ -80,26 +80,28 @@ fn a_role_that_cannot_be_resolved_says_what_to_put_right() {
     for (name, wanted) in [
         (
             "missing",
-            "it inherits from \"not-there\" by way of \"there\", and there is no such RoleTemplate: \
-             make it, or take it out of spec.inherits of \"there\"",
+            "\"there\" inherits \"not-there\", which does not exist: create the RoleTemplate, or \
+             remove it from spec.inherits of \"there\"",
         ),
         (
             "round",
-            "it inherits itself: round → and → round; take one of them out of spec.inherits",
+            "the role inherits itself: round → and → round; remove one of these roles from \
+            spec.inherits",
         ),
         (
             "itself",
-            "it inherits itself: itself → itself; take one of them out of spec.inherits",
+            "the role inherits itself: itself → itself; remove one of these roles from \
+            spec.inherits",
         ),
         (
             "elsewhere",
-            "\"elsewhere\" inherits from \"project\", which is for projects: inherit roles of the \
+            "\"elsewhere\" inherits \"project\", which is for projects: inherit roles of the \
              same context",
         ),
         (
             "large",
-            "it comes to more than 500 rules or 5000 single rights with all that it inherits: cut it \
-             into several roles",
+            "the role has more than 500 rules or 5000 single rights with all inherited roles: \
+             split it into several roles",
         ),
     ] {
         let error = resolved(name, &roles).unwrap().unwrap_err();
@@ -108,9 +110,9 @@ fn a_role_that_cannot_be_resolved_says_what_to_put_right() {
 }
 
 #[test]
-fn a_chain_has_a_largest_length_whichever_way_it_is_walked() {
+fn inheritance_depth_is_limited_in_any_order_of_roles() {
     let name = |n: usize| format!("r{n:02}");
-    // Short ways to the far end first, or last: the longest way counts.
+    // The roles list the short path to the last role first or last; the longest path counts.
     for first_short in [true, false] {
         let mut roles = BTreeMap::new();
         for n in 0..40 {
@@ -133,7 +135,7 @@ fn a_chain_has_a_largest_length_whichever_way_it_is_walked() {
 }
 
 #[test]
-fn a_clusters_own_role_is_covered_by_itself_by_everything_and_as_far_as_it_is_known() {
+fn clusters_own_role_is_covered_by_itself_or_all_rights_or_known_rules() {
     let view = external(&["view"]);
     let admin = external(&["admin"]);
     let own = external(&["made-here"]);
@@ -145,7 +147,7 @@ fn a_clusters_own_role_is_covered_by_itself_by_everything_and_as_far_as_it_is_kn
         (&view, &pods, true),
         (&view, &secrets, false),
         (&admin, &secrets, true),
-        // It may gather more than admin does.
+        // The role may aggregate more rules than admin has.
         (&admin, &view, false),
         (&all, &own, true),
         (&external(&["cluster-admin"]), &own, true),
@@ -165,7 +167,7 @@ fn a_clusters_own_role_is_covered_by_itself_by_everything_and_as_far_as_it_is_kn
 }
 
 #[test]
-fn what_somebody_lacks_is_named() {
+fn missing_rights_are_named() {
     let mut wanted = Rights::of(&[rule("", "secrets", "get list")]);
     wanted.extend(&external(&["made-here"]));
     let lacking = Rights::default().missing(&wanted).unwrap();
@@ -177,7 +179,7 @@ fn what_somebody_lacks_is_named() {
 }
 
 #[test]
-fn what_is_about_the_hub_does_not_get_into_the_cluster() {
+fn rules_about_drovers_kinds_are_excluded_downstream() {
     let mut both = rule("management.drover.dev", "projects", "get");
     both.api_groups = Some(vec![GROUP.to_owned(), "apps".to_owned()]);
     let rights = Rights::of(&[rule(GROUP, "projects", "*"), both, rule("*", "*", "*")]);
@@ -191,13 +193,13 @@ fn what_is_about_the_hub_does_not_get_into_the_cluster() {
 }
 
 #[test]
-fn every_role_of_the_start_resolves_and_owners_may_give_the_others() {
+fn built_in_roles_resolve_and_owners_may_grant_them() {
     let templates = built_in_role_templates();
     let roles: BTreeMap<&str, &RoleTemplateSpec> = templates
         .iter()
         .map(|role| (role.name, &role.spec))
         .collect();
-    assert_eq!(roles.len(), templates.len(), "a name is there twice");
+    assert_eq!(roles.len(), templates.len(), "two roles have the same name");
     let resolved = |name: &str| {
         let resolved = resolve(name, |name| roles.get(name).copied());
         resolved
@@ -241,14 +243,14 @@ fn every_role_of_the_start_resolves_and_owners_may_give_the_others() {
         }
         assert!(
             !global.spec.new_user_default,
-            "{}: who is nobody stays nobody",
+            "{}: a user without roles has no rights",
             global.name
         );
     }
 }
 
 #[test]
-fn nobody_but_owners_sees_secrets_or_gets_into_pods_by_a_viewing_role() {
+fn only_owner_roles_grant_secrets_and_exec() {
     let templates = built_in_role_templates();
     let roles: BTreeMap<&str, &RoleTemplateSpec> = templates
         .iter()
@@ -256,7 +258,7 @@ fn nobody_but_owners_sees_secrets_or_gets_into_pods_by_a_viewing_role() {
         .collect();
     let secrets = ["get", "list", "watch"].map(|verb| rule("", "secrets", verb));
     let inside = ["get", "create"].map(|verb| rule("", "pods/exec", verb));
-    // Whoever makes pods has them use any Secret.
+    // Pods can mount any Secret of their namespace.
     let pods = [
         rule("", "pods", "create"),
         rule("apps", "deployments", "create"),
@@ -282,7 +284,7 @@ fn nobody_but_owners_sees_secrets_or_gets_into_pods_by_a_viewing_role() {
 }
 
 #[test]
-fn what_kubernetes_does_not_take_is_no_role() {
+fn role_with_rule_that_kubernetes_rejects_is_invalid() {
     let verbs = |verbs: &str| {
         let mut rule = rule("", "pods", "get");
         rule.verbs = verbs.split_whitespace().map(str::to_owned).collect();
@@ -306,19 +308,23 @@ fn what_kubernetes_does_not_take_is_no_role() {
     for (name, wanted) in [
         (
             "verbs",
-            "\"verbs\": spec.rules[1]: verbs is empty, so it allows nothing: name some, such as get",
+            "\"verbs\": spec.rules[1]: verbs is empty, so the rule grants nothing: add verbs, \
+            such as get",
         ),
         (
             "heir",
-            "\"verbs\": spec.rules[1]: verbs is empty, so it allows nothing: name some, such as get",
+            "\"verbs\": spec.rules[1]: verbs is empty, so the rule grants nothing: add verbs, \
+            such as get",
         ),
         (
             "paths",
-            "\"paths\": spec.rules[0]: nonResourceURLs stand in a rule of their own: cut it into two",
+            "\"paths\": spec.rules[0]: nonResourceURLs must be in a separate rule: split the \
+            rule in two",
         ),
         (
             "outside",
-            "\"outside\": spec.external names \"../x\", which is no name of a ClusterRole",
+            "\"outside\": spec.external contains \"../x\", which is not a valid name of a \
+            ClusterRole",
         ),
     ] {
         let error = resolved(name, &roles).unwrap().unwrap_err();

@@ -1,30 +1,31 @@
-//! Rules that Kubernetes takes.
+//! Validation of rules as in Kubernetes.
 //!
-//! A ClusterRole with one rule that it does not take is refused whole, and would keep the rights that
-//! it had: so what Kubernetes refuses is not stored here, and gives nothing if it is.
+//! Kubernetes rejects a ClusterRole with one invalid rule as a whole, and the old rules would stay
+//! in the cluster. The hub therefore rejects roles with invalid rules, and a stored invalid role
+//! grants nothing.
 
 use drover_rbac::Rule;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use thiserror::Error;
 
-/// Where rules hold.
+/// Scope of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// In a whole cluster, paths such as `/metrics` included.
+    /// The whole cluster, including paths such as `/metrics`.
     Cluster,
-    /// In namespaces, where there are no paths.
+    /// Namespaces, without paths.
     Namespaces,
 }
 
-/// A rule that Kubernetes does not take (`ValidatePolicyRule` in its `pkg/apis/rbac/validation`).
+/// A rule that Kubernetes rejects (`ValidatePolicyRule` in its `pkg/apis/rbac/validation`).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field}[{index}]: {problem}")]
 pub struct InvalidRule {
-    /// Which list of rules.
+    /// The field with the list of rules.
     pub field: String,
-    /// Its place in the list.
+    /// Index of the rule in the list.
     pub index: usize,
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub problem: &'static str,
 }
 
@@ -45,24 +46,25 @@ pub(crate) fn check_all(
 
 fn check(rule: &Rule, reach: Reach) -> Result<(), &'static str> {
     if rule.verbs.is_empty() {
-        return Err("verbs is empty, so it allows nothing: name some, such as get");
+        return Err("verbs is empty, so the rule grants nothing: add verbs, such as get");
     }
     if rule.urls.is_empty() {
         if rule.groups.is_empty() {
-            return Err("apiGroups is missing: name the group of the resources, \"\" for the core");
+            return Err(
+                "apiGroups is missing: add the group of the resources, \"\" for the core \
+                group",
+            );
         }
         if rule.resources.is_empty() {
-            return Err("resources is missing: name some, such as pods");
+            return Err("resources is missing: add resources, such as pods");
         }
         return Ok(());
     }
     if reach == Reach::Namespaces {
-        return Err(
-            "nonResourceURLs are in no namespace: put them into rules of the whole cluster",
-        );
+        return Err("nonResourceURLs do not apply to namespaces: move them to cluster-wide rules");
     }
     if !rule.groups.is_empty() || !rule.resources.is_empty() || !rule.names.is_empty() {
-        return Err("nonResourceURLs stand in a rule of their own: cut it into two");
+        return Err("nonResourceURLs must be in a separate rule: split the rule in two");
     }
     Ok(())
 }
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_taken_where_kubernetes_takes_it() {
+    fn rule_is_valid_where_kubernetes_accepts_it() {
         let list = |text: &str| -> Vec<String> {
             text.split_whitespace()
                 .map(|word| word.replace('-', ""))

@@ -1,10 +1,10 @@
-//! Parameters of a query, read as Go reads them.
+//! Query parameters, parsed like Go.
 
 use std::borrow::Cow;
 
 /// The first value of a query parameter, decoded.
 ///
-/// A pair with a semicolon or a broken escape does not count, as in Go's `url.ParseQuery`.
+/// A pair with a semicolon or an invalid escape is ignored, as in Go's `url.ParseQuery`.
 pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<Cow<'a, str>> {
     query?.split('&').find_map(|pair| {
         if pair.contains(';') {
@@ -15,12 +15,12 @@ pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<Cow<'a, str>>
     })
 }
 
-/// Whether a boolean parameter is set, read as Kubernetes reads it: `0` and `false` are no.
+/// Reports whether a boolean parameter is true, parsed like Kubernetes: `0` and `false` are false.
 pub(super) fn asks(query: Option<&str>, name: &str) -> bool {
     parameter(query, name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
 }
 
-/// Decodes `%XX` and `+`; `None` where an escape is broken.
+/// Decodes `%XX` and `+`; `None` for an invalid escape.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
     if text.contains('+') {
         let spaced = text.replace('+', " ");
@@ -29,7 +29,7 @@ fn decoded(text: &str) -> Option<Cow<'_, str>> {
     unescaped(text)
 }
 
-/// Decodes `%XX`; `None` where an escape is broken.
+/// Decodes `%XX`; `None` for an invalid escape.
 pub(super) fn unescaped(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_read_as_the_api_server_reads_them() {
+    fn query_parameters_parse_like_the_api_server() {
         for (query, wanted) in [
             ("a=1&watch=x%20y+z&watch=2", Some("x y z")),
             ("%77%61tch=1", Some("1")),

@@ -1,4 +1,4 @@
-//! The fuzzers' corpora, as ordinary tests.
+//! The fuzzers' corpora as ordinary tests.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,26 +18,26 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn corpus_of_paths_holds() {
+fn properties_hold_for_corpus_of_paths() {
     replay("path", properties::path);
 }
 
 #[test]
-fn corpus_of_headers_holds() {
+fn properties_hold_for_corpus_of_headers() {
     replay("headers", properties::headers);
 }
 
 #[test]
-fn corpus_of_tokens_holds() {
+fn properties_hold_for_corpus_of_tokens() {
     replay("token", properties::token);
 }
 
 #[test]
-fn corpus_of_account_tokens_holds() {
+fn properties_hold_for_corpus_of_account_tokens() {
     replay("account_token", properties::account_token);
 }
 
 #[test]
-fn corpus_of_settings_holds() {
+fn properties_hold_for_corpus_of_settings() {
     replay("setting", properties::setting);
 }

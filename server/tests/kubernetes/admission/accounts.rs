@@ -29,7 +29,7 @@ fn writes(writer: &'static str, judged: bool) -> Vec<Row> {
     let enabled = json!({ "spec": { "enabled": true } });
     let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:aggregate-to-edit";
     let mut all = vec![
-        try_it(Method::POST, SECRETS, secret, "server's own"),
+        try_it(Method::POST, SECRETS, secret, "belongs to the server"),
         try_it(Method::POST, SECRETS, of_account, "outlive"),
         try_it(Method::POST, &in_hub, request.clone(), "outlive"),
         try_it(Method::POST, &in_system, request.clone(), "outlive"),

@@ -40,8 +40,8 @@ pub(super) async fn namespaces(server: &Server) -> Vec<Row> {
     ];
     for writer in [PERSON, JANE] {
         rows.extend([
-            row(writer, Method::DELETE, own(), json!({}), "is deleted last"),
-            row(writer, Method::PATCH, own(), owner(), "is deleted last"),
+            row(writer, Method::DELETE, own(), json!({}), "delete it last"),
+            row(writer, Method::PATCH, own(), owner(), "delete it last"),
             row(writer, Method::DELETE, at("team"), json!({}), ""),
         ]);
     }

@@ -51,7 +51,7 @@ pub(super) fn users() -> Vec<Row> {
             json!({ "spec": { "enabled": false } }),
             "",
         ),
-        patch(PERSON, "users/ann", owned(), "administer Drover"),
+        patch(PERSON, "users/ann", owned(), "only administrators"),
         row(PERSON, Method::DELETE, at("ann"), json!({}), ""),
         patch(PERSON, "users/ann", waived, "mustChangePassword"),
         patch(JANE, "users/ann/status", seen, "only Drover's server"),
@@ -66,7 +66,7 @@ pub(super) fn administrators() -> Vec<Row> {
     let unmade = || change(json!({ "administrator": false }));
     let disabled = || change(json!({ "enabled": false }));
     let named = || change(json!({ "displayName": "Boss" }));
-    let above = "administer Drover";
+    let above = "only administrators";
     let mut rows = vec![
         patch(JANE, "users/admin", named(), ""),
         patch(PERSON, "users/admin", named(), above),
@@ -202,7 +202,7 @@ pub(super) fn administered() -> Vec<Row> {
     let url = json!({ "spec": { "value": "https://drover.example" } });
     let registry = json!({ "spec": { "value": "registry.example" } });
     let longer = |value: &str| json!({ "spec": { "value": value } });
-    let refused = "administer Drover";
+    let refused = "only administrators";
     let mut rows = vec![row(
         JANE,
         Method::POST,

@@ -44,19 +44,13 @@ pub(super) fn bindings() -> Vec<Row> {
         row(PERSON, Method::POST, path, body, refused)
     };
     vec![
-        everywhere(
-            JANE,
-            "view",
-            "User",
-            "drover:user:1",
-            "name that Drover gives",
-        ),
+        everywhere(JANE, "view", "User", "drover:user:1", "is a Drover name"),
         everywhere(
             PERSON,
             "view",
             "Group",
             "drover:local:x",
-            "name that Drover gives",
+            "is a Drover name",
         ),
         everywhere(JANE, "cluster-admin", "User", "bob", ""),
         everywhere(
@@ -72,13 +66,13 @@ pub(super) fn bindings() -> Vec<Row> {
             "cluster-admin",
             "ServiceAccount",
             "robot",
-            "administrator of Drover",
+            "administrators of Drover",
         ),
-        everywhere(PERSON, "edit", "User", "bob", "administrator of Drover"),
+        everywhere(PERSON, "edit", "User", "bob", "administrators of Drover"),
         everywhere(PERSON, "view", "ServiceAccount", "robot", ""),
         within("default", "admin", ""),
-        within("drover-system", "admin", "administrator of Drover"),
-        within("kube-system", "edit", "administrator of Drover"),
+        within("drover-system", "admin", "administrators of Drover"),
+        within("kube-system", "edit", "administrators of Drover"),
         within("drover-system", "view", ""),
         // A role that is created later is not checked against the subjects that are already bound
         // to it.
@@ -91,7 +85,7 @@ pub(super) fn bindings() -> Vec<Row> {
 /// Returns writes to the role bindings of the server on the hub. The binding of the administrators
 /// exists from the start.
 pub(super) fn server_bindings() -> Vec<Row> {
-    let refused = "server alone writes that";
+    let refused = "only Drover's server writes";
     let all = || format!("{RBAC}/clusterrolebindings");
     let one = || format!("{RBAC}/clusterrolebindings/drover-hub-administrators-0");
     let labels = |value: &Value| json!({ "metadata": { "labels": { "management.drover.dev/hub-access": value } } });
@@ -133,14 +127,14 @@ pub(super) fn roles() -> Vec<Row> {
             Method::POST,
             path(),
             role("secrets", "get"),
-            "administrator of Drover",
+            "administrators of Drover",
         ),
         row(
             PERSON,
             Method::POST,
             path(),
             role("users", "impersonate"),
-            "act as others",
+            "impersonate other users",
         ),
         // The list of names can contain the server's own name.
         row(
@@ -148,7 +142,7 @@ pub(super) fn roles() -> Vec<Row> {
             Method::POST,
             path(),
             limited.clone(),
-            "act as others",
+            "impersonate other users",
         ),
         row(JANE, Method::POST, path(), limited, ""),
         row(PERSON, Method::POST, path(), role("configmaps", "get"), ""),
@@ -166,7 +160,7 @@ pub(super) fn roles() -> Vec<Row> {
             Method::PATCH,
             admin(),
             label,
-            "administrator of Drover",
+            "administrators of Drover",
         ),
         row(PERSON, Method::PATCH, admin(), note, ""),
     ]

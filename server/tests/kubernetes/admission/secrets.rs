@@ -45,14 +45,14 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::POST,
             SECRETS.to_owned(),
             secret("password-1"),
-            "server's own",
+            "belongs to the server",
         ),
         row(
             JANE,
             Method::POST,
             SECRETS.to_owned(),
             made_up,
-            "server's own",
+            "belongs to the server",
         ),
         row(PERSON, Method::POST, SECRETS.to_owned(), secret("mine"), ""),
         row(
@@ -60,14 +60,14 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::PATCH,
             format!("{SECRETS}/server-ca"),
             damage,
-            "server's own",
+            "belongs to the server",
         ),
         row(
             JANE,
             Method::DELETE,
             format!("{SECRETS}/plan-signing-keys"),
             json!({}),
-            "server's own",
+            "belongs to the server",
         ),
         // A `deletecollection` request, which includes the server's Secrets.
         row(
@@ -75,7 +75,7 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::DELETE,
             SECRETS.to_owned(),
             json!({}),
-            "server's own",
+            "belongs to the server",
         ),
         row(
             PERSON,

@@ -5,7 +5,7 @@ use super::*;
 use crate::admission::{self, depends_on_writer};
 use crate::grants::tests::world::{World, rule, user};
 
-/// `root` administers by their User object, `ann` by a role; `bob` manages people.
+/// `root` is an administrator by the User object, `ann` by a role; `bob` may manage users.
 fn world() -> World {
     let paths = PolicyRule {
         non_resource_urls: Some(vec!["*".to_owned()]),
@@ -32,7 +32,7 @@ fn person(name: &str) -> Person {
     }
 }
 
-/// Everybody who might write, and whether they administer Drover.
+/// All kinds of writers, with true for administrators.
 fn writers() -> Vec<(Giver, bool)> {
     vec![
         (Giver::Person(person("root")), true),
@@ -69,7 +69,8 @@ fn write<'a>(
     }
 }
 
-/// Sees that those who administer Drover may, and others only if it is no matter of theirs.
+/// Asserts that administrators may perform a write, and that others may only if `everybody` is
+/// true.
 #[track_caller]
 fn check(write: &Write<'_>, everybody: bool) {
     let world = world();
@@ -88,14 +89,14 @@ fn check(write: &Write<'_>, everybody: bool) {
         assert_eq!(said.is_ok(), may, "{writer:?}: {write:?}: {said:?}");
         if let Err(refusal) = said {
             let said = refusal.to_string();
-            assert!(said.contains("administer Drover"), "{said}");
+            assert!(said.contains("only administrators"), "{said}");
             assert!(depends_on_writer(write), "{write:?}");
         }
     }
 }
 
 #[test]
-fn who_comes_from_where_is_for_administrators_to_say() {
+fn only_administrators_write_auth_providers() {
     let (one, other) = (
         json!({ "spec": { "enabled": false } }),
         json!({ "spec": { "enabled": true } }),
@@ -107,7 +108,7 @@ fn who_comes_from_where_is_for_administrators_to_say() {
 }
 
 #[test]
-fn what_runs_in_the_clusters_is_for_administrators_to_say() {
+fn only_administrators_set_agent_image() {
     let cluster = |image: Option<&str>| json!({ "spec": { "agent": { "image": image } } });
     let (none, own) = (cluster(None), cluster(Some("evil/agent")));
     for (old, new, everybody) in [
@@ -122,7 +123,7 @@ fn what_runs_in_the_clusters_is_for_administrators_to_say() {
 }
 
 #[test]
-fn settings_that_affect_security_are_for_administrators() {
+fn only_administrators_write_security_settings() {
     let setting = |value: &str| json!({ "spec": { "value": value } });
     let (one, other) = (setting("1d"), setting("2d"));
     let everybody = ["kubeconfig-token-ttl", "token-default-ttl"];
@@ -140,13 +141,13 @@ fn settings_that_affect_security_are_for_administrators() {
 }
 
 #[test]
-fn nobody_shuts_out_those_above_them() {
+fn other_users_cannot_change_administrators() {
     let spec = |name: &str, spec: Value| json!({ "metadata": { "uid": name }, "spec": spec });
     let flagged = |enabled: bool| json!({ "administrator": true, "enabled": enabled });
     let plain = json!({ "enabled": true });
     for (name, before, everybody) in [
         ("root", flagged(true), false),
-        // Disabled, they have no role, and are an administrator once they are enabled again.
+        // A disabled administrator has no role, but becomes an administrator again when enabled.
         ("gone", flagged(false), false),
         ("off", json!({ "enabled": false }), false),
         ("ann", plain.clone(), false),
@@ -175,7 +176,7 @@ fn nobody_shuts_out_those_above_them() {
 }
 
 #[test]
-fn update_does_not_become_delete_through_an_owner_or_a_finalizer() {
+fn update_right_cannot_delete_through_owner_or_finalizer() {
     let plain = json!({ "metadata": { "uid": "1" }, "spec": { "value": "1d", "enabled": true } });
     let with = |field: &str, value: Value| {
         let mut object = plain.clone();
@@ -191,7 +192,7 @@ fn update_does_not_become_delete_through_an_owner_or_a_finalizer() {
         ("settings", "token-default-ttl"),
         ("clusters", "shop"),
         ("users", "joe"),
-        // A kind that a later version adds.
+        // A kind of a later version.
         ("others", "one"),
     ];
     for (resource, name) in kinds {
@@ -201,7 +202,7 @@ fn update_does_not_become_delete_through_an_owner_or_a_finalizer() {
             check(&write(resource, name, None, Some(changed)), false);
             check(&write(resource, name, Some(changed), Some(changed)), true);
             check(&write(resource, name, Some(changed), None), true);
-            // The rest of the object changes as well.
+            // A write that changes other fields too.
             let mut both = changed.clone();
             both["spec"]["displayName"] = json!("Other");
             check(&write(resource, name, Some(&plain), Some(&both)), false);

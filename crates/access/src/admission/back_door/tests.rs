@@ -15,7 +15,7 @@ const HUB: Scope<'static> = Namespace("drover-system");
 const KUBE: Scope<'static> = Namespace("kube-system");
 const TEAM: Scope<'static> = Namespace("team");
 
-/// Group, resource, verb, names; where it holds; whether it is a back door.
+/// Group, resource, verb, names; scope; true for a privilege escalation.
 type Row = (
     &'static str,
     &'static str,
@@ -53,7 +53,7 @@ const TABLE: &[Row] = &[
     ("", "secrets", "get", &["mine", "server-ca"], HUB, true),
     ("", "secrets", "get", &["password-1"], HUB, true),
     ("", "secrets", "get", &["mine"], KUBE, true),
-    // It answers with what it deletes.
+    // The response contains the deleted objects.
     ("", "secrets", "deletecollection", &[], HUB, true),
     ("", "secrets", "*", &[], TEAM, false),
     ("", "configmaps", "*", &[], Everywhere, false),
@@ -113,7 +113,7 @@ const TABLE: &[Row] = &[
         Everywhere,
         true,
     ),
-    // Asking alone is worth nothing: somebody has to approve.
+    // A request alone grants nothing: another user must approve it.
     (
         "certificates.k8s.io",
         "certificatesigningrequests",
@@ -125,7 +125,7 @@ const TABLE: &[Row] = &[
 ];
 
 #[test]
-fn rights_that_make_an_administrator_are_found_wherever_they_hold_and_nowhere_else() {
+fn rights_for_privilege_escalation_are_found_in_their_scopes_only() {
     for (group, resource, verb, names, scope, found) in TABLE {
         let role = rule(group, resource, verb, names);
         let got = of_role(&role, *scope, SERVER);
@@ -139,7 +139,7 @@ fn rights_that_make_an_administrator_are_found_wherever_they_hold_and_nowhere_el
 }
 
 #[test]
-fn names_limit_what_is_asked_about_one_secret_of_a_name_and_nothing_else() {
+fn resource_names_limit_only_verbs_on_named_objects() {
     for (verbs, names, found) in [
         (&["get"][..], &["mine"][..], false),
         (
@@ -147,7 +147,7 @@ fn names_limit_what_is_asked_about_one_secret_of_a_name_and_nothing_else() {
             &["mine", "yours"],
             false,
         ),
-        // What is no Secret's name is the name of all of them.
+        // An empty name matches all Secrets.
         (&["get"], &[""], true),
         (&["get"], &["mine", ""], true),
         (&["list", "watch"], &[""], true),
@@ -167,9 +167,9 @@ fn names_limit_what_is_asked_about_one_secret_of_a_name_and_nothing_else() {
 }
 
 #[test]
-fn a_limit_to_names_makes_acting_as_others_no_less_a_back_door() {
+fn resource_names_do_not_make_impersonation_harmless() {
     for (resource, name, scope, found) in [
-        // A kubeconfig's user may be the server itself, and a group may have every right.
+        // The user of a kubeconfig may be the server itself, and a group may have all rights.
         ("users", "jane", Everywhere, true),
         ("users", "drover:user:1", Everywhere, true),
         ("groups", "platform-admins", Everywhere, true),
@@ -188,7 +188,7 @@ fn a_limit_to_names_makes_acting_as_others_no_less_a_back_door() {
 }
 
 #[test]
-fn the_namespace_of_the_servers_account_is_as_private_as_that_of_its_secrets() {
+fn namespace_of_servers_account_is_private_like_namespace_of_its_secrets() {
     let ops = Namespace("ops");
     for (resource, verb) in [
         ("pods", "create"),
@@ -210,7 +210,7 @@ fn the_namespace_of_the_servers_account_is_as_private_as_that_of_its_secrets() {
 }
 
 #[test]
-fn a_secret_of_any_name_may_hold_a_token_where_the_servers_account_is() {
+fn every_secret_name_is_sensitive_in_namespace_of_servers_account() {
     let ops = Namespace("ops");
     let (in_ops, in_hub) = (
         "system:serviceaccount:ops:drover",

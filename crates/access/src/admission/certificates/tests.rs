@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::admission::{Asker, CERTIFICATES, Operation, SELF_APPROVED_SIGNER, Write, admit};
 
 #[test]
-fn a_person_of_drover_approves_no_certificate_with_which_somebody_logs_in() {
+fn drover_user_cannot_approve_client_certificate() {
     let client = "kubernetes.io/kube-apiserver-client";
     for (writer, signer, had, gets, allowed) in [
         ("drover:user:1", client, None, Some("Approved"), false),
@@ -57,15 +57,15 @@ fn a_person_of_drover_approves_no_certificate_with_which_somebody_logs_in() {
 }
 
 #[test]
-fn a_person_of_drover_asks_for_no_certificate_that_kubernetes_approves_by_itself() {
+fn drover_user_cannot_request_automatically_approved_certificate() {
     let (node, client) = (SELF_APPROVED_SIGNER, "kubernetes.io/kube-apiserver-client");
     let person = "drover:user:1";
     for (writer, operation, signer, allowed) in [
         (person, Operation::Create, node, false),
-        // Somebody has to approve it, and no person of Drover may.
+        // The request needs an approval, which Drover users cannot give.
         (person, Operation::Create, client, true),
         (person, Operation::Create, "example.com/mine", true),
-        // A label of one that is there already asks for nothing.
+        // A new label of an existing request creates no certificate.
         (person, Operation::Update, node, true),
         (person, Operation::Delete, node, true),
         ("jane", Operation::Create, node, true),

@@ -6,7 +6,7 @@ use crate::admission::{self, Asker, RBAC};
 const PERSON: &str = "drover:user:1";
 const ACCOUNT: &str = "system:serviceaccount:apps:robot";
 
-/// A default role with rules that let nobody in.
+/// A default role with rules that grant nothing.
 fn role() -> Value {
     json!({
         "metadata": { "labels": {
@@ -38,7 +38,7 @@ struct Case<'a> {
     name: &'a str,
 }
 
-/// A default role that nobody but Kubernetes should make less.
+/// A change of a default role that only Kubernetes may perform.
 const VIEW: Case<'static> = Case {
     writer: PERSON,
     resource: "clusterroles",
@@ -69,7 +69,7 @@ impl Case<'_> {
 }
 
 #[test]
-fn a_role_that_kubernetes_restores_stays_what_it_is() {
+fn default_role_cannot_be_changed() {
     let stored = role();
     let owner = json!([{ "kind": "ConfigMap", "name": "x", "uid": "1" }]);
     let kept = "/metadata/labels/rbac.authorization.k8s.io~1aggregate-to-edit";
@@ -79,14 +79,14 @@ fn a_role_that_kubernetes_restores_stays_what_it_is() {
         ("/aggregationRule", Value::Null, false),
         ("/metadata/labels", json!({}), false),
         (kept, json!("false"), false),
-        // With an owner it would go.
+        // The deletion of an owner would delete the role.
         ("/metadata/ownerReferences", owner, false),
         (
             "/metadata/annotations",
             json!({ "rbac.authorization.kubernetes.io/autoupdate": "true" }),
             false,
         ),
-        // Labels of one's own come and go.
+        // Other labels may change.
         ("/metadata/labels/example.com~1mine", json!("y"), true),
     ] {
         let new = changed(part, to);
@@ -95,7 +95,7 @@ fn a_role_that_kubernetes_restores_stays_what_it_is() {
             let got = case.allowed(Some(&new), Some(&stored));
             assert_eq!(got, allowed, "{writer} {part}: {new}");
         }
-        // Whoever only the hub knows may, as on any hub.
+        // Users of the hub without Drover name may change it, as on any hub.
         let jane = Case {
             writer: "jane",
             ..VIEW
@@ -106,7 +106,7 @@ fn a_role_that_kubernetes_restores_stays_what_it_is() {
 }
 
 #[test]
-fn nobody_deletes_a_role_that_kubernetes_restores_or_takes_its_place() {
+fn default_role_cannot_be_deleted_or_replaced() {
     let marked = json!({ "metadata": { "labels": { "kubernetes.io/bootstrapping": "x" } } });
     let plain = json!({});
     let cluster = |name| ("clusterroles", "", name);
@@ -114,7 +114,7 @@ fn nobody_deletes_a_role_that_kubernetes_restores_or_takes_its_place() {
         (cluster("cluster-admin"), &marked, false),
         (cluster("edit"), &plain, false),
         (cluster("system:aggregate-to-edit"), &plain, false),
-        // Of another version of Kubernetes, and of somebody else.
+        // A default role of another Kubernetes version, and a user's own role.
         (cluster("system:new"), &marked, false),
         (cluster("system:metrics-server"), &plain, true),
         (cluster("copy-of-view"), &marked, true),

@@ -26,7 +26,7 @@ fn allowed(write: &Write<'_>) -> bool {
 }
 
 #[test]
-fn the_servers_namespace_is_deleted_by_nobody_else_now_or_with_another_object() {
+fn only_server_can_delete_its_namespace_directly_or_by_owner() {
     let plain = json!({ "metadata": { "name": "drover-system" } });
     let labelled = json!({ "metadata": { "name": "drover-system", "labels": { "a": "b" } } });
     let owned = json!({ "metadata": {
@@ -46,7 +46,7 @@ fn the_servers_namespace_is_deleted_by_nobody_else_now_or_with_another_object() 
         assert!(allowed(&delete("drover-system-2")), "{writer}");
         assert!(change(writer, &labelled), "{writer}");
         assert!(!change(writer, &owned), "{writer}");
-        // Deleted with others, it has its name in itself only.
+        // In a collection deletion, only the object has the name.
         let together = Write {
             old: Some(&plain),
             ..delete("")
@@ -58,7 +58,7 @@ fn the_servers_namespace_is_deleted_by_nobody_else_now_or_with_another_object() 
 }
 
 #[test]
-fn nobody_else_writes_or_deletes_what_drovers_kinds_are() {
+fn only_server_writes_or_deletes_definitions_of_drovers_kinds() {
     for (name, subresource, other) in [
         ("users.management.drover.dev", "", false),
         ("anything.management.drover.dev", "", false),

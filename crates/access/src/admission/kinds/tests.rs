@@ -4,7 +4,7 @@ use super::*;
 use crate::admission::{self, Asker};
 
 const SERVER: &str = "drover:server";
-/// A person of Drover, and somebody whom only the hub knows.
+/// A Drover user, and a user of the hub without Drover name.
 const OTHERS: [&str; 2] = ["drover:user:1", "jane"];
 
 fn write<'a>(
@@ -38,8 +38,8 @@ fn verdict(write: &Write<'_>) -> String {
     }
 }
 
-/// Sees that others are refused a change of a user with these words, or with none, and that the
-/// server is not.
+/// Asserts that other users receive a rejection with this text (empty: no rejection), and that the
+/// server may perform the write.
 #[track_caller]
 fn check(old: Option<&Value>, new: Option<&Value>, refused: &str) {
     for writer in OTHERS {
@@ -59,7 +59,7 @@ fn user(administrator: bool, enabled: bool) -> Value {
 }
 
 #[test]
-fn nobody_else_makes_or_unmakes_administrators() {
+fn only_server_changes_administrator_flag() {
     check(None, Some(&user(true, true)), "--administrator");
     check(None, Some(&user(true, false)), "--administrator");
     check(None, Some(&user(false, true)), "");
@@ -76,7 +76,7 @@ fn nobody_else_makes_or_unmakes_administrators() {
 }
 
 #[test]
-fn nobody_else_disables_or_enables_an_administrator() {
+fn only_server_disables_or_enables_administrator() {
     let unsaid = json!({ "spec": { "administrator": true } });
     check(
         Some(&user(true, true)),
@@ -88,7 +88,7 @@ fn nobody_else_disables_or_enables_an_administrator() {
         Some(&user(true, true)),
         "drover user enable",
     );
-    // What is left out is what the definition fills in.
+    // Missing fields have the default of the definition.
     check(
         Some(&user(true, false)),
         Some(&unsaid),
@@ -99,7 +99,7 @@ fn nobody_else_disables_or_enables_an_administrator() {
 }
 
 #[test]
-fn nobody_else_deletes_an_administrator_who_can_log_in() {
+fn only_server_deletes_enabled_administrator() {
     let mut leaving = user(true, true);
     leaving["metadata"] = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" });
     check(Some(&user(true, true)), None, "drover user delete");
@@ -114,7 +114,7 @@ fn nobody_else_deletes_an_administrator_who_can_log_in() {
 }
 
 #[test]
-fn an_administrator_goes_with_no_other_object() {
+fn administrator_cannot_have_owner() {
     let owned = |administrator| {
         let mut user = user(administrator, true);
         user["metadata"] = json!({ "ownerReferences": [{ "kind": "ConfigMap", "uid": "1" }] });
@@ -130,7 +130,7 @@ fn an_administrator_goes_with_no_other_object() {
 }
 
 #[test]
-fn a_status_is_the_servers_however_it_is_written() {
+fn only_server_writes_status_on_any_path() {
     let bound = json!({ "status": { "registration": { "publicKey": "AAAA" } } });
     let (plain, empty) = (json!({}), json!({ "status": {} }));
     for writer in OTHERS {
@@ -163,7 +163,7 @@ fn a_status_is_the_servers_however_it_is_written() {
 }
 
 #[test]
-fn no_provider_is_shown_the_servers_own_secrets() {
+fn auth_provider_cannot_read_servers_secrets() {
     let (oidc, github, ldap) = (
         |name: &str| json!({ "spec": { "oidc": { "clientSecret": { "name": name } } } }),
         |name: &str| json!({ "spec": { "github": { "clientSecret": { "name": name } } } }),

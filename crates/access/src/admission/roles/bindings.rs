@@ -1,4 +1,4 @@
-//! Bindings of roles.
+//! Admission of role bindings.
 
 use drover_api::kinds::{
     ClusterRoleTemplateBindingSpec, GlobalRoleBindingSpec, ProjectRoleTemplateBindingSpec,
@@ -13,8 +13,8 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
     match write.operation {
         Operation::Update if !write.changes("/spec") => Ok(()),
         Operation::Update => Err(Refusal::new(
-            "what a binding says cannot change, and only Drover's server says which object a name \
-             means: delete it and make another",
+            "a binding is immutable, and only Drover's server pins its names: delete the binding \
+             and create another",
         )),
         Operation::Create => {
             let said = Said::read(write, write.object)?;
@@ -28,7 +28,7 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
     }
 }
 
-/// What a binding says.
+/// The spec of a binding.
 enum Said {
     Global(GlobalRoleBindingSpec),
     Cluster(ClusterRoleTemplateBindingSpec),
@@ -53,7 +53,8 @@ impl Said {
         }
     }
 
-    /// Somebody who wrote a UID would say which object is meant, whatever its name is.
+    /// Rejects a UID in a new binding, because the writer could refer to another object than the
+    /// name.
     fn unpinned(&self) -> Result<(), Refusal> {
         let binding = self.binding();
         let subject = binding.subject();
@@ -70,7 +71,8 @@ impl Said {
             return Ok(());
         }
         Err(Refusal::new(
-            "only Drover's server writes the uid beside a name: leave it out, and it is filled in",
+            "only Drover's server writes the uid of a reference: remove the uid, and the server \
+            will set it",
         ))
     }
 
@@ -87,22 +89,22 @@ impl Said {
         });
         if let Some((_, role)) = locked {
             return Err(Refusal::new(format!(
-                "the role {:?} is locked, and nobody else is given it: choose another, or lift its \
-                 spec.locked",
+                "the role {:?} is locked, so new bindings are not permitted: use another role, \
+                 or unset its spec.locked",
                 role.name
             )));
         }
         writer.check(|who| given.may_be_given(known.grants, who))
     }
 
-    /// Whoever could not give a role cannot take it either.
+    /// Checks a deletion, which requires the same rights as the creation.
     fn taken(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
         let mut roles = Roles::new(known.facts, Names::AsTheyAre);
         match roles.given(self.binding()) {
             Ok(given) => writer.check(|who| given.may_be_given(known.grants, who)),
-            // What it gave before its role became unusable, it will give again.
+            // A role that is unusable at present may grant its former rights again.
             Err(Problem::Role { .. }) => all(writer, known),
-            // It gives nothing and never will, so nothing is taken.
+            // The binding can never grant rights, so its deletion revokes none.
             Err(_) => Ok(()),
         }
     }

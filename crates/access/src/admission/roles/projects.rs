@@ -1,4 +1,4 @@
-//! Projects: which namespaces they have, and what those may use.
+//! Admission of projects: their namespaces and limits.
 
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ProjectNamespace, ProjectSpec};
@@ -7,10 +7,10 @@ use super::{Giver, Known, quota, spec};
 use crate::admission::{Operation, Refusal, Write, is_listed};
 use crate::grants::{Place, ProjectFacts};
 
-/// Namespaces that are no project's.
+/// Name patterns of namespaces that cannot belong to a project.
 const RESERVED: &[&str] = &["kube-*", "drover-*"];
 
-/// Whether a namespace is Kubernetes' own or Drover's, and so no project's.
+/// Reports whether a namespace is reserved for Kubernetes or Drover.
 pub fn is_reserved(namespace: &str) -> bool {
     is_listed(RESERVED, namespace)
 }
@@ -29,19 +29,19 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
     };
     let said = before.as_ref().or(after.as_ref());
     let name = said.map_or("", |said| said.cluster.name.as_str());
-    // It stays where it was made, whatever has taken that name since.
+    // The project stays in its pinned cluster, even if another cluster has the name now.
     let pinned = before.as_ref().and_then(|said| said.cluster.uid.as_ref());
     let there = known.facts.clusters.get(name);
     let meant = there.filter(|there| pinned.is_none_or(|pinned| pinned == *there));
     let Some(cluster) = meant else {
-        // What is left of a cluster has no owners any more.
+        // A deleted cluster has no owners.
         if write.operation == Operation::Delete {
             return super::everything_at(writer, known, &Place::EveryCluster);
         }
         return Err(Refusal::new(match pinned {
             Some(_) => format!(
-                "the cluster {name:?} that it was made in is not there: delete the project, and make \
-                 it anew if another cluster of that name is meant"
+                "the project's cluster {name:?} was deleted: delete the project, and create it \
+                 again for another cluster of that name"
             ),
             None => format!("there is no cluster {name:?}: correct the name in spec.cluster"),
         }));
@@ -102,7 +102,7 @@ impl Change<'_> {
         self.must("delete", "projects", &self.whole())
     }
 
-    /// Checks every namespace that is new, or newly to be taken over.
+    /// Checks all namespaces that are new, or newly adopted.
     fn gains(
         &self,
         before: &[ProjectNamespace],
@@ -119,8 +119,7 @@ impl Change<'_> {
         let name = namespace.name.as_str();
         if is_reserved(name) {
             return Err(Refusal::new(format!(
-                "the namespace {name:?} is Kubernetes' own or Drover's, and no project's: choose \
-                 another"
+                "the namespace {name:?} is reserved for Kubernetes or Drover: use another name"
             )));
         }
         let holder = self.holder(name);
@@ -129,18 +128,19 @@ impl Change<'_> {
             (false, Some((holder, project))) => Err(Refusal::new(
                 if self.writer.may(self.known, "get", "projects", &at(project)) {
                     format!(
-                        "the namespace {name:?} is in the project {holder:?}: take it out of that one, \
-                         and set adopt here to take it over"
+                        "the namespace {name:?} belongs to project {holder:?}: remove it from \
+                         that project, and set adopt here to take it over"
                     )
                 } else {
                     format!(
-                        "the namespace {name:?} is in another project: choose another name, or ask an \
-                         owner of the cluster"
+                        "the namespace {name:?} belongs to another project: use another name, or \
+                         ask an owner of the cluster"
                     )
                 },
             )),
             (true, Some((_, project))) => self.must("update", "projects/namespaces", &at(project)),
-            // Nobody's, so whatever is in it is for those who have all of the cluster.
+            // A namespace without project may have any content, so its adoption requires all rights
+            // in the cluster.
             (true, None) => super::everything_at(self.writer, self.known, &self.whole()),
         }
     }
@@ -162,8 +162,12 @@ impl Change<'_> {
 
     fn own(&self) -> Result<Place, Refusal> {
         let project = self.known.facts.projects.get(self.name);
-        let project =
-            project.ok_or_else(|| Refusal::new("the project is not known yet; try again"))?;
+        let project = project.ok_or_else(|| {
+            Refusal::new(
+                "the server does not know the project yet; try \
+                again",
+            )
+        })?;
         Ok(at(project))
     }
 
@@ -176,7 +180,7 @@ impl Change<'_> {
             Place::Hub | Place::EveryCluster | Place::Cluster(_) => "the whole cluster",
         };
         Err(Refusal::new(format!(
-            "your roles in {scope} do not let you {verb} {resource}: ask an owner"
+            "your roles in {scope} do not permit to {verb} {resource}: ask an owner"
         )))
     }
 }
@@ -185,19 +189,19 @@ fn at(project: &ProjectFacts) -> Place {
     Place::Project(project.cluster.clone(), project.uid.clone())
 }
 
-/// What the cluster's owners say of a project, whoever else may change it.
+/// The fields that only owners of the cluster may change.
 fn limits(said: &ProjectSpec) -> impl PartialEq + use<'_> {
     (&said.quota, &said.container_defaults, said.pod_security)
 }
 
-/// Whether what a project says of quota and defaults can be.
+/// Validates the quota and the defaults of a project.
 fn holds(said: &ProjectSpec) -> Result<(), Refusal> {
     quota::check(said).map_err(|error| Refusal::new(error.to_string()))
 }
 
 fn uid() -> Refusal {
     Refusal::new(
-        "a project stays in its cluster, and only Drover's server writes the uid beside the name: \
-         leave spec.cluster as it is, without a uid where the project is new",
+        "the cluster of a project is immutable, and only Drover's server writes its uid: do not \
+         change spec.cluster, and omit its uid in a new project",
     )
 }

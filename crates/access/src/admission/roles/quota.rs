@@ -1,9 +1,9 @@
-//! What a project says of quota and defaults: quantities that can be, and that do not add up to more
-//! than the whole project may use.
+//! Validation of a project's quota and defaults: valid quantities whose sum does not exceed the
+//! project's quota.
 //!
-//! Kubernetes bounds what a namespace uses, not what some use together. So a project's bound holds
-//! because each of its namespaces has one, and they add up to no more: where a resource is bounded
-//! for the project, each namespace says how much of it is its own.
+//! Kubernetes limits the usage of one namespace, not of several together. A project's quota is
+//! therefore enforced by the quotas of its namespaces, whose sum may not exceed it: for each
+//! limited resource of the project, the namespace quota must have a share.
 
 use std::collections::BTreeMap;
 
@@ -11,73 +11,78 @@ use drover_api::kinds::ProjectSpec;
 use drover_quantity::{Quantity, QuantityError};
 use thiserror::Error;
 
-/// Why what a project says of quota or defaults cannot be.
+/// Reasons why a project's quota or defaults are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuotaError {
-    /// It is no quantity.
-    #[error("{field} {value:?} is no quantity: {source}; write one such as \"500m\" or \"64Mi\"")]
+    /// The value is not a quantity.
+    #[error(
+        "{field} {value:?} is not a quantity: {source}; use a quantity such as \"500m\" or \
+        \"64Mi\""
+    )]
     NoQuantity {
         /// Path of the field.
         field: String,
-        /// What it says.
+        /// Value of the field.
         value: String,
-        /// Why it is none.
+        /// The parse error.
         source: QuantityError,
     },
-    /// It is less than nothing.
-    #[error("{field} {value:?} is less than nothing: write 0 or more")]
+    /// The value is negative.
+    #[error("{field} {value:?} is negative: use 0 or more")]
     Negative {
         /// Path of the field.
         field: String,
-        /// What it says.
+        /// Value of the field.
         value: String,
     },
-    /// Nobody keeps the bound of the project.
+    /// The namespaces have no share of a limited resource.
     #[error(
-        "spec.quota.project has {resource:?}, and spec.quota.namespace has not: say there how much of \
-         it each namespace may use, or take it out"
+        "spec.quota.project has {resource:?}, and spec.quota.namespace has not: add the quota of \
+         each namespace there, or remove it from spec.quota.project"
     )]
     Unshared {
         /// The resource.
         resource: String,
     },
-    /// The namespaces together may use more than the project.
+    /// The sum of the namespaces' quotas exceeds the project's quota.
     #[error(
-        "spec.quota.project has {project} of {resource:?}, and {count} namespaces with {namespace} \
-         each (spec.quota.namespace) may use more: lower that, raise this, or have fewer namespaces"
+        "spec.quota.project has {project} of {resource:?}, and {count} namespaces with \
+         {namespace} each (spec.quota.namespace) may use more: lower spec.quota.namespace, raise \
+         spec.quota.project, or remove namespaces"
     )]
     Exceeded {
         /// The resource.
         resource: String,
-        /// How many namespaces the project says it has.
+        /// Number of the project's namespaces.
         count: usize,
-        /// What each may use.
+        /// Quota of each namespace.
         namespace: String,
-        /// What all may use together.
+        /// Quota of the project.
         project: String,
     },
-    /// A container would ask for more than it may have.
+    /// The default request of a container exceeds its default limit.
     #[error(
         "spec.containerDefaults.requests has {request} of {resource:?}, and \
-         spec.containerDefaults.limits only {limit}: raise that, or lower this"
+         spec.containerDefaults.limits only {limit}: raise the limit, or lower the request"
     )]
     AboveLimit {
         /// The resource.
         resource: String,
-        /// What a container asks for.
+        /// The default request.
         request: String,
-        /// What it may have.
+        /// The default limit.
         limit: String,
     },
 }
 
-/// Billionths by resource, with how they were written.
+/// Quantities in billionths by resource, with their original text.
 type Read<'a> = BTreeMap<&'a str, (i128, &'a str)>;
 
-/// Whether what a project says of quota and defaults can be.
+/// Validates the quota and the defaults of a project.
 ///
 /// # Errors
-/// See [`QuotaError`]: the first that is wrong, by the fields' names.
+///
+/// Returns the first [`QuotaError`], in the order of the field names.
 pub fn check(said: &ProjectSpec) -> Result<(), QuotaError> {
     if let Some(defaults) = &said.container_defaults {
         let requests = read("spec.containerDefaults.requests", &defaults.requests)?;

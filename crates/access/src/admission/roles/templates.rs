@@ -1,4 +1,4 @@
-//! RoleTemplates and GlobalRoles.
+//! Admission of RoleTemplates and GlobalRoles.
 
 use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
 
@@ -43,12 +43,12 @@ pub(super) fn admit_template(
     })
 }
 
-/// What a role would allow if it said this.
+/// The rights of a role with this spec.
 fn resolved(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<Scoped, Unresolved> {
     resolved_with(name, name, said, known)
 }
 
-/// What `role` would allow if the one called `name` said this.
+/// The rights of `role` if the role `name` had this spec.
 fn resolved_with(
     role: &str,
     name: &str,
@@ -66,8 +66,8 @@ fn resolved_with(
     resolve(role, find).unwrap_or_else(|| Ok(Scoped::default()))
 }
 
-/// A role that others inherit does not become what they cannot: people would lose what they have
-/// without anybody being asked, and nobody would know what the heirs said.
+/// Checks that roles which inherit this role can still be resolved. Otherwise their users would
+/// lose rights, and the previous rights would be unknown.
 fn heirs_hold(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<(), Refusal> {
     let stored = &known.facts.role_templates;
     let find = |asked: &str| stored.get(asked).map(|role| role.spec);
@@ -83,7 +83,7 @@ fn heirs_hold(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<(
         };
         if matches!(resolve(other, find), Some(Ok(_))) {
             return Err(Refusal::new(format!(
-                "the role {other:?} inherits from {name:?}, and would allow nothing any more: \
+                "the role {other:?} inherits from {name:?}, and would grant nothing any more: \
                  {problem}"
             )));
         }
@@ -91,7 +91,7 @@ fn heirs_hold(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<(
     Ok(())
 }
 
-/// A locked role is given to nobody else by way of another either.
+/// Rejects the inheritance of a locked role, because it would create new grants.
 fn unlocked(
     field: &str,
     now: &[String],
@@ -106,13 +106,13 @@ fn unlocked(
     match now.iter().find(locked) {
         None => Ok(()),
         Some(name) => Err(Refusal::new(format!(
-            "spec.{field} names {name:?}, which is locked: nobody else is given it; choose another, \
-             or lift its spec.locked"
+            "spec.{field} names {name:?}, which is locked: use another role, or unset its \
+             spec.locked"
         ))),
     }
 }
 
-/// Deleting what others rest on would take their rights from people who are not asked.
+/// Rejects the deletion of an inherited role, because other users would lose rights.
 fn unused(name: &str, known: Known<'_>) -> Result<(), Refusal> {
     let facts = known.facts;
     let heirs = facts.role_templates.iter();
@@ -122,7 +122,8 @@ fn unused(name: &str, known: Known<'_>) -> Result<(), Refusal> {
         .min();
     if let Some(heir) = heir {
         return Err(Refusal::new(format!(
-            "the role {heir:?} inherits from {name:?}: take it out of its spec.inherits first"
+            "the role {heir:?} inherits from {name:?}: remove it from spec.inherits of {heir:?} \
+            first"
         )));
     }
     let globals = facts.global_roles.iter();
@@ -132,8 +133,8 @@ fn unused(name: &str, known: Known<'_>) -> Result<(), Refusal> {
         .min();
     if let Some(global) = global {
         return Err(Refusal::new(format!(
-            "the global role {global:?} gives {name:?} in every cluster: take it out of its \
-             spec.inEveryCluster first"
+            "the global role {global:?} grants {name:?} in every cluster: remove it from \
+             spec.inEveryCluster of {global:?} first"
         )));
     }
     Ok(())
@@ -178,13 +179,13 @@ pub(super) fn admit_global(
     })
 }
 
-/// What everybody new is given is a binding for each of them.
+/// Checks a role for new users, which creates a binding for each new user.
 fn given_to_all(said: &GlobalRoleSpec, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
     if !said.new_user_default || writer.may(known, "create", "globalrolebindings", &Place::Hub) {
         return Ok(());
     }
     Err(Refusal::new(
-        "spec.newUserDefault gives the role to everybody who comes, and you may not make \
-         globalrolebindings: leave it out, or ask an administrator",
+        "spec.newUserDefault grants the role to all new users, and you may not create \
+         globalrolebindings: unset it, or ask an administrator",
     ))
 }

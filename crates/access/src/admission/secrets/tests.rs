@@ -7,7 +7,7 @@ const SERVER: &str = "system:serviceaccount:ops:drover";
 const ACCOUNT_OF_APPS: &str = "system:serviceaccount:apps:robot";
 const OF_KUBERNETES: &str = "system:serviceaccount:kube-system:replicaset-controller";
 
-/// Whether somebody may have a token of an account, by asking for one or by a Secret.
+/// Reports whether a user may get a token of an account, by a TokenRequest and by a Secret.
 fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
     let object = json!({
         "type": ACCOUNT_TOKEN,
@@ -38,7 +38,7 @@ fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
 }
 
 #[test]
-fn tokens_of_the_servers_account_are_its_own_wherever_it_is() {
+fn only_server_gets_tokens_of_its_account_in_any_namespace() {
     for (writer, namespace, account, allowed) in [
         ("jane", "ops", "drover", false),
         ("jane", "ops", "other", true),
@@ -60,7 +60,7 @@ fn tokens_of_the_servers_account_are_its_own_wherever_it_is() {
 }
 
 #[test]
-fn the_servers_secrets_are_found_however_they_are_named() {
+fn servers_secrets_are_protected_in_any_request_form() {
     let named = json!({ "metadata": { "name": "server-ca" } });
     let made_up = json!({ "metadata": { "generateName": "password-" } });
     let mine = json!({ "metadata": { "name": "mine", "generateName": "password-" } });
@@ -68,7 +68,7 @@ fn the_servers_secrets_are_found_however_they_are_named() {
         ("server-ca", None, None, false),
         ("", Some(&named), None, false),
         ("", Some(&made_up), None, false),
-        // Deleted with others, it has its name in itself only.
+        // In a collection deletion, only the object has the name.
         ("", None, Some(&named), false),
         ("", Some(&mine), None, true),
         ("mine", None, None, true),
@@ -91,7 +91,7 @@ fn the_servers_secrets_are_found_however_they_are_named() {
 }
 
 #[test]
-fn a_person_of_drover_makes_no_bootstrap_token() {
+fn drover_user_cannot_create_bootstrap_token() {
     let person = "drover:user:1";
     for (writer, operation, namespace, kind, allowed) in [
         (
@@ -101,7 +101,7 @@ fn a_person_of_drover_makes_no_bootstrap_token() {
             BOOTSTRAP_TOKEN,
             false,
         ),
-        // Its groups, or when it ends.
+        // The groups of the token, or its expiry.
         (
             person,
             Operation::Update,
@@ -116,7 +116,7 @@ fn a_person_of_drover_makes_no_bootstrap_token() {
             BOOTSTRAP_TOKEN,
             true,
         ),
-        // Elsewhere it is a Secret like any other.
+        // Other namespaces have no bootstrap tokens.
         (person, Operation::Create, "team", BOOTSTRAP_TOKEN, true),
         (person, Operation::Create, "kube-system", "Opaque", true),
         (

@@ -1,4 +1,4 @@
-//! What holds for whatever roles and bindings there are.
+//! Properties that hold for all roles and bindings.
 
 use drover_api::group::GROUP;
 use drover_api::kinds::RoleTemplateSpec;
@@ -17,7 +17,7 @@ const VERBS: [&str; 3] = ["get", "update", "*"];
 const RESOURCES: [&str; 3] = ["pods", "secrets", "*"];
 const PEOPLE: [&str; 3] = ["ann", "bob", "eve"];
 
-/// A role's rules, and which of the roles before it it inherits.
+/// Rules of a role, and the indices of inherited earlier roles.
 type Said = (Vec<(usize, usize)>, Vec<usize>);
 
 fn said(before: usize) -> impl Strategy<Value = Said> {
@@ -26,7 +26,7 @@ fn said(before: usize) -> impl Strategy<Value = Said> {
     (rules, inherits)
 }
 
-/// Who has which role where.
+/// A role of a subject in a scope.
 #[derive(Clone, Debug)]
 struct Bound {
     who: Index,
@@ -50,7 +50,8 @@ fn places() -> Vec<Place> {
     ]
 }
 
-/// Roles `c0…` for clusters, `p0…` for projects, and `g0…`, each of which gives `c0…` everywhere.
+/// Roles `c0…` for clusters, `p0…` for projects, and `g0…`, each of which grants `c0…` in every
+/// cluster.
 fn roles(said: &[Said]) -> World {
     let mut world = World::new()
         .project("p", "a", &["shop"])
@@ -88,7 +89,7 @@ fn role_at(world: &World, role: usize, place: &Place) -> Scoped {
     world.scoped(&format!("{letter}{role}"))
 }
 
-/// Places at which the first has all that the second has.
+/// Checks in several scopes that the first user has all rights of the second.
 fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), TestCaseError> {
     for place in places() {
         let (held, theirs) = (
@@ -102,9 +103,9 @@ fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), Te
 }
 
 proptest! {
-    /// Whatever somebody manages to give to a nobody, the nobody has nothing that the giver lacks.
+    /// A user who receives roles has only rights that the granting user has.
     #[test]
-    fn whoever_is_given_roles_has_no_more_than_the_giver(
+    fn recipient_of_roles_has_no_more_rights_than_granting_user(
         said in (said(0), said(1), said(2)),
         bindings in prop::collection::vec(bound(), 0..6),
         gifts in prop::collection::vec(bound(), 1..6),
@@ -129,9 +130,9 @@ proptest! {
         covers(&world.gather(), &giver, &nobody)?;
     }
 
-    /// Whatever somebody writes into a role that others have, nobody gains what the writer lacks.
+    /// A write of a role adds only rights that the writer has.
     #[test]
-    fn whoever_writes_a_role_gives_nobody_more_than_they_have(
+    fn changed_role_adds_only_rights_of_its_writer(
         said in (said(0), said(1), said(2)),
         again in said(1),
         bindings in prop::collection::vec(bound(), 0..8),
@@ -172,16 +173,16 @@ proptest! {
     }
 }
 
-/// What an attacker tries, one after the other.
+/// Actions of an attacker.
 #[derive(Clone, Debug)]
 enum Try {
-    /// To write a role, or to make one.
+    /// Writes or creates a role.
     Write(usize, Said),
-    /// To delete one.
+    /// Deletes a role.
     Delete(usize),
-    /// To give one to an accomplice, in one of two clusters.
+    /// Binds a role to an accomplice in one of two clusters.
     Bind(usize, bool),
-    /// Whoever keeps the first three as they were puts them back.
+    /// An administrator restores the first three roles.
     Restored,
 }
 
@@ -210,7 +211,7 @@ fn spec(said: &Said) -> RoleTemplateSpec {
     }
 }
 
-/// Whether the attacker may write this.
+/// Reports whether the attacker may perform a write.
 fn admitted(
     world: &World,
     resource: &str,
@@ -292,10 +293,10 @@ fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateS
 }
 
 proptest! {
-    /// Whatever somebody writes, one thing after the other, while whoever keeps the roles puts them
-    /// back now and then: their accomplice ends with nothing that they did not have.
+    /// For any sequence of writes, with restorations of roles in between, the accomplice has only
+    /// rights that the attacker had.
     #[test]
-    fn no_order_of_writes_gives_an_accomplice_more_than_the_attacker_had(
+    fn no_sequence_of_writes_exceeds_rights_of_attacker(
         said in (said(0), said(1), said(2)),
         bindings in prop::collection::vec(bound(), 0..4),
         everywhere in 0..3usize,

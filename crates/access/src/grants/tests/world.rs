@@ -1,4 +1,4 @@
-//! A hub's objects for tests, each with its name as its UID.
+//! Objects of a hub for tests; the UID of each is its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ pub(crate) fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
     }
 }
 
-/// Somebody who can be bound and can ask.
+/// A user who can have bindings and request permits.
 pub(crate) struct Somebody {
     name: String,
     user: UserName,
@@ -117,7 +117,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Clusters `a` and `b`, some users, and the provider `oidc`.
+    /// Creates clusters `a` and `b`, some users, and the provider `oidc`.
     pub(crate) fn new() -> Self {
         Self {
             clusters: ["a", "b"].map(itself).into(),
@@ -129,14 +129,14 @@ impl World {
         }
     }
 
-    /// Somebody whom the hub knows to be in a group.
+    /// Adds a user as member of a group.
     pub(crate) fn member(mut self, user: &str, group: &str) -> Self {
         let groups = self.memberships.entry(user.to_owned()).or_default();
         groups.push(GroupName::parse(group).unwrap());
         self
     }
 
-    /// Somebody of whom their User object says so.
+    /// Makes a user an administrator by the User object.
     pub(crate) fn administrator(mut self, name: &str) -> Self {
         let name = name.to_owned();
         self.users.insert(name.clone(), (name.clone(), true));
@@ -319,7 +319,7 @@ impl World {
         self
     }
 
-    /// Deleted, and made again under the same name.
+    /// Deletes a user and creates another with the same name.
     pub(crate) fn remade_user(mut self, name: &str) -> Self {
         self.users.get_mut(name).unwrap().0.push_str(" again");
         self

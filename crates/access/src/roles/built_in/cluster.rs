@@ -1,4 +1,4 @@
-//! Roles in clusters.
+//! Built-in roles for clusters.
 
 use drover_api::kinds::{RoleContext, RoleTemplateSpec};
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -10,13 +10,13 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         role(
             "cluster-owner",
             "Cluster Owner",
-            "Everything in the cluster, and who else has a role there.",
+            "All rights in the cluster, and management of its role bindings.",
             everything(),
         ),
         role(
             "cluster-member",
             "Cluster Member",
-            "Sees the cluster's nodes and classes, and makes projects of their own.",
+            "Reads the cluster's nodes and classes, and creates own projects.",
             [
                 classes(),
                 nodes(VIEW),
@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         external(
             "cluster-viewer",
             "Cluster Viewer",
-            "Reads everything in the cluster but Secrets.",
+            "Reads all objects in the cluster except Secrets.",
             "view",
             [
                 classes(),
@@ -45,31 +45,31 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         role(
             "cluster-members-view",
             "View Cluster Members",
-            "Sees who has which role in the cluster.",
+            "Reads the role bindings of the cluster.",
             vec![drover(&["clusterroletemplatebindings"], VIEW)],
         ),
         role(
             "cluster-members-manage",
             "Manage Cluster Members",
-            "Gives and takes roles in the cluster, as far as their own rights there go.",
+            "Creates and deletes role bindings in the cluster, within the user's own rights there.",
             vec![drover(&["clusterroletemplatebindings"], MANAGE)],
         ),
         role(
             "projects-create",
             "Create Projects",
-            "Makes projects, and owns those.",
+            "Creates projects, and owns them.",
             vec![drover(&["projects"], &["create"])],
         ),
         role(
             "projects-view",
             "View All Projects",
-            "Sees all projects of the cluster and their members.",
+            "Reads all projects of the cluster and their members.",
             vec![drover(&["projects", "projectroletemplatebindings"], VIEW)],
         ),
         role(
             "nodes-view",
             "View Nodes",
-            "Reads nodes and what they use.",
+            "Reads nodes and their usage.",
             nodes(VIEW),
         ),
         role(
@@ -87,7 +87,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         role(
             "storage-manage",
             "Manage Cluster Storage",
-            "Makes and deletes storage classes, and deletes volumes.",
+            "Creates and deletes storage classes, and deletes volumes.",
             storage(MANAGE),
         ),
     ]
@@ -121,7 +121,7 @@ fn external(
     role
 }
 
-/// What objects in namespaces name, and nobody's own.
+/// Cluster-scoped objects that namespaced objects refer to.
 pub(super) fn classes() -> Vec<PolicyRule> {
     vec![
         rule("storage.k8s.io", &["storageclasses"], VIEW),
@@ -145,7 +145,7 @@ const READ_AND_DELETE: &[&str] = &["get", "list", "watch", "delete", "deletecoll
 fn storage(verbs: &[&str]) -> Vec<PolicyRule> {
     let volumes = if verbs == VIEW { VIEW } else { READ_AND_DELETE };
     vec![
-        // Whoever makes a volume chooses a path of a node, or somebody else's disk.
+        // The creator of a volume can choose a path of a node, or another user's disk.
         rule("", &["persistentvolumes"], volumes),
         rule(
             "storage.k8s.io",
@@ -162,7 +162,8 @@ fn storage(verbs: &[&str]) -> Vec<PolicyRule> {
     ]
 }
 
-/// To read only: who writes a definition chooses who converts all objects of its kind.
+/// The rules are read-only, because the writer of a definition selects the conversion webhook of
+/// all objects of the kind.
 fn definitions() -> Vec<PolicyRule> {
     vec![
         rule("apiextensions.k8s.io", &["customresourcedefinitions"], VIEW),

@@ -1,4 +1,4 @@
-//! Roles on the hub and in every cluster.
+//! Built-in roles for the hub and every cluster.
 
 use drover_api::kinds::GlobalRoleSpec;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -10,14 +10,14 @@ pub(super) fn all() -> Vec<BuiltIn<GlobalRoleSpec>> {
         role(
             "administrator",
             "Administrator",
-            "Everything, on the hub and in every cluster.",
+            "All rights on the hub and in every cluster.",
             everything(),
             &["cluster-owner"],
         ),
         role(
             "viewer",
             "Viewer",
-            "Reads everything but Secrets, on the hub and in every cluster.",
+            "Reads all objects except Secrets on the hub and in every cluster.",
             vec![drover(
                 &[
                     "authproviders",
@@ -38,21 +38,21 @@ pub(super) fn all() -> Vec<BuiltIn<GlobalRoleSpec>> {
         role(
             "clusters-import",
             "Import Clusters",
-            "Imports clusters, and owns those.",
+            "Imports clusters, and owns them.",
             vec![drover(&["clusters"], &["create"])],
             &[],
         ),
         role(
             "users-manage",
             "Manage Users",
-            "Makes, disables and deletes users who are no administrators.",
+            "Creates, disables and deletes users who are not administrators.",
             vec![drover(&["users"], MANAGE)],
             &[],
         ),
         role(
             "roles-manage",
             "Manage Roles",
-            "Makes and changes roles, as far as their own rights go.",
+            "Creates and changes roles, within the user's own rights.",
             vec![drover(&["roletemplates", "globalroles"], MANAGE)],
             &[],
         ),

@@ -1,4 +1,4 @@
-//! Roles in projects.
+//! Built-in roles for projects.
 
 use drover_api::kinds::{RoleContext, RoleTemplateSpec};
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -11,8 +11,8 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         whole(
             "project-owner",
             "Project Owner",
-            "Everything in the project's namespaces, which namespaces it has, and who else has a \
-             role there.",
+            "All rights in the project's namespaces, and management of its namespaces and role \
+             bindings.",
             "admin",
             vec![drover(&["projects"], &["get", "update", "patch"])],
             &[
@@ -25,7 +25,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         whole(
             "project-member",
             "Project Member",
-            "Works in the project's namespaces, and sees who else does.",
+            "Works in the project's namespaces, and reads its members.",
             "edit",
             seen(),
             &MANAGED,
@@ -33,7 +33,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         whole(
             "read-only",
             "Read Only",
-            "Reads everything in the project's namespaces but Secrets.",
+            "Reads all objects in the project's namespaces except Secrets.",
             "view",
             seen(),
             &READ,
@@ -41,7 +41,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         part(
             "namespaces-manage",
             "Manage Namespaces",
-            "Makes namespaces in the project, and takes them out of it.",
+            "Creates namespaces in the project, and removes them from it.",
             vec![
                 drover(&["projects"], &["get"]),
                 drover(&["projects/namespaces"], ALL),
@@ -50,7 +50,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         part(
             "project-members-manage",
             "Manage Project Members",
-            "Gives and takes roles in the project, as far as their own rights there go.",
+            "Creates and deletes role bindings in the project, within the user's own rights there.",
             vec![
                 drover(&["projects"], &["get"]),
                 drover(&["projectroletemplatebindings"], MANAGE),
@@ -67,22 +67,22 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         all.push(part(
             set.manage,
             &format!("Manage {}", set.title),
-            &format!("Makes, changes and deletes {}.", set.what),
+            &format!("Creates, changes and deletes {}.", set.what),
             rules(set, MANAGE),
         ));
     }
     all
 }
 
-/// Things that are seen or managed together.
+/// Resources with a common pair of roles.
 struct Set {
     view: &'static str,
     manage: &'static str,
     title: &'static str,
     what: &'static str,
-    /// Group and resources that are managed.
+    /// Group and resources that the managing role can change.
     managed: &'static [(&'static str, &'static [&'static str])],
-    /// Group and resources that are only ever read.
+    /// Group and resources that both roles can only read.
     read: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -147,7 +147,7 @@ const SETS: &[Set] = &[
                 &["gateways", "httproutes", "grpcroutes"],
             ),
         ],
-        // Whoever writes these leads a service to pods of others (CVE-2021-25740).
+        // The writer of these could route a service to other users' pods (CVE-2021-25740).
         read: &[
             ("", &["endpoints"]),
             ("discovery.k8s.io", &["endpointslices"]),
@@ -157,7 +157,7 @@ const SETS: &[Set] = &[
         view: "volumes-view",
         manage: "volumes-manage",
         title: "Volume Claims",
-        what: "claims of volumes",
+        what: "volume claims",
         managed: &[("", &["persistentvolumeclaims"])],
         read: &[],
     },
@@ -180,7 +180,7 @@ fn rules(set: &Set, verbs: &[&str]) -> Vec<PolicyRule> {
     managed.chain(read).collect()
 }
 
-/// What Kubernetes' `edit` comes to, and what it leaves to others to add to it.
+/// The ClusterRoles that Kubernetes aggregates into `edit`, and those for others to extend it.
 const MANAGED: [&str; 6] = [
     "workloads-manage",
     "configmaps-manage",
@@ -190,7 +190,7 @@ const MANAGED: [&str; 6] = [
     "serviceaccounts-manage",
 ];
 
-/// What Kubernetes' `view` comes to: no Secrets.
+/// The resources of Kubernetes' `view`, which has no Secrets.
 const READ: [&str; 5] = [
     "workloads-view",
     "configmaps-view",
@@ -199,7 +199,7 @@ const READ: [&str; 5] = [
     "serviceaccounts-view",
 ];
 
-/// What everybody in a project sees of it.
+/// The objects of a project that all its members can read.
 fn seen() -> Vec<PolicyRule> {
     vec![
         drover(&["projects"], &["get"]),
@@ -207,7 +207,7 @@ fn seen() -> Vec<PolicyRule> {
     ]
 }
 
-/// A role that is all that somebody has in a project.
+/// A complete role for a project member.
 fn whole(
     name: &'static str,
     display_name: &str,
@@ -223,7 +223,7 @@ fn whole(
     role
 }
 
-/// A role to be combined with others.
+/// A role to combine with others.
 fn part(
     name: &'static str,
     display_name: &str,

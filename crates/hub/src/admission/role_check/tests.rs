@@ -85,11 +85,11 @@ async fn who_writes_is_who_the_hub_says_they_are_now() {
     assert!(lacks.contains("lack"), "{lacks}");
     for writer in ["drover:user:off", "drover:user:nobody"] {
         let gone = said(giving(&stores, writer, &[]).await);
-        assert!(gone.contains("not there any more"), "{writer}: {gone}");
+        assert!(gone.contains("was deleted or disabled"), "{writer}: {gone}");
     }
     // Nobody asks the hub what a name of Drover's may do that is no person's.
     let none = said(giving(&stores, "drover:oidc:admins", &["system:masters"]).await);
-    assert!(none.contains("only people of Drover"), "{none}");
+    assert!(none.contains("only Drover users"), "{none}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -198,7 +198,7 @@ async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
         old: None,
     };
     check_write(&hub, &caller("root"), &write).await.unwrap();
-    for (name, why) in [("ann", "lack"), ("off", "not there any more")] {
+    for (name, why) in [("ann", "lack"), ("off", "was deleted or disabled")] {
         let refused = check_write(&hub, &caller(name), &write).await;
         let status = Status::from(refused.unwrap_err());
         assert_eq!(status.code(), 403);

@@ -1,6 +1,6 @@
 #![expect(
     clippy::needless_pass_by_value,
-    reason = "values that json! makes read better where they are given"
+    reason = "json! values are more readable as arguments by value"
 )]
 
 use drover_api::kinds::ProjectSpec;
@@ -27,7 +27,7 @@ fn defaults(requests: Value, limits: Value) -> Value {
 }
 
 #[test]
-fn a_project_that_adds_up_is_taken() {
+fn project_with_sufficient_quota_is_valid() {
     for (what, count, more) in [
         ("nothing", 3, json!({})),
         (
@@ -36,12 +36,12 @@ fn a_project_that_adds_up_is_taken() {
             quota(json!({}), json!({"pods": "4"})),
         ),
         (
-            "exactly all of it",
+            "the exact quota of the project",
             3,
             quota(json!({"pods": "12"}), json!({"pods": "4"})),
         ),
         (
-            "in other words",
+            "the same quantity in another notation",
             2,
             quota(
                 json!({"requests.cpu": "1"}),
@@ -57,7 +57,7 @@ fn a_project_that_adds_up_is_taken() {
             ),
         ),
         (
-            "no namespace yet",
+            "no namespaces yet",
             0,
             quota(json!({"pods": "1"}), json!({"pods": "4"})),
         ),
@@ -75,7 +75,7 @@ fn a_project_that_adds_up_is_taken() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_the_field_and_the_numbers() {
+fn invalid_quota_error_has_field_and_numbers() {
     for (count, more, words) in [
         (
             4,
@@ -97,13 +97,13 @@ fn what_cannot_be_is_refused_with_the_field_and_the_numbers() {
             &[
                 "spec.quota.namespace[\"requests.cpu\"]",
                 "\"many\"",
-                "no quantity",
+                "not a quantity",
             ],
         ),
         (
             1,
             quota(json!({"pods": "-1"}), json!({"pods": "-1"})),
-            &["spec.quota.project[\"pods\"]", "less than nothing"],
+            &["spec.quota.project[\"pods\"]", "is negative"],
         ),
         (
             1,
@@ -117,7 +117,10 @@ fn what_cannot_be_is_refused_with_the_field_and_the_numbers() {
         (
             1,
             defaults(json!({}), json!({"memory": "1Zi"})),
-            &["spec.containerDefaults.limits[\"memory\"]", "no quantity"],
+            &[
+                "spec.containerDefaults.limits[\"memory\"]",
+                "not a quantity",
+            ],
         ),
         (
             500,

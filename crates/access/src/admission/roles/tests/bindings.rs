@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn nobody_gives_or_takes_a_role_that_they_do_not_have_there_themselves() {
+fn binding_requires_all_rights_of_role_in_its_scope() {
     let cluster = |role, at| ("clusterroletemplatebindings", in_cluster(role, at));
     let project = |role, at| ("projectroletemplatebindings", in_project(role, at));
     let everywhere = |role| ("globalrolebindings", global(role));
@@ -31,16 +31,16 @@ fn nobody_gives_or_takes_a_role_that_they_do_not_have_there_themselves() {
 }
 
 #[test]
-fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_be_deleted() {
+fn binding_without_effect_is_rejected_with_reason_and_can_be_deleted() {
     for (spec, wanted) in [
         (
             in_cluster("broken", "a"),
-            "the role \"broken\" cannot be used: it inherits from",
+            "the role \"broken\" cannot be used: \"broken\" inherits",
         ),
         (in_cluster("nothing", "a"), "there is no role \"nothing\""),
         (
             in_cluster("worker", "a"),
-            "the role \"worker\" is for another context",
+            "the role \"worker\" has another context",
         ),
         (in_cluster("reader", "c"), "there is no cluster \"c\""),
         (
@@ -49,7 +49,7 @@ fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_be_delet
         ),
         (
             json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {"group": {"name": "system:masters"}}}),
-            "\"system:masters\" is no group",
+            "\"system:masters\" is not a group",
         ),
         (
             json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {}}),
@@ -62,7 +62,7 @@ fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_be_delet
         assert!(refused.starts_with(wanted), "{refused}");
         let taken = attempt(resource, "new", Some(spec.clone()), None);
         assert_eq!(taken.by(&world(), "root", true), Ok(()));
-        // What a role that cannot be used gave, it may give again.
+        // A role that cannot be resolved at present may grant its former rights again.
         let will = spec["role"]["name"] == "broken"
             || spec["cluster"]["name"] == "a" && spec["role"]["name"] == "reader";
         assert_eq!(taken.by_person("joe").is_err(), will, "{spec}");
@@ -70,7 +70,7 @@ fn a_binding_that_would_give_nothing_is_refused_with_the_reason_and_can_be_delet
 }
 
 #[test]
-fn a_locked_role_is_given_to_nobody_else_and_can_be_taken() {
+fn locked_role_cannot_be_bound_but_can_be_unbound() {
     let world = world().locked("reader");
     let resource = "clusterroletemplatebindings";
     let made = attempt(resource, "new", None, Some(in_cluster("reader", "a")));
@@ -84,7 +84,7 @@ fn a_locked_role_is_given_to_nobody_else_and_can_be_taken() {
 }
 
 #[test]
-fn what_a_binding_says_stays_and_only_the_server_says_what_a_name_means() {
+fn binding_is_immutable_and_only_server_pins_names() {
     let resource = "clusterroletemplatebindings";
     let plain = || in_cluster("reader", "a");
     let pinned = |part: &str| {
@@ -116,7 +116,7 @@ fn what_a_binding_says_stays_and_only_the_server_says_what_a_name_means() {
 }
 
 #[test]
-fn who_is_no_person_of_drover_writes_roles_only_if_they_may_do_everything_on_the_hub() {
+fn users_without_drover_name_need_all_hub_rights_to_write_roles() {
     let made = attempt(
         "clusterroletemplatebindings",
         "new",
@@ -127,7 +127,7 @@ fn who_is_no_person_of_drover_writes_roles_only_if_they_may_do_everything_on_the
         ("system:serviceaccount:apps:deployer", false, false),
         ("root", true, true),
         ("drover:user:joe", true, false),
-        // A group is nobody who writes.
+        // The name of a group is not a writer.
         ("drover:oidc:devs", false, false),
     ] {
         let got = made.by(&world(), writer, everything);
@@ -136,7 +136,7 @@ fn who_is_no_person_of_drover_writes_roles_only_if_they_may_do_everything_on_the
 }
 
 #[test]
-fn what_a_new_binding_names_is_what_will_be_pinned() {
+fn references_of_new_binding_are_pinned() {
     use NamedKind::{Cluster, GlobalRole, Project, RoleTemplate};
     let names = |attempt: Attempt| {
         let operation = match (&attempt.before, &attempt.after) {

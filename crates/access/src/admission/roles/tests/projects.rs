@@ -2,7 +2,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::*;
 
-/// `ann` owns the cluster `a`, `bob` the project `p` in it.
+/// Creates two owners: `ann` owns cluster `a`, `bob` owns project `p` in it.
 fn owned() -> World {
     let rule = crate::grants::tests::world::rule;
     let own = rule(
@@ -25,7 +25,7 @@ fn owned() -> World {
 }
 
 #[test]
-fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
+fn namespace_change_requires_rights_in_project_or_cluster() {
     let spec = |namespaces: Value, more: Value| {
         let mut spec = json!({"cluster": {"name": "a"}, "namespaces": namespaces});
         spec.as_object_mut()
@@ -49,9 +49,14 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
         ),
         ("a new namespace", with("shop-dev", false), true, true),
         ("one less", spec(json!([]), json!({})), true, true),
-        ("one that is nobody's", with("default", true), false, true),
         (
-            "another project's, unasked",
+            "a namespace without project",
+            with("default", true),
+            false,
+            true,
+        ),
+        (
+            "a namespace of another project without its owner",
             with("bank", false),
             false,
             false,
@@ -59,7 +64,7 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
         ("another project's", with("bank", true), false, true),
         ("Kubernetes' own", with("kube-system", true), false, false),
         (
-            "Drover's own, before it is there",
+            "a reserved namespace that does not exist yet",
             with("drover-agent", false),
             false,
             false,
@@ -74,7 +79,7 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
             true,
         ),
         (
-            "quota that nobody keeps",
+            "a quota without shares of namespaces",
             spec(
                 json!([{"name": "shop"}]),
                 json!({"quota": {"project": {"pods": "9"}}}),
@@ -83,7 +88,7 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
             false,
         ),
         (
-            "what pods may do",
+            "the pod security level",
             spec(
                 json!([{"name": "shop"}]),
                 json!({"podSecurity": "Privileged"}),
@@ -122,7 +127,7 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
     let deleted = attempt("projects", "p", Some(own()), None);
     assert!(deleted.by(&owned(), "drover:user:bob", false).is_err());
     assert_eq!(deleted.by(&owned(), "drover:user:ann", false), Ok(()));
-    // Its cluster is not there any more.
+    // A project of a deleted cluster.
     let left = json!({"cluster": {"name": "gone"}, "namespaces": [{"name": "shop"}]});
     let deleted = attempt("projects", "p", Some(left), None);
     assert!(deleted.by(&owned(), "drover:user:ann", false).is_err());
@@ -130,7 +135,7 @@ fn a_project_gains_namespaces_and_leave_from_those_who_may_give_them() {
 }
 
 #[test]
-fn a_project_is_made_by_those_who_may_and_without_more_than_they_may_give() {
+fn project_creation_requires_rights_for_all_its_content() {
     let rule = crate::grants::tests::world::rule;
     let right = rule("management.drover.dev", "projects", "create");
     let world =
@@ -160,7 +165,7 @@ fn a_project_is_made_by_those_who_may_and_without_more_than_they_may_give() {
         ),
         ("elsewhere", json!({"cluster": {"name": "b"}}), false, false),
         (
-            "where there is nothing",
+            "in a cluster without namespaces",
             json!({"cluster": {"name": "c"}}),
             false,
             false,

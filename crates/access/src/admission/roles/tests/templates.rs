@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
+fn role_write_requires_old_and_new_rights() {
     let (get, all) = (
         || Some(template(&["get"], &[])),
         || Some(template(&["*"], &[])),
@@ -10,7 +10,7 @@ fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
     let changed = |before, after| attempt("roletemplates", "reader", before, after);
     for (what, attempt, who, may) in [
         (
-            "within one's rights",
+            "rights that the writer has",
             made(template(&["get"], &[])),
             "eve",
             true,
@@ -27,9 +27,9 @@ fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
             "ann",
             false,
         ),
-        ("nothing at all", made(template(&[], &[])), "ann", true),
+        ("no rights", made(template(&[], &[])), "ann", true),
         (
-            "inheriting what one has",
+            "inheritance of rights that the writer has",
             made(template(&[], &["reader"])),
             "eve",
             true,
@@ -41,7 +41,7 @@ fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
             false,
         ),
         (
-            "inheriting more by way of another",
+            "indirect inheritance of more rights",
             made(template(&[], &["heir"])),
             "ann",
             false,
@@ -49,13 +49,13 @@ fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
         ("stripping", changed(all(), get()), "eve", false),
         ("growing", changed(get(), all()), "eve", false),
         (
-            "narrowing what one has",
+            "removal of rights that the writer has",
             changed(get(), Some(template(&[], &[]))),
             "eve",
             true,
         ),
         (
-            "deleting what one lacks",
+            "deletion of rights that the writer lacks",
             attempt(
                 "roletemplates",
                 "writer",
@@ -66,7 +66,7 @@ fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
             false,
         ),
         (
-            "a new note on what one lacks",
+            "a new annotation of rights that the writer lacks",
             changed(all(), all()),
             "ann",
             true,
@@ -77,40 +77,40 @@ fn a_role_is_written_by_those_who_have_all_that_it_says_and_said() {
     }
     assert_eq!(
         made(template(&["list"], &[])).by_person("eve").unwrap_err(),
-        "your own roles in every cluster lack what this is about: {APIGroups:[\"\"], \
-         Resources:[\"pods\"], Verbs:[\"list\"]}"
+        "your own roles in every cluster lack rights that this write requires: \
+         {APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\"]}"
     );
 }
 
 #[test]
-fn a_role_of_which_nobody_knows_what_it_will_allow_is_not_stored() {
+fn unresolvable_role_is_not_stored() {
     for (spec, wanted) in [
         (
             template(&[], &["nothing"]),
-            "the role \"new\" cannot be stored: it inherits from \"nothing\" by way of \"new\"",
+            "the role \"new\" cannot be stored: \"new\" inherits \"nothing\", which does not exist",
         ),
         (
             template(&[], &["new"]),
-            "the role \"new\" cannot be stored: it inherits itself: new → new",
+            "the role \"new\" cannot be stored: the role inherits itself: new → new",
         ),
         (
             template(&[], &["worker"]),
-            "the role \"new\" cannot be stored: \"new\" inherits from \"worker\", which is for projects",
+            "the role \"new\" cannot be stored: \"new\" inherits \"worker\", which is for projects",
         ),
         (
             json!({"context": "Moon"}),
-            "spec cannot be read: unknown variant `Moon`",
+            "cannot parse spec: unknown variant `Moon`",
         ),
     ] {
         let attempt = attempt("roletemplates", "new", None, Some(spec));
-        // Not even by somebody who may do everything.
+        // An administrator is rejected too.
         let refused = attempt.by(&world(), "root", true).unwrap_err();
         assert!(refused.starts_with(wanted), "{refused}");
     }
 }
 
 #[test]
-fn a_clusters_own_role_is_taken_in_by_those_who_may_do_everything_there() {
+fn external_role_requires_all_rights_in_every_cluster() {
     let spec = json!({"context": "Cluster", "external": ["made-here"]});
     let attempt = attempt("roletemplates", "new", None, Some(spec));
     assert!(attempt.by_person("eve").is_err());
@@ -118,32 +118,33 @@ fn a_clusters_own_role_is_taken_in_by_those_who_may_do_everything_there() {
 }
 
 #[test]
-fn a_role_that_others_rest_on_is_not_deleted() {
+fn inherited_role_cannot_be_deleted() {
     let delete = |name| attempt("roletemplates", name, Some(template(&["get"], &[])), None);
     assert_eq!(
         delete("reader").by(&world(), "root", true).unwrap_err(),
-        "the role \"heir\" inherits from \"reader\": take it out of its spec.inherits first"
+        "the role \"heir\" inherits from \"reader\": remove it from spec.inherits of \"heir\" \
+        first"
     );
     let world = World::new()
         .cluster_role("reader", &[])
         .global_role("roamer", &[], &["reader"]);
     assert_eq!(
         delete("reader").by(&world, "root", true).unwrap_err(),
-        "the global role \"roamer\" gives \"reader\" in every cluster: take it out of its \
-         spec.inEveryCluster first"
+        "the global role \"roamer\" grants \"reader\" in every cluster: remove it from \
+         spec.inEveryCluster of \"roamer\" first"
     );
     assert_eq!(delete("other").by(&world, "root", true), Ok(()));
 }
 
 #[test]
-fn the_roles_of_the_start_stay_as_they_are() {
+fn built_in_roles_cannot_be_changed() {
     let spec = || Some(template(&["get"], &[]));
     let other = || Some(template(&[], &[]));
     let root = |attempt: Attempt| attempt.by(&world(), "root", true);
     let of_start = attempt("roletemplates", "new", spec(), other()).labelled();
     let refused = root(of_start).unwrap_err();
     assert!(
-        refused.starts_with("\"new\" is a role of the start"),
+        refused.starts_with("\"new\" is a built-in role"),
         "{refused}"
     );
     assert!(root(attempt("roletemplates", "new", spec(), None).labelled()).is_err());
@@ -152,28 +153,32 @@ fn the_roles_of_the_start_stay_as_they_are() {
         root(attempt("roletemplates", "new", spec(), spec()).labelled()),
         Ok(())
     );
-    // Nobody else makes one, or makes one of his own.
+    // Other writers cannot create a built-in role, nor mark their own role as built-in.
     assert!(root(attempt("roletemplates", "new", None, spec()).labelled()).is_err());
 }
 
 #[test]
-fn a_global_role_gives_no_more_than_its_writer_has_everywhere() {
+fn global_role_grants_only_rights_that_writer_has_everywhere() {
     let made = |spec| attempt("globalroles", "new", None, Some(spec));
     let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
     for (what, spec, may) in [
         (
-            "what one has in every cluster",
+            "rights that the writer has in every cluster",
             json!({"inEveryCluster": ["reader"]}),
             true,
         ),
         (
-            "what one lacks there",
+            "rights that the writer lacks in every cluster",
             json!({"inEveryCluster": ["writer"]}),
             false,
         ),
-        ("the like on the hub", json!({"rules": rules}), false),
         (
-            "the like in a namespace of the hub",
+            "rights that the writer lacks on the hub",
+            json!({"rules": rules}),
+            false,
+        ),
+        (
+            "rights that the writer lacks in a namespace of the hub",
             json!({"namespacedRules": {"apps": rules}}),
             false,
         ),
@@ -189,7 +194,7 @@ fn a_global_role_gives_no_more_than_its_writer_has_everywhere() {
         ),
         (
             json!({"inEveryCluster": ["worker"]}),
-            "the global role \"new\" cannot be stored: the role \"worker\" is for another context",
+            "the global role \"new\" cannot be stored: the role \"worker\" has another context",
         ),
     ] {
         let refused = made(spec).by(&world(), "root", true).unwrap_err();
@@ -214,22 +219,22 @@ fn a_global_role_gives_no_more_than_its_writer_has_everywhere() {
 }
 
 #[test]
-fn a_role_cannot_be_made_unusable_by_way_of_what_it_inherits() {
-    // `heir` inherits `reader`, of which eve has everything in every cluster.
+fn change_of_inherited_role_cannot_make_heirs_unresolvable() {
+    // `heir` inherits `reader`, and eve has all rights of `reader` in every cluster.
     let circle = template(&["get"], &["heir"]);
     let before = || Some(template(&["get"], &[]));
     let refused = attempt("roletemplates", "reader", before(), Some(circle)).by_person("eve");
     let refused = refused.unwrap_err();
     assert!(
         refused.starts_with(
-            "the role \"heir\" inherits from \"reader\", and would allow nothing any more"
+            "the role \"heir\" inherits from \"reader\", and would grant nothing any more"
         ),
         "{refused}"
     );
 }
 
 #[test]
-fn what_a_role_said_that_nobody_can_resolve_is_for_those_who_have_everything() {
+fn change_of_unresolvable_role_requires_all_rights() {
     let broken = || Some(template(&[], &["nothing"]));
     let unreadable = || Some(json!({"context": "Moon"}));
     for (resource, before, after) in [
@@ -251,7 +256,7 @@ fn what_a_role_said_that_nobody_can_resolve_is_for_those_who_have_everything() {
 }
 
 #[test]
-fn nothing_is_left_to_kubernetes_to_delete() {
+fn owner_references_and_finalizers_are_rejected() {
     for resource in [
         "roletemplates",
         "globalroles",
@@ -269,7 +274,7 @@ fn nothing_is_left_to_kubernetes_to_delete() {
 }
 
 #[test]
-fn the_name_and_the_mark_of_a_role_of_the_start_are_the_servers() {
+fn only_server_uses_names_and_label_of_built_in_roles() {
     for (resource, name) in [
         ("roletemplates", "cluster-owner"),
         ("globalroles", "administrator"),
@@ -283,9 +288,9 @@ fn the_name_and_the_mark_of_a_role_of_the_start_are_the_servers() {
         assert!(
             made.by(&world(), "root", true)
                 .unwrap_err()
-                .contains("choose another")
+                .contains("use another name")
         );
-        // Taking the mark off is the first step to changing it.
+        // The removal of the label would permit later changes.
         let mut unmarked = attempt(resource, name, Some(spec.clone()), Some(spec)).labelled();
         unmarked.after.as_mut().unwrap()["metadata"]["labels"] = json!({});
         assert!(unmarked.by(&world(), "root", true).is_err());
@@ -293,7 +298,7 @@ fn the_name_and_the_mark_of_a_role_of_the_start_are_the_servers() {
 }
 
 #[test]
-fn a_locked_role_is_not_given_by_way_of_another() {
+fn locked_role_cannot_be_inherited() {
     let world = world().locked("reader");
     let root = |attempt: Attempt| attempt.by(&world, "root", true);
     let made = |resource, spec| root(attempt(resource, "new", None, Some(spec)));
@@ -312,7 +317,7 @@ fn a_locked_role_is_not_given_by_way_of_another() {
             .unwrap_err()
             .contains("is locked")
     );
-    // Who had it before keeps it.
+    // A role that inherited the locked role before may keep it.
     let had = || Some(template(&["get"], &["reader"]));
     assert_eq!(
         root(attempt(
@@ -326,7 +331,7 @@ fn a_locked_role_is_not_given_by_way_of_another() {
 }
 
 #[test]
-fn who_may_not_bind_gives_nothing_to_everybody_who_comes() {
+fn default_role_for_new_users_requires_right_to_bind() {
     let spec = json!({"inEveryCluster": ["reader"], "newUserDefault": true});
     let made = attempt("globalroles", "new", None, Some(spec));
     assert!(
