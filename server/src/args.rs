@@ -1,5 +1,5 @@
-//! The arguments of the program `drover`: those of `drover-cli`, and those of the commands that run
-//! on the server's machine.
+//! Arguments of the program `drover`: those of `drover-cli`, and the commands for the server's
+//! machine.
 
 #[cfg(feature = "server")]
 mod hub;

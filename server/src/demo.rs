@@ -1,9 +1,9 @@
 //! Simulated clusters in the server's process, for demonstrations and tests.
 //!
-//! Each is a real Kubernetes API with simulated nodes (`drover-simulate`), registered with a
-//! registration token and connected by the real agent's code over a real tunnel: the rest of the
-//! server treats it like any other cluster. Each stores its state in a directory of its own and
-//! keeps it across restarts; a cluster with a number above the requested one is removed.
+//! Each cluster is a Kubernetes API with simulated nodes (`drover-simulate`), registered with a
+//! registration token and connected by the real agent's code over a tunnel. The other modules treat
+//! it like any cluster. Each cluster stores its state in its own directory and keeps the state
+//! across restarts. A cluster with a number above the requested one is removed.
 
 mod join;
 mod limits;
@@ -40,11 +40,11 @@ const START_CONCURRENCY: usize = 4;
 pub struct DemoOptions {
     /// Number of clusters; clusters with higher numbers are removed.
     pub clusters: u32,
-    /// Their directory.
+    /// Directory of the clusters.
     pub folder: DemoFolder,
 }
 
-/// Why a simulated cluster does not run.
+/// Reasons why a simulated cluster does not run.
 #[derive(Debug, Error)]
 pub enum DemoError {
     /// The directory cannot be used.
@@ -112,14 +112,14 @@ fn name(number: u32) -> String {
     }
 }
 
-/// Whether a cluster is kept or removed.
+/// The desired state of a simulated cluster.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DesiredState {
     Stays,
     Goes,
 }
 
-/// How a cluster's run ended.
+/// The end of a cluster's run.
 enum Ended {
     /// The server stops; the state is kept.
     Stopped,

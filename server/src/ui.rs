@@ -156,7 +156,7 @@ fn full(request: &Request, file: &'static File, encoding: Encoding) -> Response 
     response
 }
 
-/// Whether the browser has this version in its cache (RFC 9110, 13.1.2: weak comparison).
+/// Reports whether the browser has this version in its cache (RFC 9110, 13.1.2: weak comparison).
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)

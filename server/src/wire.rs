@@ -72,7 +72,7 @@ pub struct ServerOptions {
     pub memory: MemoryPlan,
     /// The filter of this process's logs.
     pub log_filter: LogFilter,
-    /// Whether the setting `log-filter` controls the filter.
+    /// True if the setting `log-filter` controls the filter.
     pub log_filter_by_setting: bool,
 }
 
@@ -94,7 +94,7 @@ impl TlsFiles {
     }
 }
 
-/// Why the server did not start.
+/// Reasons why the server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// The connection to the hub failed.
@@ -134,7 +134,7 @@ pub enum StartError {
     NotSynced,
 }
 
-/// Why the server ended without a stop request.
+/// Reasons why the server ended without a stop request.
 #[derive(Debug, Error)]
 pub enum EndError {
     /// Another server has acquired the Lease.
@@ -150,7 +150,7 @@ pub enum EndError {
     FirstAdministrator(#[from] FirstAdministratorError),
 }
 
-/// Why [`run`] ended with an error.
+/// Reasons why [`run`] ended with an error.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The server did not start.
@@ -175,7 +175,7 @@ pub struct Server {
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
-    /// Held until everything has ended: shows other servers that this process is alive.
+    /// Shows other servers that this process is alive, until all tasks have ended.
     _presence: Presence,
     /// Closed after the last use of the hub.
     connection: Connection,
@@ -197,7 +197,7 @@ impl Server {
         &self.base.leadership
     }
 
-    /// Serves until the server is stopped or has to end.
+    /// Serves until a stop request or an [`EndError`].
     pub async fn wait(self) -> Result<(), EndError> {
         let ended = self.lead().await;
         self.base.stop.cancel();
@@ -285,7 +285,7 @@ async fn start_on(
     let hub = Hub::new(client.clone(), stores.clone(), keys(&client).await?);
 
     let (tasks, stop) = (TaskTracker::new(), stop.child_token());
-    // A failed start stops the tasks that it started.
+    // The guard stops the started tasks if the start fails.
     let unfinished = stop.clone().drop_guard();
     stores.run_reflectors(&client, &tasks, &stop);
     let listener = bind(options.listen).await?;
@@ -337,8 +337,8 @@ async fn start_on(
         options.proxies.clone(),
         base.stop.clone(),
     ));
-    // Last, so that a failed start does not hold the Lease, for which other servers would have to
-    // wait.
+    // The election starts last, because other servers would have to wait for the Lease after a
+    // failed start.
     base.spawn(election);
     unfinished.disarm();
     let first_password_file = options.first_password_file;

@@ -30,7 +30,7 @@ const TOKEN_RENEWAL_INTERVAL: Duration = Duration::from_mins(40);
 /// Delay after a failed renewal.
 const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-/// Why a simulated cluster is not connected.
+/// Reasons why a simulated cluster is not connected.
 #[derive(Debug, Error)]
 pub enum JoinError {
     /// The manifest could not be created.
@@ -113,7 +113,8 @@ pub(super) async fn join(
     })
 }
 
-/// Whether the cluster has the manifest of this Cluster and this server, and has registered.
+/// Reports whether the cluster has the manifest of this Cluster and this server, and has
+/// registered.
 async fn is_bound(
     state: &RegistrationState,
     client: &Client,
@@ -134,7 +135,7 @@ async fn is_bound(
         && says("server-ca.crt", authority.as_deref().unwrap_or_default()))
 }
 
-/// `kubectl apply --server-side -f -`.
+/// Applies a manifest like `kubectl apply --server-side -f -`.
 async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
     let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(manifest)
         .map_err(|error| JoinError::Manifest(error.to_string()))?;

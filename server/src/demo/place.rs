@@ -16,7 +16,8 @@ const TOKEN: &str = "agent-token";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFolder(PathBuf);
 
-/// Whether this module uses this name: it reads and removes no other entry of the directory.
+/// Reports whether a name belongs to this module, which reads and removes no other entry of the
+/// directory.
 pub(super) fn is_name(name: &str) -> bool {
     name.starts_with("demo-")
         && name

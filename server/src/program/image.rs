@@ -46,7 +46,7 @@ pub(crate) enum ImageError {
     Unfit {
         /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// Reason for the rejection.
         source: ElfError,
     },
     /// The programs have different platforms.

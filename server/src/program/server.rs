@@ -103,7 +103,9 @@ fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, 
         }
         _ if clusters == 0 => Ok(None),
         _ => Err(Failure::Other(
-            "cannot run --demo-clusters without the embedded hub; use --data-dir instead of --kubeconfig".to_owned(),
+            "cannot run --demo-clusters without the embedded hub; use --data-dir instead of \
+            --kubeconfig"
+                .to_owned(),
         )),
     }
 }
@@ -139,8 +141,8 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::Join
     }))
 }
 
-/// Sets a new random password on the hub, and makes the user administrator if there is none. Access to
-/// the hub already allows every change, so that no further authorization is needed.
+/// Sets a new random password on the hub, and makes the user administrator if there is none. Access
+/// to the hub already permits every change, so no further authorization is necessary.
 async fn recover(args: Recover) -> Result<(), Failure> {
     let hub = hub_options(args.hub.clone())?;
     let connection = connect(&hub).await.map_err(Failure::command)?;

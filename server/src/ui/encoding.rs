@@ -63,7 +63,7 @@ impl Encoding {
     }
 }
 
-/// Whether a coding is listed, or `*` is listed and the coding is not rejected.
+/// Reports whether a coding is listed, or `*` is listed and the coding is not rejected.
 fn takes(texts: &[&str], name: &str) -> bool {
     let mut any = false;
     for part in texts.iter().flat_map(|text| text.split(',')) {

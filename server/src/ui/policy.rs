@@ -52,7 +52,7 @@ fn header(origins: &BTreeSet<String>) -> HeaderValue {
         text.push(' ');
         text.push_str(origin);
     }
-    HeaderValue::try_from(text).expect("origins are letters, digits and -._:[]")
+    HeaderValue::try_from(text).expect("origins contain only letters, digits and -._:[]")
 }
 
 #[cfg(test)]

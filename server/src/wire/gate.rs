@@ -18,13 +18,14 @@ const POLICY: &str =
 /// One year, for this host only; `includeSubDomains` would affect other hosts.
 const HSTS: &str = "max-age=31536000";
 
-/// Whether responses set HSTS (RFC 6797).
+/// State of HSTS in responses (RFC 6797).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hsts {
-    /// With a certificate from files.
+    /// Responses set HSTS, because the certificate comes from files.
     On,
-    /// With a certificate of the server's own CA. Browsers ignore HSTS there, except browsers that
-    /// trust the CA; a new CA would lock these out for a year.
+    /// Responses do not set HSTS, because the certificate comes from the server's own CA. Most
+    /// browsers would ignore HSTS there. Browsers that trust the CA would reject a new CA for a
+    /// year.
     Off,
 }
 
@@ -75,8 +76,8 @@ async fn only_when_serving(leadership: &Leadership, request: Request, next: Next
     }
     let message = match state {
         LeaseState::Waiting { holder } if !holder.is_empty() => format!(
-            "this server waits: {holder} serves at present; send requests only to servers whose \
-             /readyz answers 200"
+            "this server waits while {holder} is active; send requests only to servers whose \
+             /readyz responds with 200"
         ),
         _ => "this server does not serve requests yet; try again in a few seconds".to_owned(),
     };
