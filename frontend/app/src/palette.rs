@@ -2,7 +2,7 @@
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
-use drover_ui_core::palette::ranked;
+use drover_ui_core::palette::ranked_matches;
 use drover_ui_kit::dialog::follow;
 use drover_ui_kit::icon::{Icon, Picture};
 use drover_ui_kit::theme::{Theme, ThemeChoice};
@@ -91,7 +91,7 @@ impl Choosing {
         let found = Memo::new(move |_| {
             commands.with(|commands| {
                 let titles = commands.iter().map(|command| command.title.as_str());
-                let mut found = ranked(&typed.get(), titles);
+                let mut found = ranked_matches(&typed.get(), titles);
                 found.truncate(MAX_SHOWN);
                 found
             })

@@ -2,7 +2,7 @@
 
 /// Returns the match score of the typed characters; higher is better, `None` means no match. Word
 /// starts and adjacent characters score higher.
-pub fn fit(typed: &str, title: &str) -> Option<u32> {
+pub fn match_score(typed: &str, title: &str) -> Option<u32> {
     let mut score = 0;
     let mut wanted = typed
         .chars()
@@ -25,11 +25,11 @@ pub fn fit(typed: &str, title: &str) -> Option<u32> {
 }
 
 /// Returns the indexes of the matching titles, best first; all titles if the input is empty.
-pub fn ranked<'a>(typed: &str, titles: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
+pub fn ranked_matches<'a>(typed: &str, titles: impl IntoIterator<Item = &'a str>) -> Vec<usize> {
     let mut found: Vec<(usize, u32)> = titles
         .into_iter()
         .enumerate()
-        .filter_map(|(place, title)| Some((place, fit(typed, title)?)))
+        .filter_map(|(place, title)| Some((place, match_score(typed, title)?)))
         .collect();
     found.sort_by_key(|(place, score)| (std::cmp::Reverse(*score), *place));
     found.into_iter().map(|(place, _)| place).collect()
@@ -42,11 +42,11 @@ mod tests {
     #[test]
     fn word_starts_and_adjacent_characters_score_higher() {
         let titles = ["Change password", "Go to clusters", "Use the dark theme"];
-        assert_eq!(ranked("", titles), [0, 1, 2]);
-        assert_eq!(ranked("gtc", titles), [1]);
-        assert_eq!(ranked("DARK", titles), [2]);
-        assert_eq!(ranked("xyz", titles), [0; 0]);
-        assert_eq!(ranked("c", titles)[0], 0);
-        assert!(fit("clus", "Go to clusters") > fit("clus", "a c l u s"));
+        assert_eq!(ranked_matches("", titles), [0, 1, 2]);
+        assert_eq!(ranked_matches("gtc", titles), [1]);
+        assert_eq!(ranked_matches("DARK", titles), [2]);
+        assert_eq!(ranked_matches("xyz", titles), [0; 0]);
+        assert_eq!(ranked_matches("c", titles)[0], 0);
+        assert!(match_score("clus", "Go to clusters") > match_score("clus", "a c l u s"));
     }
 }

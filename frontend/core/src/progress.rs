@@ -45,7 +45,7 @@ impl Progress {
     }
 
     /// Reports whether the action is finished for all objects.
-    pub fn is_over(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.done + self.failures.len() >= self.wanted
     }
 
@@ -75,10 +75,10 @@ mod tests {
         progress.note("a", Ok(()));
         progress.note("b", Err("It is gone.".to_owned()));
         assert_eq!(progress.words(), "1 of 3 done, 1 failed");
-        assert!(!progress.is_over() && (progress.part() - 2.0 / 3.0).abs() < 1e-9);
+        assert!(!progress.is_finished() && (progress.part() - 2.0 / 3.0).abs() < 1e-9);
         progress.note("c", Ok(()));
-        assert!(progress.is_over());
+        assert!(progress.is_finished());
         assert_eq!(progress.failures()[0].name, "b");
-        assert!(Progress::of(0).is_over());
+        assert!(Progress::of(0).is_finished());
     }
 }

@@ -5,7 +5,7 @@ mod choice;
 mod level;
 mod line;
 mod next;
-mod seam;
+mod resume;
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub use choice::{LogRequest, SINCES, Since, TAILS};
 pub use level::Level;
 pub use line::{Entry, Line, Segment};
 pub use next::{Ending, Next, next};
-pub use seam::Seam;
+pub use resume::ResumePosition;
 
 use crate::find::Find;
 
@@ -68,9 +68,9 @@ impl Log {
 
     /// Adds a line unless the line was read before the interruption; returns true if the line is
     /// new.
-    pub fn push_beyond(&mut self, raw: &[u8], seam: Option<&mut Seam>) -> bool {
+    pub fn push_new(&mut self, raw: &[u8], position: Option<&mut ResumePosition>) -> bool {
         let entry = Entry::read(raw);
-        let is_new = seam.is_none_or(|seam| seam.is_beyond(&entry));
+        let is_new = position.is_none_or(|position| position.is_new(&entry));
         if is_new {
             self.add(entry);
         }
@@ -165,14 +165,14 @@ impl Log {
     }
 
     /// Returns the position to resume from; `None` without lines.
-    pub fn seam(&self) -> Option<Seam> {
+    pub fn resume_position(&self) -> Option<ResumePosition> {
         let lines = self
             .waiting
             .lines
             .iter()
             .rev()
             .chain(self.shown.lines.iter().rev());
-        Seam::after(lines.map(|line| &line.entry))
+        ResumePosition::after(lines.map(|line| &line.entry))
     }
 
     /// Returns the number of lines dropped between the shown and the waiting lines.

@@ -25,7 +25,7 @@ pub use crash::{Crash, crashes};
 pub use event::events;
 pub use exit::meaning;
 pub use overview::{Fact, FactValue, Overview, Section, Verdict};
-pub use pod::{PodLine, is_over};
+pub use pod::{PodLine, is_finished};
 pub use related::{Related, related};
 
 use crate::kind::Kind;

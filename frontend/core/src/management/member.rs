@@ -180,7 +180,7 @@ pub fn wish(role: &str, who: &str) -> MemberCreate {
 }
 
 /// Reports whether the text can be a user name.
-pub fn may_be_person(who: &str) -> bool {
+pub fn may_be_user_name(who: &str) -> bool {
     !who.is_empty() && !is_group(who)
 }
 
@@ -332,7 +332,7 @@ mod tests {
         let everywhere = Scope::Everywhere.people("ann");
         assert_eq!(everywhere, "/v1/access/people?name=ann");
         for (typed, wanted) in [("ann", true), ("", false), ("drover:corp:7", false)] {
-            assert_eq!(may_be_person(typed), wanted, "{typed}");
+            assert_eq!(may_be_user_name(typed), wanted, "{typed}");
         }
         let ann = |identities: Vec<MemberIdentity>| PersonView {
             name: "ann".to_owned(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use drover_ui_core::messages::t;
-use drover_ui_core::palette::ranked;
+use drover_ui_core::palette::ranked_matches;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, ScrollIntoViewOptions, ScrollLogicalPosition};
 
@@ -109,7 +109,7 @@ impl Field {
             let chosen = value.with(|value| words_of(&choices, value.as_deref()));
             let letters = typed.get();
             let letters = if letters == chosen { "" } else { &letters };
-            let places = ranked(letters, choices.iter().map(|it| it.words.as_str()));
+            let places = ranked_matches(letters, choices.iter().map(|it| it.words.as_str()));
             let fitting = places
                 .into_iter()
                 .filter_map(|place| choices.get(place).cloned());
@@ -264,7 +264,7 @@ pub fn Choices(
     let typed = RwSignal::new(String::new());
     let fitting = Memo::new(move |_| {
         let choices = choices.get();
-        let places = ranked(&typed.get(), choices.iter().map(|it| it.words.as_str()));
+        let places = ranked_matches(&typed.get(), choices.iter().map(|it| it.words.as_str()));
         let fitting = places
             .into_iter()
             .filter_map(|place| choices.get(place).cloned());

@@ -34,7 +34,7 @@ impl Batch {
     /// Reports whether the action is running.
     pub(crate) fn is_running(self) -> bool {
         self.progress
-            .with(|it| it.as_ref().is_some_and(|it| !it.is_over()))
+            .with(|it| it.as_ref().is_some_and(|it| !it.is_finished()))
     }
 
     /// Reports whether the action has started.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::seam::Seam;
+use super::resume::ResumePosition;
 use crate::kind::Kind;
 use crate::url::segment;
 
@@ -73,7 +73,7 @@ impl LogRequest {
     }
 
     /// Returns the path of the request, from the start or from an interruption.
-    pub fn path(&self, seam: Option<&Seam>) -> String {
+    pub fn path(&self, position: Option<&ResumePosition>) -> String {
         let pod = Kind::PODS.object_path(&self.cluster, Some(&self.namespace), &self.pod);
         let mut path = format!(
             "{pod}/log?container={}&timestamps=true",
@@ -86,8 +86,12 @@ impl LogRequest {
             path.push_str("&previous=true");
         }
         // Writing to a `String` cannot fail.
-        let _ = match (seam, self.since) {
-            (Some(seam), _) => write!(path, "&sinceTime={}", segment(&seam.since().to_string())),
+        let _ = match (position, self.since) {
+            (Some(position), _) => write!(
+                path,
+                "&sinceTime={}",
+                segment(&position.since().to_string())
+            ),
             (None, Since::Minutes(minutes)) => {
                 let seconds = u64::from(minutes) * 60;
                 write!(path, "&sinceSeconds={seconds}&tailLines={}", self.tail)

@@ -214,8 +214,8 @@ fn resumed_log_has_no_duplicate_and_no_missing_lines() {
         log.push(&line);
     }
     log.note("cut");
-    let mut seam = log.seam().unwrap();
-    assert_eq!(seam.since().to_string(), "2026-11-22T10:00:02Z");
+    let mut position = log.resume_position().unwrap();
+    assert_eq!(position.since().to_string(), "2026-11-22T10:00:02Z");
     // The server resends the whole second, with one new `b`.
     for line in [
         stamped(2, "b"),
@@ -224,10 +224,10 @@ fn resumed_log_has_no_duplicate_and_no_missing_lines() {
         stamped(2, "b"),
         stamped(3, "d"),
     ] {
-        log.push_beyond(&line, Some(&mut seam));
+        log.push_new(&line, Some(&mut position));
     }
     assert_eq!(texts(&log), ["a", "b", "b", "c", "cut", "b", "d"]);
-    assert_eq!(Log::default().seam(), None);
+    assert_eq!(Log::default().resume_position(), None);
 }
 
 #[test]
@@ -237,11 +237,11 @@ fn resumed_log_skips_known_lines_of_a_second_with_too_many_lines() {
         let nanos = 1_000 + number;
         log.push(format!("2026-11-22T10:00:02.{nanos:09}Z {number}").as_bytes());
     }
-    let mut seam = log.seam().unwrap();
+    let mut position = log.resume_position().unwrap();
     let mut again = |number: usize| {
         let nanos = 1_000 + number;
         let line = format!("2026-11-22T10:00:02.{nanos:09}Z {number}");
-        log.push_beyond(line.as_bytes(), Some(&mut seam))
+        log.push_new(line.as_bytes(), Some(&mut position))
     };
     assert!(!again(0) && !again(4) && !again(5) && !again(MAX_LINES + 4));
     assert!(again(MAX_LINES + 5));
@@ -271,9 +271,9 @@ fn log_request_contains_the_selected_options() {
     );
     let mut log = Log::default();
     log.push(&stamped(2, "a"));
-    let seam = log.seam();
+    let position = log.resume_position();
     assert_eq!(
-        request.path(seam.as_ref()),
+        request.path(position.as_ref()),
         format!("{start}&follow=true&sinceTime=2026-11-22T10%3A00%3A02Z")
     );
     let over = LogRequest {

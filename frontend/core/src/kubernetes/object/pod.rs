@@ -54,7 +54,7 @@ impl PodLine {
 }
 
 /// Reports whether the pod has finished (`Succeeded` or `Failed`).
-pub fn is_over(pod: &Object) -> bool {
+pub fn is_finished(pod: &Object) -> bool {
     matches!(
         read::text(pod.value(), "/status/phase"),
         Some("Succeeded" | "Failed")
@@ -67,7 +67,7 @@ pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
         .node_name()
         .filter(|name| not_ready.iter().any(|it| it == name));
     match lost {
-        Some(node) if !is_over(pod) => on_lost_node(node),
+        Some(node) if !is_finished(pod) => on_lost_node(node),
         _ => verdict(pod),
     }
 }

@@ -454,7 +454,7 @@ proptest! {
             let _ = Overview::of(kind, &object);
             let _ = related(kind, &object);
         }
-        let _ = (PodLine::of(&object), object.owners(), life(&object, "web"), is_over(&object));
+        let _ = (PodLine::of(&object), object.owners(), life(&object, "web"), is_finished(&object));
         let _ = (crashes(&object), PodLine::on(&object, &[String::new()]));
     }
 }

@@ -40,7 +40,7 @@ impl ProjectPart {
 impl Draft {
     /// Merges a draft that is based on `before` into `now`. Returns the merged draft, and the other
     /// user's changes as text. If both users changed the same part, the draft wins.
-    pub fn upon(&self, before: &ProjectView, now: &ProjectView) -> (Self, Vec<String>) {
+    pub fn merged_into(&self, before: &ProjectView, now: &ProjectView) -> (Self, Vec<String>) {
         let (theirs, mine) = (Self::of(now), self.parts());
         let (before, after) = (Self::of(before).parts(), theirs.parts());
         let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -152,7 +152,7 @@ mod tests {
         now.namespaces.remove(1);
         let quota = now.quota.as_mut().unwrap();
         quota.project.insert("services".to_owned(), "3".to_owned());
-        let (merged, changes) = mine.upon(&before, &now);
+        let (merged, changes) = mine.merged_into(&before, &now);
         assert_eq!(merged.made, "shop-web\nshop-mail");
         let wanted = [
             "Namespace shop-db: removed",
@@ -175,7 +175,7 @@ mod tests {
             display_name: Some("Market".to_owned()),
             ..shop()
         };
-        let (merged, changes) = mine.upon(&before, &now);
+        let (merged, changes) = mine.merged_into(&before, &now);
         assert_eq!(merged.display_name, "Store");
         assert_eq!(
             changes,

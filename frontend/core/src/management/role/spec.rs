@@ -60,7 +60,7 @@ impl RoleSpec {
 
     /// Sets the context. Cluster roles have one list of rules. Cluster rules that move into this
     /// list are stored in `moved`, and move back if they are unchanged.
-    pub fn put_in(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
+    pub fn set_context(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
         let Self::Template(spec) = self else {
             return;
         };
@@ -165,7 +165,7 @@ impl RoleSpec {
     }
 
     /// Sets the external ClusterRoles from typed text.
-    pub fn name_external(&mut self, typed: &str) {
+    pub fn set_external(&mut self, typed: &str) {
         if let Self::Template(spec) = self {
             spec.external = names(typed, Words::Plain);
         }
@@ -360,13 +360,13 @@ fn some(places: [ScopeRules; 2]) -> Vec<ScopeRules> {
 
 /// Returns one line per rule and per external ClusterRole.
 fn lines(rules: &[PolicyRule], external: &[String]) -> Vec<String> {
-    let rules = rules.iter().map(in_words);
+    let rules = rules.iter().map(rule_text);
     let external = external.iter().map(|name| t().roles.external(name));
     rules.chain(external).collect()
 }
 
 /// Formats a rule: `get, list: pods (core)`.
-pub fn in_words(rule: &PolicyRule) -> String {
+pub fn rule_text(rule: &PolicyRule) -> String {
     let named = match part(rule, RuleField::Names) {
         none if none.is_empty() => none,
         names => t().roles.named(&names),

@@ -12,7 +12,7 @@ use super::matrix::{
     toggled, with_others, with_part,
 };
 use super::merge::merged;
-use super::spec::{RoleSpec, Rules, Stored, in_words};
+use super::spec::{RoleSpec, Rules, Stored, rule_text};
 use super::words::{Words, line, names};
 use super::*;
 
@@ -307,7 +307,7 @@ fn copied_role_is_unlocked_and_an_inheriting_role_has_the_rights_of_its_parent()
     );
     assert!(inheriting.rules(Rules::Own).is_empty() && !spec.takes_paths(Rules::Own));
     assert_eq!(
-        in_words(&rule(&["get"], &[""], &["pods"])),
+        rule_text(&rule(&["get"], &[""], &["pods"])),
         "get: pods (core)"
     );
 }
@@ -315,7 +315,7 @@ fn copied_role_is_unlocked_and_an_inheriting_role_has_the_rights_of_its_parent()
 #[test]
 fn form_fields_and_context_changes_keep_all_rules() {
     let mut spec = RoleSpec::nothing(Kind::Template);
-    spec.name_external("view, edit");
+    spec.set_external("view, edit");
     spec.set_flag(true);
     assert_eq!(
         (spec.external().as_deref(), spec.flag().1),
@@ -323,16 +323,16 @@ fn form_fields_and_context_changes_keep_all_rules() {
     );
     let rules = vec![rule(&["get"], &[""], &["nodes"])];
     let mut moved = Vec::new();
-    spec.put_in(RoleContext::Project, &mut moved);
+    spec.set_context(RoleContext::Project, &mut moved);
     spec.rules_mut(Rules::Own).unwrap().clone_from(&rules);
     spec.rules_mut(Rules::Cluster).unwrap().clone_from(&rules);
     assert_eq!(spec.lists().len(), 2);
     // Cluster roles have one list of rules. The context change keeps all rules.
-    spec.put_in(RoleContext::Cluster, &mut moved);
+    spec.set_context(RoleContext::Cluster, &mut moved);
     assert_eq!((spec.rules(Rules::Own).len(), moved.len()), (2, 1));
     assert_eq!(spec.rules(Rules::Cluster), []);
     // The change back to a project role restores both lists.
-    spec.put_in(RoleContext::Project, &mut moved);
+    spec.set_context(RoleContext::Project, &mut moved);
     assert_eq!(
         (spec.rules(Rules::Own), spec.rules(Rules::Cluster)),
         (&rules[..], &rules[..])

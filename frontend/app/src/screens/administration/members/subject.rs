@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drover_api::rest::{List, PersonView};
-use drover_ui_core::member::{Scope, may_be_person, person};
+use drover_ui_core::member::{Scope, may_be_user_name, person};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::picker::Choice;
@@ -110,7 +110,7 @@ impl SubjectPicker {
         Effect::new(move || {
             let name = self.typed.get();
             asking.stop();
-            if !may_be_person(&name) {
+            if !may_be_user_name(&name) {
                 return;
             }
             let path = scope.with_value(|scope| scope.people(&name));
@@ -130,7 +130,7 @@ impl SubjectPicker {
 
 impl Known {
     fn of(typed: &str, answer: Option<&Answer>) -> Self {
-        if !may_be_person(typed) {
+        if !may_be_user_name(typed) {
             return Self::Nothing;
         }
         match answer {

@@ -217,7 +217,7 @@ fn ChangeForm(
                 }
                 Saved::Conflict(now) => {
                     let merged = before.try_with_value(|before| {
-                        draft.try_with_untracked(|it| it.upon(before, &now))
+                        draft.try_with_untracked(|it| it.merged_into(before, &now))
                     });
                     // The dialog can be closed before the response arrives.
                     let Some((merged, changes)) = merged.flatten() else {

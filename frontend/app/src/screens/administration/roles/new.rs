@@ -123,7 +123,7 @@ fn Form(spec: RoleSpec) -> impl IntoView {
             "Project" => RoleContext::Project,
             _ => RoleContext::Cluster,
         };
-        work.change(|spec| moved.update(|moved| spec.put_in(wanted, moved)));
+        work.change(|spec| moved.update(|moved| spec.set_context(wanted, moved)));
     });
     Effect::new(move || {
         let spec = work.of(RoleSpec::context);

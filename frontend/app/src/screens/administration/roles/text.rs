@@ -9,7 +9,7 @@ use super::work::Work;
 /// Shows the YAML editor.
 #[component]
 pub(super) fn AsText(work: Work) -> impl IntoView {
-    let wrong = Memo::new(move |_| work.draft.with(|draft| draft.problem().map(in_words)));
+    let wrong = Memo::new(move |_| work.draft.with(|draft| draft.problem().map(problem_text)));
     let note = move || {
         let help = t().roles.yaml_help();
         wrong.get().unwrap_or_else(|| help.to_owned())
@@ -45,7 +45,7 @@ pub(super) fn AsText(work: Work) -> impl IntoView {
     }
 }
 
-fn in_words(problem: &TextProblem) -> String {
+fn problem_text(problem: &TextProblem) -> String {
     match problem.line {
         Some(line) => t().roles.yaml_error(line, &problem.message),
         None => problem.message.clone(),

@@ -124,7 +124,7 @@ fn ByFields(work: Work) -> impl IntoView {
             {external.then(|| view! {
                 <Line work=work label=t().roles.cluster_roles()
                     read=|spec| spec.external().unwrap_or_default()
-                    write=|spec, text| spec.name_external(text)/>
+                    write=|spec, text| spec.set_external(text)/>
             })}
         </fieldset>
         <Matrices work=work/>

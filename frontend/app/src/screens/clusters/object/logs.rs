@@ -9,7 +9,7 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::kubectl::Named;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{
-    Container, Object, PodLine, Related, Role, containers, is_over, related,
+    Container, Object, PodLine, Related, Role, containers, is_finished, related,
 };
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::field::Select;
@@ -171,7 +171,7 @@ fn choose_first(view: LogView, pods: Memo<Option<Vec<Object>>>) {
         }
         let first = pods.with(|pods| {
             let pods = pods.as_deref()?;
-            let runs = pods.iter().find(|pod| !is_over(pod));
+            let runs = pods.iter().find(|pod| !is_finished(pod));
             Some(runs.or_else(|| pods.first())?.name().to_owned())
         });
         if let Some(first) = first {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drover_ui_core::backoff::Backoff;
-use drover_ui_core::log::{Ending, Log, LogRequest, Next, Seam, next};
+use drover_ui_core::log::{Ending, Log, LogRequest, Next, ResumePosition, next};
 use drover_ui_core::messages::t;
 use drover_ui_core::object::life;
 use drover_ui_core::problem::Problem;
@@ -148,8 +148,8 @@ impl Reader {
         backoff: &mut Backoff,
         noted: &mut Option<String>,
     ) -> Ending {
-        let mut seam = self.log.with_untracked(Log::seam);
-        let mut stream = match self.open(request, seam.as_ref()).await {
+        let mut position = self.log.with_untracked(Log::resume_position);
+        let mut stream = match self.open(request, position.as_ref()).await {
             Ok(stream) => stream.cutting_lines_at(MAX_LINE_BYTES),
             Err(why) => return why.into(),
         };
@@ -162,7 +162,7 @@ impl Reader {
             let mut new = 0;
             self.log.update(|log| {
                 for line in lines {
-                    new += usize::from(log.push_beyond(&line, seam.as_mut()));
+                    new += usize::from(log.push_new(&line, position.as_mut()));
                 }
             });
             if new > 0 {
@@ -180,9 +180,9 @@ impl Reader {
     async fn open(
         self,
         request: &LogRequest,
-        seam: Option<&Seam>,
+        position: Option<&ResumePosition>,
     ) -> Result<LineStream, Interruption> {
-        let sent = Request::get(request.path(seam));
+        let sent = Request::get(request.path(position));
         let opening = Box::pin(LineStream::open(sent, TIMEOUT));
         let stream = match select(opening, Box::pin(sleep(HEADER_TIMEOUT))).await {
             Either::Left((opened, _)) => opened?,
@@ -192,7 +192,7 @@ impl Reader {
                 let is_first = self
                     .reading
                     .with_untracked(|reading| *reading == ReaderState::Opening);
-                if is_first && seam.is_none() {
+                if is_first && position.is_none() {
                     self.goes_on(request);
                 }
                 opening.await?
@@ -202,7 +202,7 @@ impl Reader {
             .reading
             .with_untracked(|reading| matches!(reading, ReaderState::Cut { .. }));
         // A response before the restart of the container can be the log of the previous run.
-        if was_cut || seam.is_none() {
+        if was_cut || position.is_none() {
             self.goes_on(request);
         }
         Ok(stream)
@@ -221,7 +221,11 @@ impl Reader {
 
     /// Adds a note to the log unless the last note has the same text.
     fn note_once(self, noted: &mut Option<String>, words: &str) {
-        if noted.as_deref() != Some(words) && self.log.with_untracked(|log| log.seam().is_some()) {
+        if noted.as_deref() != Some(words)
+            && self
+                .log
+                .with_untracked(|log| log.resume_position().is_some())
+        {
             self.log
                 .update(|log| log.note(&format!("{}  {words}", time_of_day(now()))));
         }

@@ -9,7 +9,7 @@ use super::line::Entry;
 
 /// The lines of the last second before an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seam {
+pub struct ResumePosition {
     since: Timestamp,
     newest: Timestamp,
     /// The time of the oldest known line; the page read and dropped earlier lines.
@@ -17,28 +17,28 @@ pub struct Seam {
     read: HashMap<(Timestamp, String), usize>,
 }
 
-impl Seam {
+impl ResumePosition {
     /// Creates the position from the stored lines, newest first.
     pub(super) fn after<'a>(newest_first: impl Iterator<Item = &'a Entry>) -> Option<Self> {
         let stamped = newest_first.filter_map(|entry| Some((entry.at?, &entry.text)));
-        let mut seam: Option<Self> = None;
+        let mut position: Option<Self> = None;
         for (at, text) in stamped {
-            let seam = seam.get_or_insert_with(|| Self {
+            let position = position.get_or_insert_with(|| Self {
                 since: Timestamp::from_second(at.as_second()).unwrap_or(at),
                 newest: at,
                 oldest: at,
                 read: HashMap::new(),
             });
-            if at < seam.since {
+            if at < position.since {
                 // All lines of the last second are stored.
-                seam.oldest = seam.since;
-                return Some(seam.clone());
+                position.oldest = position.since;
+                return Some(position.clone());
             }
-            seam.newest = seam.newest.max(at);
-            seam.oldest = seam.oldest.min(at);
-            *seam.read.entry((at, text.clone())).or_default() += 1;
+            position.newest = position.newest.max(at);
+            position.oldest = position.oldest.min(at);
+            *position.read.entry((at, text.clone())).or_default() += 1;
         }
-        seam
+        position
     }
 
     /// Returns the time from which the stream resumes.
@@ -47,7 +47,7 @@ impl Seam {
     }
 
     /// Reports whether a line is new. Each known line matches one repeated line.
-    pub(super) fn is_beyond(&mut self, entry: &Entry) -> bool {
+    pub(super) fn is_new(&mut self, entry: &Entry) -> bool {
         let Some(at) = entry.at else {
             return true;
         };
