@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 use url::{Origin, form_urlencoded};
 
-/// Maximum time between the redirect to the provider and the callback. GitHub's codes have the secrets_equal
+/// Maximum time between the redirect to the provider and the callback. GitHub's codes have the same
 /// lifetime (RFC 6749 §4.1.2).
 pub const MAX_SIGN_IN_DURATION: SignedDuration = SignedDuration::from_mins(10);
 /// Maximum clock difference between two servers.
@@ -37,22 +37,22 @@ pub struct Pending {
 
 /// Error of a callback that does not complete the sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ReturnError {
+pub enum CodeFlowError {
     /// The query is too long, or a parameter is missing or duplicated.
     #[error("{0}")]
     Malformed(&'static str),
     /// The state does not match: defends against forged callbacks (login CSRF).
     #[error("the state parameter does not match this sign-in")]
-    Foreign,
+    StateMismatch,
     /// The sign-in started more than ten minutes ago.
     #[error("the sign-in took longer than 10 minutes")]
-    Late,
+    Expired,
     /// The response comes from another provider: defends against mix-up attacks (RFC 9207 §2.4).
     #[error("the response comes from another provider")]
     OtherIssuer,
     /// The provider reports an error code such as `access_denied` (RFC 6749 §4.1.2.1).
     #[error("the provider reports the error {0:?}")]
-    Failed(String),
+    Provider(String),
 }
 
 impl Pending {
@@ -115,23 +115,23 @@ impl Pending {
         query: &str,
         issuer: &Origin,
         now: Timestamp,
-    ) -> Result<SecretString, ReturnError> {
+    ) -> Result<SecretString, CodeFlowError> {
         let parameters = CallbackParameters::read(query)?;
         if !self.is_state(&parameters.state.unwrap_or_default()) {
-            return Err(ReturnError::Foreign);
+            return Err(CodeFlowError::StateMismatch);
         }
         if !self.is_current(now) {
-            return Err(ReturnError::Late);
+            return Err(CodeFlowError::Expired);
         }
         if let Some(iss) = parameters.iss
             && url::Url::parse(&iss).map(|iss| iss.origin()).as_ref() != Ok(issuer)
         {
-            return Err(ReturnError::OtherIssuer);
+            return Err(CodeFlowError::OtherIssuer);
         }
         match (parameters.error, parameters.code) {
-            (Some(error), _) => Err(ReturnError::Failed(displayable_error_code(&error))),
+            (Some(error), _) => Err(CodeFlowError::Provider(displayable_error_code(&error))),
             (None, Some(code)) if !code.is_empty() => Ok(SecretString::from(code)),
-            (None, _) => Err(ReturnError::Malformed("the code parameter is missing")),
+            (None, _) => Err(CodeFlowError::Malformed("the code parameter is missing")),
         }
     }
 }
@@ -145,12 +145,12 @@ struct CallbackParameters {
 }
 
 impl CallbackParameters {
-    fn read(query: &str) -> Result<Self, ReturnError> {
+    fn read(query: &str) -> Result<Self, CodeFlowError> {
         if query.len() > MAX_QUERY_BYTES {
-            return Err(ReturnError::Malformed("the query is too long"));
+            return Err(CodeFlowError::Malformed("the query is too long"));
         }
         let [state, iss, error, code] = unique_parameters(query, ["state", "iss", "error", "code"])
-            .ok_or(ReturnError::Malformed("a parameter is duplicated"))?;
+            .ok_or(CodeFlowError::Malformed("a parameter is duplicated"))?;
         Ok(Self {
             state,
             iss,
@@ -287,8 +287,8 @@ mod tests {
         let pending = Pending::begin(BACK, now());
         let state = pending.state.expose_secret();
         let other = Pending::begin(BACK, now()).state.expose_secret().to_owned();
-        let malformed = |what| Err(ReturnError::Malformed(what));
-        let failed = |word: &str| Err(ReturnError::Failed(word.to_owned()));
+        let malformed = |what| Err(CodeFlowError::Malformed(what));
+        let failed = |word: &str| Err(CodeFlowError::Provider(word.to_owned()));
         let twice = "a parameter is duplicated";
         let table = [
             (format!("code=c&state={state}"), Ok("c")),
@@ -297,30 +297,39 @@ mod tests {
                 format!("code=c&state={state}&iss=https%3A%2F%2Fgithub.com%2Flogin%2Foauth"),
                 Ok("c"),
             ),
-            ("code=c".to_owned(), Err(ReturnError::Foreign)),
-            ("code=c&state=".to_owned(), Err(ReturnError::Foreign)),
-            (format!("code=c&state={other}"), Err(ReturnError::Foreign)),
+            ("code=c".to_owned(), Err(CodeFlowError::StateMismatch)),
+            (
+                "code=c&state=".to_owned(),
+                Err(CodeFlowError::StateMismatch),
+            ),
+            (
+                format!("code=c&state={other}"),
+                Err(CodeFlowError::StateMismatch),
+            ),
             (
                 format!("code=c&state={}", &state[1..]),
-                Err(ReturnError::Foreign),
+                Err(CodeFlowError::StateMismatch),
             ),
-            (format!("code=c&state={state}A"), Err(ReturnError::Foreign)),
+            (
+                format!("code=c&state={state}A"),
+                Err(CodeFlowError::StateMismatch),
+            ),
             // The error of a callback with another state is ignored.
             (
                 format!("error=access_denied&state={other}"),
-                Err(ReturnError::Foreign),
+                Err(CodeFlowError::StateMismatch),
             ),
             (
                 format!("code=c&state={state}&iss=https%3A%2F%2Fother.example%2Flogin%2Foauth"),
-                Err(ReturnError::OtherIssuer),
+                Err(CodeFlowError::OtherIssuer),
             ),
             (
                 format!("code=c&state={state}&iss=github.com"),
-                Err(ReturnError::OtherIssuer),
+                Err(CodeFlowError::OtherIssuer),
             ),
             (
                 format!("code=c&state={state}&iss="),
-                Err(ReturnError::OtherIssuer),
+                Err(CodeFlowError::OtherIssuer),
             ),
             (
                 format!("error=access_denied&state={state}"),
@@ -351,7 +360,7 @@ mod tests {
                 "a".repeat(MAX_QUERY_BYTES + 1),
                 malformed("the query is too long"),
             ),
-            (String::new(), Err(ReturnError::Foreign)),
+            (String::new(), Err(CodeFlowError::StateMismatch)),
         ];
         for (query, expected) in table {
             let code = pending.code(&query, &provider(), now());

@@ -11,7 +11,7 @@ mod grant;
 pub mod link;
 mod people;
 mod problem;
-mod reading;
+mod profile_reader;
 mod verdict;
 
 use std::fmt;
@@ -201,7 +201,7 @@ impl Github {
         let code = code.map_err(|error| self.callback_error(&error, pending))?;
         let all = async {
             let access_token = self.exchange(&code, pending, now).await?;
-            let profile = reading::read(&self.client, &access_token, now).await?;
+            let profile = profile_reader::read(&self.client, &access_token, now).await?;
             Ok(SignedIn {
                 person: profile.person,
                 withheld: profile.withheld,
@@ -226,7 +226,7 @@ impl Github {
         id: &str,
         now: Timestamp,
     ) -> Result<UserProfile, ProviderError> {
-        let all = reading::read(&self.client, access_token, now);
+        let all = profile_reader::read(&self.client, access_token, now);
         let profile = self
             .client
             .with_timeout("read the user's profile in time", all)

@@ -17,12 +17,12 @@ use crate::{Person, ProviderError};
 
 mod account;
 mod connection;
+mod connection_test;
 mod dn;
 mod membership;
 mod server;
 mod session;
 mod settings;
-mod trial;
 mod verdict;
 pub mod wire;
 
@@ -33,7 +33,7 @@ use settings::Settings;
 use verdict::SearchBase;
 use wire::filter::Filter;
 
-pub use trial::{Check, CheckKind, ConnectionTest};
+pub use connection_test::{Check, CheckKind, ConnectionTest};
 
 /// Timeout of a sign-in or a refresh over all servers.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -79,7 +79,7 @@ impl MemoryLimit {
         }
     }
 
-    /// Returns a number of sixteenths of the limit, at max `max` bytes.
+    /// Returns a number of sixteenths of the limit, at most `max` bytes.
     pub fn share(self, sixteenths: u64, max: usize) -> usize {
         let share = self.bytes / 16 * sixteenths;
         usize::try_from(share).map_or(max, |share| share.min(max))

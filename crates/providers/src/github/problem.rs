@@ -6,7 +6,7 @@ use std::io;
 use super::Github;
 use super::grant::{Grant, SCOPE};
 use crate::ProviderError;
-use crate::code_flow::{Pending, ReturnError};
+use crate::code_flow::{CodeFlowError, Pending};
 use crate::error::Refusal;
 
 impl Github {
@@ -55,10 +55,10 @@ impl Github {
     }
 
     /// Maps an invalid callback to an error.
-    pub(super) fn callback_error(&self, error: &ReturnError, pending: &Pending) -> ProviderError {
-        let ReturnError::Failed(code) = error else {
+    pub(super) fn callback_error(&self, error: &CodeFlowError, pending: &Pending) -> ProviderError {
+        let CodeFlowError::Provider(code) = error else {
             return match error {
-                ReturnError::Late => ProviderError::Refused(Refusal::Withdrawn),
+                CodeFlowError::Expired => ProviderError::Refused(Refusal::Withdrawn),
                 _ => self.client.invalid_response(error.to_string()),
             };
         };

@@ -70,7 +70,7 @@ pub enum CallbackError {
     OtherProvider,
     /// The sign-in started more than 10 minutes ago.
     #[error("the sign-in took more than 10 minutes: sign in again")]
-    Late,
+    Expired,
     /// The query is too long, or a parameter is missing or duplicated.
     #[error("the callback query is malformed: sign in again")]
     Malformed,
@@ -100,7 +100,7 @@ impl Callback {
             return Err(CallbackError::OtherProvider);
         }
         if !pending.flow.is_current(now) {
-            return Err(CallbackError::Late);
+            return Err(CallbackError::Expired);
         }
         if query.len() > MAX_QUERY_BYTES {
             return Err(CallbackError::Malformed);

@@ -1,13 +1,13 @@
 //! Tests of the LDAP client against Debian's slapd and against misbehaving servers.
 
 mod configuration;
+mod connection_test;
 mod fake;
 mod groups;
 mod like_active_directory;
 mod refresh;
 mod sign_in;
 mod transport;
-mod trial;
 
 use drover_api::kinds::{LdapGroups, LdapSpec, LdapUsers};
 use drover_providers::error::Refusal;

@@ -23,7 +23,7 @@ const LINGER: Duration = Duration::from_secs(2);
 
 /// A WebSocket over `S` as a byte stream.
 ///
-/// Small writes are buffered until a flush or until 64 KiB are buffered. Reads send_control_frames pings. An
+/// Small writes are buffered until a flush or until 64 KiB are buffered. Reads answer pings. An
 /// invalid frame returns [`io::ErrorKind::InvalidData`] with the source
 /// [`FrameError`](super::FrameError). The end of `S` inside a frame returns
 /// [`io::ErrorKind::UnexpectedEof`]. A shutdown sends a close frame and waits up to two seconds for

@@ -76,9 +76,9 @@ fn callback_is_valid_for_ten_minutes_at_the_same_issuer() {
     let query = "code=c&state=a-state";
     let at = |seconds| Callback::read(query, &pending(), ISSUER, false, after(seconds)).err();
     assert_eq!(at(595), None);
-    assert_eq!(at(596), Some(CallbackError::Late));
+    assert_eq!(at(596), Some(CallbackError::Expired));
     assert_eq!(at(-65), None);
-    assert_eq!(at(-66), Some(CallbackError::Late));
+    assert_eq!(at(-66), Some(CallbackError::Expired));
     let other_issuer = Callback::read(query, &pending(), "https://other", false, now()).err();
     assert_eq!(other_issuer, Some(CallbackError::OtherProvider));
 }

@@ -1,4 +1,4 @@
-//! ProfileReader of a user's profile, organizations and teams.
+//! Reading of a user's profile, organizations and teams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -54,7 +54,7 @@ pub(super) async fn read(
         .map_err(|problem| client.invalid_response(problem))
 }
 
-/// State of reader one user.
+/// State of reading one user.
 struct ProfileReader<'a> {
     client: &'a Client,
     token: &'a SecretString,
@@ -122,7 +122,7 @@ impl ProfileReader<'_> {
             };
             items.append(&mut self.client.parse::<Vec<T>>(&answer)?);
             if items.len() > MAX_GROUPS {
-                return Err(self.too_many(&format!("{MAX_GROUPS} of them")));
+                return Err(self.too_many(&format!("{MAX_GROUPS} groups")));
             }
             self.record_withheld(&answer);
             next = self.following(&answer)?;
@@ -171,7 +171,7 @@ impl ProfileReader<'_> {
             }
             found.insert(team.id, format!("{name}/{}", team.slug));
             if found.len() > MAX_GROUPS {
-                return Err(self.too_many(&format!("{MAX_GROUPS} of them")));
+                return Err(self.too_many(&format!("{MAX_GROUPS} groups")));
             }
             let path = format!("organizations/{organization}/team/{}", team.id);
             let url = self.client.endpoints.rest(&path);
