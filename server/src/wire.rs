@@ -31,7 +31,7 @@ use drover_hub::keys::{Keys, KeysError};
 use drover_hub::lease;
 use drover_hub::lease::{Leadership, LeadershipEnd, LeaseState, Presence};
 use drover_hub::settings::Settings;
-use drover_hub::stores::TRUSTED_FOR;
+use drover_hub::stores::MAX_STORE_AGE;
 use drover_hub::{Hub, HubError, Stores};
 use drover_identity::first_administrator;
 use drover_identity::first_administrator::FirstAdministratorError;
@@ -143,7 +143,7 @@ pub enum EndError {
     )]
     Replaced(String),
     /// The hub was unreachable for too long.
-    #[error("the hub was unreachable for {} min, so another server may be active; this server stops: check the hub, then start the server again", TRUSTED_FOR.as_secs() / 60)]
+    #[error("the hub was unreachable for {} min, so another server may be active; this server stops: check the hub, then start the server again", MAX_STORE_AGE.as_secs() / 60)]
     CutOff,
     /// The first administrator could not be created.
     #[error(transparent)]
@@ -223,7 +223,7 @@ impl Server {
         tracing::info!(address = %self.address, ?state, authority, "serving");
         let file = self.first_password_file.as_deref();
         first_administrator::ensure(&self.base.hub, &self.passwords, file).await?;
-        let ending = leadership.wait_for_end(TRUSTED_FOR);
+        let ending = leadership.wait_for_end(MAX_STORE_AGE);
         match self.base.stop.run_until_cancelled(ending).await {
             Some(LeadershipEnd::Replaced(holder)) => Err(EndError::Replaced(holder)),
             Some(LeadershipEnd::HubUnreachable) => Err(EndError::CutOff),

@@ -1,5 +1,5 @@
-//! The rules about what is written to the hub (`drover_access::admission`), asked in process by
-//! the embedded hub and over HTTP by one elsewhere.
+//! Admission rules for writes to the hub (`drover_access::admission`). The embedded hub calls them
+//! in process, an external hub over HTTP.
 
 pub mod account;
 pub mod address;
@@ -24,23 +24,23 @@ use drover_http_edge::status::Status;
 
 pub(super) use embedded::InProcess;
 
-/// Why something is not stored.
+/// The error of an admission check.
 #[derive(Debug, Error)]
 pub enum AdmissionError {
-    /// A rule says so.
+    /// A rule rejects the write.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// What a rule has to know could not be read, so nobody can say.
-    #[error("what is bound could not be read, so what it grants is not known; try again")]
+    /// The hub failed while the check read a role or a binding.
+    #[error("cannot read the bound role or binding from the hub; try again")]
     RolesUnknown(#[source] HubError),
-    /// Whether the writer may do everything on the hub could not be asked.
-    #[error("whether you may do everything on the hub could not be asked; try again")]
+    /// The hub failed while the check asked for the writer's permissions.
+    #[error("cannot check your permissions on the hub; try again")]
     WriterUnknown(#[source] HubError),
-    /// What the hub holds is not known well enough to decide from.
+    /// The stores are not synced, or are older than the hub.
     #[error("{}", .0.message())]
     Unavailable(#[source] Status),
-    /// What was read is no role.
-    #[error("the role that is bound is none")]
+    /// The hub returned an object that cannot be serialized as a role.
+    #[error("the bound object is not a role")]
     InvalidRole(#[source] serde_json::Error),
 }
 
@@ -57,12 +57,12 @@ impl From<AdmissionError> for Status {
     }
 }
 
-/// What a write is judged from; cheap to clone.
+/// The client and the stores for admission checks; cheap to clone.
 #[derive(Clone)]
 pub struct WriteAuthorizer {
-    /// The hub itself, to look roles up and to ask what its own people may.
+    /// The client for role lookups and SubjectAccessReviews.
     pub client: Client,
-    /// What it holds.
+    /// The synced objects of the hub.
     pub stores: Stores,
 }
 
@@ -75,13 +75,13 @@ impl std::fmt::Debug for WriteAuthorizer {
 }
 
 impl WriteAuthorizer {
-    /// Decides about one write that somebody sends to the hub, for example with kubectl.
+    /// Checks one write that a client sends to the hub, for example kubectl.
     pub async fn check(&self, asker: Asker<'_>, write: &Write<'_>) -> Result<(), AdmissionError> {
-        self.ask(asker, write, &role_check::WAITING_ON_HUB).await
+        self.ask(asker, write, &role_check::DIRECT_WAITING).await
     }
 
-    /// Decides about one write that the server makes for a user. All rules apply that apply when the
-    /// user sends the write to the hub.
+    /// Checks one write that the server makes for a user. All rules apply that apply when the user
+    /// sends the write to the hub.
     pub async fn check_for_user(
         &self,
         user: &UserName,
@@ -97,7 +97,7 @@ impl WriteAuthorizer {
             .await
     }
 
-    /// Asks all rules; refusals wait in `room`.
+    /// Checks all rules. A rejected write waits for newer grants with a permit of `room`.
     async fn ask(
         &self,
         asker: Asker<'_>,

@@ -1,4 +1,4 @@
-//! The server's own certificate authority and its serving certificate, kept on the hub.
+//! The server's certificate authority and serving certificate, stored on the hub.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -19,33 +19,34 @@ use super::secret::{Data, create_or_read, entry, secret};
 use super::{HubError, call};
 use drover_tls::ServingCertificate;
 
-/// Secret of the certificate authority that agents and kubeconfigs pin.
+/// The Secret of the certificate authority that agents and kubeconfigs pin.
 pub const CA_SECRET: &str = "server-ca";
-/// Secret of the certificate that the listener shows.
+/// The Secret of the listener's serving certificate.
 pub const SERVING_SECRET: &str = "server-serving";
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 const DAY: Duration = Duration::from_hours(24);
-const CA_LIFE: Duration = Duration::from_hours(24 * 3650);
-const SERVING_LIFE: Duration = Duration::from_hours(24 * 90);
-/// A serving certificate is renewed when less than this is left.
+const CA_VALIDITY: Duration = Duration::from_hours(24 * 3650);
+const SERVING_VALIDITY: Duration = Duration::from_hours(24 * 90);
+/// The remaining validity below which a serving certificate is renewed.
 const RENEW_BEFORE: Duration = Duration::from_hours(24 * 30);
-/// Tries when another server renews at the same time.
-const TRIES: usize = 5;
+/// The number of attempts when another server renews concurrently.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Why there is no certificate.
+/// The error of loading or issuing a certificate.
 #[derive(Debug, Error)]
 pub enum AuthorityError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// A certificate could not be made.
-    #[error("could not make a certificate")]
+    /// The certificate could not be issued.
+    #[error("cannot issue a certificate")]
     Make(#[from] rcgen::Error),
-    /// A Secret does not hold what it should.
+    /// The Secret has no valid certificate and key.
     #[error(
-        "Secret {0} on the hub holds no readable certificate and key: restore it from a backup, \
-         or delete it to have a new one made (a new authority needs new manifests and kubeconfigs)"
+        "Secret {0} on the hub has no valid certificate and key: restore it from a backup, or \
+         delete it so that the server creates a new one (a new authority needs new manifests and \
+         kubeconfigs)"
     )]
     Damaged(&'static str),
 }
@@ -63,7 +64,7 @@ impl std::fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// The authority of this hub, made if it is not there yet.
+    /// Loads the authority from the hub, or creates it.
     pub async fn load(secrets: &Api<Secret>) -> Result<Self, AuthorityError> {
         let stored = create_or_read(secrets, CA_SECRET, new_authority).await?;
         Self::from_secret(&stored)
@@ -80,24 +81,25 @@ impl Authority {
         })
     }
 
-    /// Its certificate, PEM.
+    /// The authority's certificate, PEM.
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// A serving certificate for these names and addresses, renewed on the hub if need be.
+    /// Returns a serving certificate for these names and addresses. Renews the stored certificate
+    /// if necessary.
     pub async fn serving(
         &self,
         secrets: &Api<Secret>,
         names: &BTreeSet<String>,
     ) -> Result<ServingCertificate, AuthorityError> {
         let params = PostParams::default();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let stored = create_or_read(secrets, SERVING_SECRET, || self.issue(names)).await?;
-            let Some(why) = renewal(&stored, &self.pem, names, SystemTime::now()) else {
+            let Some(reason) = renewal(&stored, &self.pem, names, SystemTime::now()) else {
                 return read_serving(&stored);
             };
-            tracing::info!(reason = why, "renewing the serving certificate");
+            tracing::info!(reason, "renewing the serving certificate");
             let mut renewed = self.issue(names)?;
             renewed.metadata.resource_version = stored.metadata.resource_version;
             let replaced = call(
@@ -106,7 +108,7 @@ impl Authority {
             );
             match replaced.await {
                 Ok(replaced) => return read_serving(&replaced),
-                // Another server was faster, or somebody deleted it: look again.
+                // Another server renewed it, or a client deleted it: read it again.
                 Err(error) if error.is_conflict() || error.is_not_found() => {}
                 Err(error) => return Err(error.into()),
             }
@@ -122,7 +124,7 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         params.use_authority_key_identifier_extension = true;
-        set_validity(&mut params, SERVING_LIFE);
+        set_validity(&mut params, SERVING_VALIDITY);
         let key = KeyPair::generate()?;
         let leaf = params.signed_by(&key, &self.issuer)?;
         let chain = format!("{}{}", leaf.pem(), self.pem);
@@ -137,7 +139,7 @@ fn new_authority() -> Result<Secret, AuthorityError> {
         .push(DnType::CommonName, "drover server authority");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    set_validity(&mut params, CA_LIFE);
+    set_validity(&mut params, CA_VALIDITY);
     let key = KeyPair::generate()?;
     let certificate = params.self_signed(&key)?;
     Ok(pem_secret(CA_SECRET, &certificate.pem(), &key))
@@ -145,7 +147,7 @@ fn new_authority() -> Result<Secret, AuthorityError> {
 
 fn set_validity(params: &mut CertificateParams, life: Duration) {
     let now = SystemTime::now();
-    // A day back, for clocks that are behind.
+    // One day in the past, for clients whose clock is behind.
     params.not_before = (now - DAY).into();
     params.not_after = (now + life).into();
 }
@@ -171,7 +173,7 @@ fn read_serving(stored: &Secret) -> Result<ServingCertificate, AuthorityError> {
     })
 }
 
-/// Why a stored serving certificate has to be made anew; `None` if it serves.
+/// The reason to renew the stored serving certificate; `None` if it is valid.
 fn renewal(
     stored: &Secret,
     authority: &str,
@@ -179,16 +181,16 @@ fn renewal(
     now: SystemTime,
 ) -> Option<&'static str> {
     let Some((chain, key)) = pem_pair(stored) else {
-        return Some("it is damaged");
+        return Some("the certificate is damaged");
     };
     let Ok((_, pem)) = x509_parser::pem::parse_x509_pem(chain.as_bytes()) else {
-        return Some("it is damaged");
+        return Some("the certificate is damaged");
     };
     let Ok((_, leaf)) = X509Certificate::from_der(&pem.contents) else {
-        return Some("it is damaged");
+        return Some("the certificate is damaged");
     };
     if KeyPair::from_pem(key).is_err() {
-        return Some("its key is damaged");
+        return Some("the key is damaged");
     }
     if !chain.ends_with(authority) {
         return Some("the authority has changed");
@@ -198,7 +200,7 @@ fn renewal(
         .unwrap_or_default();
     let end = u64::try_from(leaf.validity().not_after.timestamp()).unwrap_or(0);
     if Duration::from_secs(end) < now + RENEW_BEFORE {
-        return Some("it expires soon");
+        return Some("the certificate expires soon");
     }
     if names.is_subset(&alternative_names(&leaf)) {
         None
@@ -237,25 +239,31 @@ mod tests {
     }
 
     #[test]
-    fn a_serving_certificate_is_renewed_in_time_and_for_new_names() {
+    fn serving_certificate_is_renewed_before_expiry_and_for_new_names() {
         let authority = Authority::from_secret(&new_authority().unwrap()).unwrap();
         let other = Authority::from_secret(&new_authority().unwrap()).unwrap();
-        let wanted = names(&["drover.example", "127.0.0.1", "::1"]);
-        let stored = authority.issue(&wanted).unwrap();
+        let required = names(&["drover.example", "127.0.0.1", "::1"]);
+        let stored = authority.issue(&required).unwrap();
         let now = SystemTime::now();
-        let why = |pem: &str, names: &BTreeSet<String>, at| renewal(&stored, pem, names, at);
+        let reason = |pem: &str, names: &BTreeSet<String>, at| renewal(&stored, pem, names, at);
         let ours = authority.pem();
-        assert_eq!(why(ours, &wanted, now), None);
-        assert_eq!(why(ours, &names(&["127.0.0.1"]), now), None);
-        assert_eq!(why(ours, &wanted, now + 59 * DAY), None);
-        assert_eq!(why(ours, &wanted, now + 61 * DAY), Some("it expires soon"));
-        let more = names(&["drover.example", "other.example"]);
-        assert_eq!(why(ours, &more, now), Some("the server has a new name"));
+        assert_eq!(reason(ours, &required, now), None);
+        assert_eq!(reason(ours, &names(&["127.0.0.1"]), now), None);
+        assert_eq!(reason(ours, &required, now + 59 * DAY), None);
         assert_eq!(
-            why(other.pem(), &wanted, now),
+            reason(ours, &required, now + 61 * DAY),
+            Some("the certificate expires soon")
+        );
+        let more = names(&["drover.example", "other.example"]);
+        assert_eq!(reason(ours, &more, now), Some("the server has a new name"));
+        assert_eq!(
+            reason(other.pem(), &required, now),
             Some("the authority has changed")
         );
         let damaged = secret(SERVING_SECRET, "kubernetes.io/tls", Data::new());
-        assert_eq!(renewal(&damaged, ours, &wanted, now), Some("it is damaged"));
+        assert_eq!(
+            renewal(&damaged, ours, &required, now),
+            Some("the certificate is damaged")
+        );
     }
 }

@@ -1,5 +1,4 @@
-//! The hub's client, built from explicit configuration: the one data_dir that knows of which kind
-//! the hub is.
+//! Builds the hub's client from explicit configuration. Only this module knows the type of hub.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,31 +12,31 @@ use kube::{Api, Client, Config};
 use thiserror::Error;
 
 use super::embedded::data_dir::{DataDir, DataDirError};
-use super::embedded::{Door, Embedded, EmbeddedError, HubMemory};
+use super::embedded::{Embedded, EmbeddedError, HubMemory, HubService};
 use super::{HubError, Stores, call};
 
-/// Where the hub is.
+/// The location of the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HubOptions {
-    /// A Kubernetes API that a kubeconfig leads to.
+    /// An external Kubernetes API, by a kubeconfig.
     Kubeconfig {
-        /// The file.
+        /// The path of the kubeconfig.
         file: PathBuf,
-        /// The context to use instead of the file's current one.
+        /// The context; the file's current context by default.
         context: Option<String>,
     },
-    /// The Kubernetes API in one of whose pods this process runs, by the pod's service account.
+    /// The Kubernetes API of the cluster in which this process runs, by the pod's service account.
     Pod,
-    /// The server's own, in this process.
+    /// The embedded hub in this process, with this data folder.
     Embedded(DataDir),
 }
 
-/// What decides where the hub is when nothing was said: the process's surroundings.
+/// The process environment, which decides the default hub.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessEnvironment {
-    /// Whether this runs in a pod with a service account.
+    /// True if the process runs in a pod with a service account.
     pub in_pod: bool,
-    /// Whether this runs as root.
+    /// True if the process runs as root.
     pub root: bool,
     /// `$XDG_DATA_HOME`.
     pub xdg_data_home: Option<PathBuf>,
@@ -46,7 +45,7 @@ pub struct ProcessEnvironment {
 }
 
 impl ProcessEnvironment {
-    /// Those of this process.
+    /// Reads the environment of this process.
     pub fn read() -> Self {
         let path = |name| {
             let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -61,7 +60,7 @@ impl ProcessEnvironment {
         }
     }
 
-    /// The data folder if none is named.
+    /// The default data folder.
     pub fn data_dir(&self) -> Result<DataDir, DataDirError> {
         DataDir::of_user(
             self.root,
@@ -72,31 +71,32 @@ impl ProcessEnvironment {
 }
 
 impl HubOptions {
-    /// What is named, else the hub of the pod, else the embedded one in the user's data folder.
+    /// Chooses the hub: the named one, else the pod's cluster, else the embedded hub in the user's
+    /// data folder.
     pub fn choose(
         kubeconfig: Option<PathBuf>,
         context: Option<String>,
         data: Option<PathBuf>,
-        around: &ProcessEnvironment,
+        environment: &ProcessEnvironment,
     ) -> Result<Self, DataDirError> {
         match (kubeconfig, data) {
             (Some(file), _) => Ok(Self::Kubeconfig { file, context }),
             (None, Some(folder)) => Ok(Self::Embedded(DataDir::new(folder))),
-            (None, None) if around.in_pod => Ok(Self::Pod),
-            (None, None) => around.data_dir().map(Self::Embedded),
+            (None, None) if environment.in_pod => Ok(Self::Pod),
+            (None, None) => environment.data_dir().map(Self::Embedded),
         }
     }
 }
 
-/// Why there is no client of the hub.
+/// The error of connecting to the hub.
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The kubeconfig cannot be used.
     #[error("cannot use the kubeconfig {}: check the file and --context", path.display())]
     Kubeconfig {
-        /// The file.
+        /// The path of the kubeconfig.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The cause.
         source: Box<kube::config::KubeconfigError>,
     },
     /// The pod's service account cannot be used.
@@ -105,22 +105,22 @@ pub enum ConnectError {
          FILE or a folder with --data-dir DIR"
     )]
     Pod(#[source] kube::config::InClusterError),
-    /// The configuration makes no client.
-    #[error("cannot make a client of the hub from its configuration")]
+    /// The client cannot be built from the configuration.
+    #[error("cannot build the hub's client from its configuration")]
     Client(#[source] ClientError),
-    /// The server's own hub cannot be opened.
+    /// The embedded hub cannot be opened.
     #[error(transparent)]
     Embedded(#[from] EmbeddedError),
 }
 
-/// A hub that can be used, until it is closed.
+/// An open connection to the hub.
 #[derive(Debug)]
 pub struct Connection {
     client: ClientOf,
     embedded: Option<Embedded>,
 }
 
-/// A client has nothing to show.
+/// A client with a `Debug` implementation.
 struct ClientOf(Client);
 
 impl std::fmt::Debug for ClientOf {
@@ -130,38 +130,38 @@ impl std::fmt::Debug for ClientOf {
 }
 
 impl Connection {
-    /// The one client.
+    /// The hub's client.
     pub fn client(&self) -> Client {
         self.client.0.clone()
     }
 
-    /// Whether the hub asks the rules about writes in process; one elsewhere has to be told where.
+    /// Returns whether the hub is embedded and so calls admission in process. An external hub needs
+    /// a webhook.
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }
 
-    /// Has the hub judge what others than the server write by what these stores hold, where it asks
-    /// in process; until then only the server writes there.
+    /// Makes an embedded hub check writes of other accounts against these stores. Until then it
+    /// rejects them.
     pub fn enforce_rules(&self, stores: &Stores) {
         if let Some(embedded) = &self.embedded {
             embedded.enforce_rules(stores.clone());
         }
     }
 
-    /// Puts the certificate that clients of this server trust into the embedded hub's token
-    /// Secrets.
+    /// Sets the CA certificate that an embedded hub writes into token Secrets.
     pub fn trust(&self, pem: String) {
         if let Some(embedded) = &self.embedded {
             embedded.trust(pem);
         }
     }
 
-    /// What the hub itself counts, where it is a part of this process.
+    /// The metrics of an embedded hub.
     pub fn metrics(&self) -> HubMetrics {
         HubMetrics(self.embedded.as_ref().map(Embedded::metrics))
     }
 
-    /// Ends what this process does for the hub; call it when nothing uses the client any more.
+    /// Closes an embedded hub. Call it when no client is in use.
     pub async fn close(self) {
         if let Some(embedded) = self.embedded {
             embedded.close().await;
@@ -169,24 +169,23 @@ impl Connection {
     }
 }
 
-/// What the hub itself counts; cheap to clone.
+/// The metrics of an embedded hub; cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct HubMetrics(Option<Door>);
+pub struct HubMetrics(Option<HubService>);
 
 impl HubMetrics {
-    /// The text form of OpenMetrics 1.0, with its end; `None` where the hub has metrics of its own
-    /// elsewhere.
+    /// The OpenMetrics 1.0 text with its end marker; `None` for an external hub.
     pub async fn text(&self) -> Option<String> {
         self.0.as_ref()?.metrics().await
     }
 }
 
-/// Builds the client; a hub elsewhere is not talked to yet.
+/// Builds the client. It does not call an external hub yet.
 pub async fn connect(options: &HubOptions) -> Result<Connection, ConnectError> {
     connect_within(options, HubMemory::default()).await
 }
 
-/// The same with these limits for an embedded hub.
+/// Builds the client, with these memory limits for an embedded hub.
 pub async fn connect_within(
     options: &HubOptions,
     memory: HubMemory,
@@ -207,9 +206,10 @@ pub async fn connect_within(
 
 fn remote(mut config: Config) -> Result<Connection, ConnectError> {
     config.connect_timeout = Some(Duration::from_secs(5));
-    // Every call has its own limit, and watches have theirs.
+    // Every call and every watch has its own timeout.
     config.read_timeout = None;
-    // HTTPS_PROXY is for identity providers. The client has no support for proxies, and would refuse.
+    // HTTPS_PROXY applies to identity providers. This client is built without proxy support and
+    // would fail.
     config.proxy_url = None;
     let client = Client::try_from(config).map_err(|source| ConnectError::Client(source.into()))?;
     Ok(Connection {
@@ -233,7 +233,7 @@ async fn from_kubeconfig(path: &Path, context: Option<String>) -> Result<Config,
         .map_err(failed)
 }
 
-/// Makes the server's namespace if it is not there.
+/// Creates the server's namespace if it does not exist.
 pub async fn ensure_namespace(client: &Client) -> Result<(), HubError> {
     let api: Api<Namespace> = Api::all(client.clone());
     if call("read the server's namespace", api.get_opt(HUB_NAMESPACE))
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hub_is_the_one_that_is_named_else_the_pods_else_the_embedded_one() {
+    fn hub_defaults_to_the_pods_cluster_and_then_to_the_embedded_hub() {
         let outside = ProcessEnvironment {
             home: Some("/home/ann".into()),
             ..ProcessEnvironment::default()

@@ -1,4 +1,4 @@
-//! The kinds on the hub: installed, upgraded, never downgraded.
+//! Installs and upgrades Drover's CustomResourceDefinitions on the hub. Never downgrades them.
 
 use std::time::Duration;
 
@@ -12,53 +12,53 @@ use tokio::time::{Instant, sleep};
 
 use super::{HubError, call};
 
-/// Annotation on each definition: the [`SCHEMA_REVISION`] it was written with.
+/// The annotation with the [`SCHEMA_REVISION`] of a definition.
 pub const REVISION_ANNOTATION: &str = "management.drover.dev/schema-revision";
-/// Raised by one whenever a released schema changes.
+/// The revision of the schemas. Increase it by one when a released schema changes.
 pub const SCHEMA_REVISION: u32 = 1;
-/// Longest that the API server may take to serve a new kind.
-const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
-/// Tries when somebody else changes the same definition.
-const TRIES: usize = 5;
+/// The maximum time until the API server serves a new kind.
+const ESTABLISH_TIMEOUT: Duration = Duration::from_secs(30);
+/// The number of attempts when another client changes the same definition.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Why the kinds are not as this server needs them.
+/// The error of [`install`].
 #[derive(Debug, Error)]
 pub enum InstallError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// A newer server has been here.
+    /// A newer server installed the definition.
     #[error(
         "the hub's kind {kind} has schema revision {found}, newer than this server's \
          {SCHEMA_REVISION}: run a server of at least the version that installed it"
     )]
     Newer {
-        /// Name of the definition.
+        /// The name of the definition.
         kind: String,
-        /// Its revision.
+        /// The stored revision.
         found: u32,
     },
-    /// The annotation holds something else than a number.
+    /// The annotation is not a number.
     #[error(
         "the annotation {REVISION_ANNOTATION} of the hub's kind {kind} is not a number: set it to \
          the revision of the server that installed the kind"
     )]
     Unreadable {
-        /// Name of the definition.
+        /// The name of the definition.
         kind: String,
     },
     /// The API server does not serve the kind.
     #[error(
-        "the hub does not serve the kind {kind} {} s after it was installed; look at the \
-         conditions of its CustomResourceDefinition", ESTABLISHED_WITHIN.as_secs()
+        "the hub does not serve the kind {kind} {} s after its installation; check the conditions \
+         of its CustomResourceDefinition", ESTABLISH_TIMEOUT.as_secs()
     )]
     NotEstablished {
-        /// Name of the definition.
+        /// The name of the definition.
         kind: String,
     },
 }
 
-/// Installs or upgrades every kind, and waits until the hub serves them.
+/// Installs or upgrades every definition, and waits until the hub serves the kinds.
 pub async fn install(client: &Client) -> Result<(), InstallError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     for definition in definitions() {
@@ -82,19 +82,21 @@ async fn install_one(
     for attempt in 1.. {
         let stored = call("read a kind's definition", api.get_opt(&name)).await?;
         refuse_newer(&name, stored.as_ref())?;
-        // With the version that was judged, a newer server in between makes a conflict.
+        // With the resource version of the checked definition, a concurrent write of a newer server
+        // causes a conflict.
         definition.metadata.resource_version = stored.and_then(|s| s.metadata.resource_version);
         let patch = Patch::Apply(&definition);
         match call("install a kind", api.patch(&name, &params, &patch)).await {
             Ok(_) => break,
-            Err(error) if error.is_conflict() && attempt < TRIES => {}
+            Err(error) if error.is_conflict() && attempt < MAX_ATTEMPTS => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(())
 }
 
-/// A server never replaces the schema of a newer one: it could drop fields that are in use.
+/// Rejects a stored definition of a newer server: an older schema could drop fields that are in
+/// use.
 fn refuse_newer(name: &str, stored: Option<&CustomResourceDefinition>) -> Result<(), InstallError> {
     let Some(text) = stored.and_then(|s| s.annotations().get(REVISION_ANNOTATION)) else {
         return Ok(());
@@ -115,7 +117,7 @@ async fn wait_until_established(
     api: &Api<CustomResourceDefinition>,
     name: &str,
 ) -> Result<(), InstallError> {
-    let deadline = Instant::now() + ESTABLISHED_WITHIN;
+    let deadline = Instant::now() + ESTABLISH_TIMEOUT;
     while Instant::now() < deadline {
         let definition = call("read a kind's definition", api.get(name)).await?;
         if is_established(&definition) {
@@ -143,24 +145,24 @@ fn is_established(definition: &CustomResourceDefinition) -> bool {
 mod tests {
     use super::*;
 
-    /// SHA-256 of the definitions of [`SCHEMA_REVISION`].
+    /// The SHA-256 digest of the definitions of [`SCHEMA_REVISION`], base64.
     const DIGEST: &str = "/3pwY0waApKdD3paHfbh9KUpDj+/cjfLLGdz52WP53Y=";
 
     #[test]
-    fn a_changed_schema_has_a_new_revision() {
+    fn changed_schema_requires_new_revision() {
         use base64::Engine as _;
         let text = serde_json::to_vec(&definitions()).unwrap();
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &text);
         let digest = base64::engine::general_purpose::STANDARD.encode(digest);
         assert_eq!(
             digest, DIGEST,
-            "the kinds have changed: raise SCHEMA_REVISION if a release has the present one, and \
-             write the new digest here"
+            "the schemas changed: increase SCHEMA_REVISION if a release has the current revision, and \
+             update DIGEST"
         );
     }
 
     #[test]
-    fn the_schema_of_a_newer_server_is_left_alone() {
+    fn schema_of_newer_server_is_not_replaced() {
         let mut stored = definitions().remove(0);
         for (revision, refused) in [
             (None, false),

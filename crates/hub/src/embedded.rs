@@ -1,8 +1,8 @@
-//! The embedded hub: a Kubernetes API of the server's own, in this process, on one file.
+//! The embedded hub: a Kubernetes API in this process, stored in one file.
 //!
-//! Only [`super::connect`] opens it. What comes out is a [`kube::Client`] as of any other hub. Who
-//! calls is the server itself, said by a request extension that only code of this process can
-//! set; in whose name is said by the headers with which a client impersonates, as on any hub.
+//! Only [`super::connect`] opens it and returns a normal [`kube::Client`]. The caller is the
+//! server: a request extension, which only code of this process can set, names it. Impersonation
+//! headers act as on any hub.
 
 pub mod data_dir;
 
@@ -33,35 +33,35 @@ use super::Stores;
 use super::admission::{InProcess, WriteAuthorizer};
 use drover_api::group::HUB_NAMESPACE;
 
-/// Upper bound of the memory for changes that wait for watchers.
+/// The maximum memory in bytes for events that wait for watchers.
 const MAX_EVENTS: usize = 256 << 20;
 
-/// The server's own name on its embedded hub.
+/// The server's account on its embedded hub.
 pub const SERVER: &str = "drover:server";
-/// Longest that a token of a service account may live, as people's tokens by default; longer wishes
-/// are shortened.
-const TOKENS_LIVE: Duration = Duration::from_hours(90 * 24);
-/// Longest that requests under way may keep the store open when the server ends.
-const CLOSED_WITHIN: Duration = Duration::from_secs(10);
-/// Longest that the hub's own metrics may take.
-const METRICS_WITHIN: Duration = Duration::from_secs(5);
+/// The maximum lifetime of a service account token, the same as the default of user tokens. Longer
+/// requests are shortened.
+const MAX_TOKEN_LIFETIME: Duration = Duration::from_hours(90 * 24);
+/// The maximum time that open requests delay the close at shutdown.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The timeout for reading the hub's metrics.
+const METRICS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why the embedded hub cannot be opened.
+/// The error of opening the embedded hub.
 #[derive(Debug, Error)]
 pub enum EmbeddedError {
-    /// There is no folder for it.
+    /// The data folder is unknown or unusable.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// Its file cannot be used.
     #[error(
-        "the embedded hub cannot be opened; one server at a time may use a data folder: stop the \
-         other one, or name another folder with --data-dir"
+        "cannot open the embedded hub: another server uses the data folder; stop that server, or \
+         set another folder with --data-dir"
     )]
     InUse(#[source] StartError),
     /// Its file cannot be used.
     #[error(
-        "the embedded hub cannot be opened; \"drover hub check\" says what is in its file, \
-         \"drover hub restore\" puts a backup in its place"
+        "cannot open the embedded hub; check its file with \"drover hub check\", or restore a backup \
+         with \"drover hub restore\""
     )]
     Open(#[source] StartError),
 }
@@ -79,21 +79,21 @@ impl From<StartError> for EmbeddedError {
     }
 }
 
-/// An embedded hub that answers; its controllers run.
+/// An open embedded hub with running controllers.
 #[derive(Debug)]
 pub(super) struct Embedded {
-    door: Door,
+    service: HubService,
     rules: Arc<InProcess>,
-    /// The certificate that token Secrets hold.
+    /// The CA certificate in token Secrets.
     token_ca: Arc<OnceLock<String>>,
-    /// Ends the controllers, and with them the watches.
+    /// Stops the controllers, and with them the watches, when dropped.
     stop: DropGuard,
     running: JoinHandle<()>,
     closed: tokio_util::sync::WaitForCancellationFutureOwned,
 }
 
 impl Embedded {
-    /// Opens the hub, and makes it if there is none.
+    /// Opens the hub, or creates it.
     pub(super) async fn open(data_dir: &DataDir, memory: HubMemory) -> Result<Self, EmbeddedError> {
         let file = data_dir.prepare()?;
         let rules = Arc::new(InProcess::new(SERVER));
@@ -106,7 +106,7 @@ impl Embedded {
                 ..StoreOptions::default()
             },
             tokens: TokensOptions {
-                max_lifetime_seconds: Some(TOKENS_LIVE.as_secs().cast_signed()),
+                max_lifetime_seconds: Some(MAX_TOKEN_LIFETIME.as_secs().cast_signed()),
                 ..TokensOptions::default()
             },
             ..Options::new(file)
@@ -120,9 +120,9 @@ impl Embedded {
             let stop = stop.clone();
             tokio::spawn(async move { server.run(stop).await })
         };
-        let door = Door(Arc::new(RwLock::new(Some(router))));
+        let service = HubService(Arc::new(RwLock::new(Some(router))));
         Ok(Self {
-            door,
+            service,
             rules,
             token_ca,
             stop: stop.drop_guard(),
@@ -131,71 +131,71 @@ impl Embedded {
         })
     }
 
-    /// The hub's client.
+    /// The client for the server's account.
     pub(super) fn client(&self) -> Client {
-        Client::new(self.door.clone(), HUB_NAMESPACE)
+        Client::new(self.service.clone(), HUB_NAMESPACE)
     }
 
-    /// From now on others than the server can write as well, and are judged by what these hold.
+    /// Accepts writes of other accounts from now on, and checks them against these stores.
     pub(super) fn enforce_rules(&self, stores: Stores) {
         let client = self.client();
         self.rules
             .set_authorizer(WriteAuthorizer { client, stores });
     }
 
-    /// Token Secrets hold this certificate from now on; the first call counts.
+    /// Sets the CA certificate of token Secrets. Only the first call has an effect.
     pub(super) fn trust(&self, pem: String) {
         let _ = self.token_ca.set(pem);
     }
 
-    /// What the hub counts.
-    pub(super) fn metrics(&self) -> Door {
-        self.door.clone()
+    /// The service that reads the hub's metrics.
+    pub(super) fn metrics(&self) -> HubService {
+        self.service.clone()
     }
 
-    /// Ends the controllers and the watches, lets nobody in any more, and waits until the file is
+    /// Stops the controllers and the watches, rejects new requests, and waits until the file is
     /// closed.
     pub(super) async fn close(self) {
         drop(self.stop);
         if let Err(error) = self.running.await {
-            tracing::error!(%error, "the embedded hub's controllers did not end by themselves");
+            tracing::error!(%error, "embedded hub's controllers failed at shutdown");
         }
-        self.door.shut();
-        if tokio::time::timeout(CLOSED_WITHIN, self.closed)
+        self.service.close();
+        if tokio::time::timeout(CLOSE_TIMEOUT, self.closed)
             .await
             .is_err()
         {
-            tracing::warn!("ending although requests keep the embedded hub open");
+            tracing::warn!("shutting down while requests keep the embedded hub open");
         }
     }
 }
 
-/// Why a request to the embedded hub has no answer.
+/// The error of a request after [`Embedded::close`].
 #[derive(Clone, Copy, Debug, Error)]
-#[error("the embedded hub is closed because the server ends")]
+#[error("the embedded hub is closed because the server is shutting down")]
 pub struct Closed;
 
-/// The way in: a service for [`Client`], until it is shut.
+/// The HTTP service for [`Client`], until it is closed.
 #[derive(Clone)]
-pub(super) struct Door(Arc<RwLock<Option<Router>>>);
+pub(super) struct HubService(Arc<RwLock<Option<Router>>>);
 
-impl std::fmt::Debug for Door {
+impl std::fmt::Debug for HubService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Door")
+        f.debug_struct("HubService")
             .field("open", &self.0.read().is_some())
             .finish()
     }
 }
 
-impl Door {
-    fn shut(&self) {
+impl HubService {
+    fn close(&self) {
         self.0.write().take();
     }
 
-    async fn pass(self, request: Request<Body>) -> Result<Response, Closed> {
+    async fn send(self, request: Request<Body>) -> Result<Response, Closed> {
         let router = self.0.read().clone().ok_or(Closed)?;
         let (mut head, body) = request.into_parts();
-        // Nothing that came with the request may say who calls.
+        // The caller's identity must not come from the request's own extensions.
         head.extensions.clear();
         head.extensions.insert(Caller::privileged(SERVER));
         match router.oneshot(Request::from_parts(head, body)).await {
@@ -204,19 +204,19 @@ impl Door {
         }
     }
 
-    /// The hub's metrics, in the text form of OpenMetrics 1.0; nothing if it does not say.
+    /// The hub's metrics as OpenMetrics 1.0 text; `None` on an error.
     pub(super) async fn metrics(&self) -> Option<String> {
         let request = Request::get("/metrics").body(Body::empty()).ok()?;
         let reading = async {
-            let response = self.clone().pass(request).await.ok()?;
+            let response = self.clone().send(request).await.ok()?;
             let text = response.into_body().collect().await.ok()?.to_bytes();
             String::from_utf8(text.to_vec()).ok()
         };
-        tokio::time::timeout(METRICS_WITHIN, reading).await.ok()?
+        tokio::time::timeout(METRICS_TIMEOUT, reading).await.ok()?
     }
 }
 
-impl tower::Service<Request<KubeBody>> for Door {
+impl tower::Service<Request<KubeBody>> for HubService {
     type Response = Response;
     type Error = Closed;
     type Future = BoxFuture<'static, Result<Response, Closed>>;
@@ -229,21 +229,21 @@ impl tower::Service<Request<KubeBody>> for Door {
     }
 
     fn call(&mut self, request: Request<KubeBody>) -> Self::Future {
-        Box::pin(self.clone().pass(request.map(Body::new)))
+        Box::pin(self.clone().send(request.map(Body::new)))
     }
 }
 
-/// What the embedded hub may hold.
+/// The memory limits of the embedded hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HubMemory {
-    /// For requests.
+    /// The limits for requests.
     pub requests: MemoryBounds,
-    /// Changes that wait for watchers.
+    /// The maximum bytes of events that wait for watchers.
     pub events: usize,
 }
 
 impl Default for HubMemory {
-    /// For a process with some GiB.
+    /// The limits for a process with several GiB of memory.
     fn default() -> Self {
         Self {
             requests: MemoryBounds::default(),

@@ -1,4 +1,4 @@
-//! What can go wrong between the server and its hub.
+//! The errors of calls to the hub.
 
 use std::time::Duration;
 
@@ -9,72 +9,72 @@ use thiserror::Error;
 use super::webhook_name::{CONFIGURATION, SERVER_ANNOTATION, is_about};
 use drover_http_edge::status::Status;
 
-/// A call to the hub that did not succeed.
+/// The error of a call to the hub.
 #[derive(Debug, Error)]
 pub enum HubError {
-    /// The hub answered with an error, or could not be reached.
+    /// The hub returned an error, or the connection failed.
     #[error("could not {operation} on the hub")]
     Refused {
-        /// Completes "could not …".
+        /// Completes the sentence "could not …".
         operation: &'static str,
-        /// What the client said.
+        /// The client's error.
         source: ClientError,
     },
-    /// The hub has the rules about writes asked of the server's own write.
+    /// The hub's admission webhook matched the server's own write.
     #[error(
-        "could not {operation} on the hub: it does not take this account for that of Drover's \
-         server, and asks the webhook \"{CONFIGURATION}\" about it. Use the account that the server \
-         runs as, which the webhook's annotation \"{SERVER_ANNOTATION}\" names; or if the server now \
-         runs as this one, remove the webhook and start it, which installs it again: kubectl \
-         delete validatingwebhookconfiguration {CONFIGURATION}"
+        "could not {operation} on the hub: the webhook \"{CONFIGURATION}\" does not exempt this \
+         account. Use the server's account, which the webhook's annotation \
+         \"{SERVER_ANNOTATION}\" names. If the server now runs as this account, delete the webhook \
+         and start the server, which installs it again: kubectl delete \
+         validatingwebhookconfiguration {CONFIGURATION}"
     )]
-    AskedAbout {
-        /// Completes "could not …".
+    NotExempt {
+        /// Completes the sentence "could not …".
         operation: &'static str,
-        /// What the client said.
+        /// The client's error.
         source: ClientError,
     },
-    /// No answer came.
+    /// The call timed out.
     #[error("could not {operation} on the hub: no response within {} s", after.as_secs())]
     TimedOut {
-        /// Completes "could not …".
+        /// Completes the sentence "could not …".
         operation: &'static str,
-        /// How long was waited.
+        /// The timeout.
         after: Duration,
     },
 }
 
 impl HubError {
-    /// What the client says of a call that did not succeed.
+    /// Classifies the client's error of a call.
     pub(super) fn of_call(operation: &'static str, source: kube::Error) -> Self {
-        let asked = matches!(&source, kube::Error::Api(status) if is_about(&status.message));
+        let reviewed = matches!(&source, kube::Error::Api(status) if is_about(&status.message));
         let source = ClientError::from(source);
-        if asked {
-            Self::AskedAbout { operation, source }
+        if reviewed {
+            Self::NotExempt { operation, source }
         } else {
             Self::Refused { operation, source }
         }
     }
 
-    /// The HTTP code that the hub's API answered with, if it did.
+    /// The HTTP status code of the hub's response, if it responded.
     pub fn code(&self) -> Option<u16> {
         self.answer().map(|status| status.code)
     }
 
-    /// There is no such object.
+    /// Returns whether the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.code() == Some(404)
     }
 
-    /// The object exists already, or has changed since it was read.
+    /// Returns whether the object exists already or has changed since it was read.
     pub fn is_conflict(&self) -> bool {
         self.code() == Some(409)
     }
 
-    /// The hub's own words, when its API answered.
+    /// The `Status` of the hub's response, if it responded.
     pub(super) fn answer(&self) -> Option<&kube::core::Status> {
         match self {
-            Self::Refused { source, .. } | Self::AskedAbout { source, .. } => match &**source {
+            Self::Refused { source, .. } | Self::NotExempt { source, .. } => match &**source {
                 kube::Error::Api(status) => Some(status),
                 _ => None,
             },
@@ -88,10 +88,12 @@ impl From<HubError> for Status {
         let Some(answer) = error.answer() else {
             tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "the hub does not answer"
+                "hub is unreachable"
             );
             return Self::unavailable(
-                format!("{error}; try again, and if it lasts, look at the hub's API server"),
+                format!(
+                    "{error}; try again, and if the error persists, check the hub's API server"
+                ),
                 5,
             );
         };
@@ -109,15 +111,18 @@ impl From<HubError> for Status {
             Ok(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
-                    "the hub refuses the server's own account"
+                    "hub rejects the server's account"
                 );
                 Self::internal(
-                    "the hub refuses the server's own account; an administrator of the hub has to \
-                     give it the rights that the server's log names",
+                    "the hub rejects the server's account; an administrator of the hub must grant it the \
+                     permission that the server's log names",
                 )
             }
             _ => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the hub failed");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "hub returned an error"
+                );
                 Self::unavailable(format!("{error}: {}", answer.message), 5)
             }
         }
@@ -129,8 +134,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_that_the_hub_takes_for_somebody_else_is_told_the_way_out() {
-        let say = |code: u16, message: &str| {
+    fn error_of_reviewed_server_write_names_kubectl_command() {
+        let api_error = |code: u16, message: &str| {
             let status = kube::core::Status::failure(message, "Forbidden").with_code(code);
             HubError::of_call("write", kube::Error::Api(status.boxed()))
         };
@@ -144,13 +149,13 @@ mod tests {
                 "Internal error: failed calling webhook \"kinds.rules.drover.dev\": refused",
             ),
         ] {
-            let error = say(code, message);
+            let error = api_error(code, message);
             assert_eq!(error.code(), Some(code));
-            let said = error.to_string();
-            let way = "kubectl delete validatingwebhookconfiguration drover-rules";
-            assert!(said.contains(way), "{said}");
+            let text = error.to_string();
+            let command = "kubectl delete validatingwebhookconfiguration drover-rules";
+            assert!(text.contains(command), "{text}");
         }
-        let other = say(
+        let other = api_error(
             403,
             "admission webhook \"policy.example\" denied the request: no",
         );

@@ -1,5 +1,4 @@
-//! The server's own keys: what plans are signed with, what challenges are made with, and what is
-//! sealed with.
+//! The server's keys: signatures of node plans, challenges, and encryption of stored data.
 
 use std::fmt;
 
@@ -17,26 +16,26 @@ use super::HubError;
 use super::secret::{Data, create_or_read, entry, secret};
 use drover_entropy::{NoRandomness, random};
 
-/// Secret of the keys that sign plans for clusters' nodes; one entry a key.
+/// The Secret of the Ed25519 keys that sign node plans, one entry per key.
 ///
-/// Names of entries sort by age, and the last signs. To rotate: add an entry, wait until every
-/// cluster's manifest has been applied again, remove the old one.
+/// Entry names sort by age, and the last key signs. To rotate, add an entry, wait until the
+/// manifest of every cluster is applied again, and remove the old entry.
 pub const PLAN_KEYS: &str = "plan-signing-keys";
-/// Secret of the key that challenges are authenticated with.
+/// The Secret of the key that authenticates challenges.
 pub const CHALLENGE_KEY: &str = "challenge-key";
-/// Name of the one entry of [`CHALLENGE_KEY`].
+/// The name of the entry in [`CHALLENGE_KEY`].
 const CHALLENGE_ENTRY: &str = "key";
-/// Name of the first entry of [`PLAN_KEYS`]; later ones must sort behind it.
+/// The name of the first entry in [`PLAN_KEYS`]; later names must sort after it.
 const FIRST_PLAN_ENTRY: &str = "0001.pk8";
 
-/// The server's own keys.
+/// The server's keys.
 pub struct Keys {
-    /// Oldest first, never empty.
+    /// Oldest first; never empty.
     plan: Vec<Ed25519KeyPair>,
     challenge: hmac::Key,
     login_state: Seal,
     provider_tokens: Seal,
-    /// Base64, safe in a path.
+    /// 32 hexadecimal digits.
     webhook_path_segment: String,
 }
 
@@ -48,35 +47,35 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Why the server's keys could not be had.
+/// The error of loading or generating keys.
 #[derive(Debug, Error)]
 pub enum KeysError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The system gave no randomness, or refused to make a key.
-    #[error("the system's random generator failed")]
+    /// The random generator or the key generation failed.
+    #[error("cannot generate a key: the system's random generator failed")]
     Random,
-    /// A Secret does not hold what it should.
+    /// The Secret has no valid key.
     #[error(
-        "Secret {secret} on the hub is damaged: {problem}; restore it from a backup, or delete it \
-         to have a new one made (agents must then be given a new manifest)"
+        "Secret {secret} on the hub is damaged: {problem}; restore it from a backup, or delete it so \
+         that the server creates a new one (then apply a new manifest in every cluster)"
     )]
     Damaged {
-        /// Its name.
+        /// The name of the Secret.
         secret: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
 }
 
 impl Keys {
-    /// Fresh keys that nobody else has, for tests and tools without a hub.
+    /// Generates keys in memory, for tests and tools without a hub.
     pub fn generate() -> Result<Self, KeysError> {
         Self::from_secrets(&new_plan_keys()?, &new_challenge_key()?)
     }
 
-    /// The keys of this hub, made if they are not there yet.
+    /// Loads the keys from the hub, or creates them.
     pub async fn load(secrets: &Api<Secret>) -> Result<Self, KeysError> {
         let plan = create_or_read(secrets, PLAN_KEYS, new_plan_keys).await?;
         let challenge = create_or_read(secrets, CHALLENGE_KEY, new_challenge_key).await?;
@@ -93,7 +92,7 @@ impl Keys {
             .collect::<Result<_, _>>()
             .map_err(|_| damaged(PLAN_KEYS, "an entry is not a PKCS#8 Ed25519 key"))?;
         if plan.is_empty() {
-            return Err(damaged(PLAN_KEYS, "it has no entry"));
+            return Err(damaged(PLAN_KEYS, "the Secret has no entry"));
         }
         let challenge = entry(challenge, CHALLENGE_ENTRY)
             .filter(|key| key.len() == 32)
@@ -101,6 +100,7 @@ impl Keys {
         Ok(Self {
             plan,
             challenge: hmac::Key::new(hmac::HMAC_SHA256, challenge),
+            // These purposes are HKDF inputs: a change would invalidate stored data.
             login_state: seal(challenge, "sign-ins that were begun")
                 .map_err(|_| KeysError::Random)?,
             provider_tokens: seal(challenge, "what providers gave")
@@ -110,7 +110,7 @@ impl Keys {
         })
     }
 
-    /// The keys that a cluster pins to verify plans with, the one in use last.
+    /// The public keys that a cluster pins to verify plans; the signing key is last.
     pub fn plan_public_keys(&self) -> Vec<PublicKey> {
         self.plan
             .iter()
@@ -119,50 +119,50 @@ impl Keys {
             .collect()
     }
 
-    /// The HMAC-SHA-256 key that challenges are authenticated with.
+    /// The HMAC-SHA-256 key that authenticates challenges.
     pub fn challenge(&self) -> &hmac::Key {
         &self.challenge
     }
 
-    /// Seals sign-ins that were begun, which browsers keep until they end.
+    /// Encrypts the state of logins that have started, which browsers store until the login ends.
     pub fn login_state(&self) -> &Seal {
         &self.login_state
     }
 
-    /// The part of a path that only the hub is told, which asks there about writes.
+    /// The secret segment of the admission webhook's path.
     pub fn webhook_path_segment(&self) -> &str {
         &self.webhook_path_segment
     }
 
-    /// Seals what identity providers gave for asking them again, which lies on the hub.
+    /// Encrypts the tokens of identity providers, which the hub stores.
     pub fn provider_tokens(&self) -> &Seal {
         &self.provider_tokens
     }
 }
 
-/// A key for one purpose, drawn from the one that challenges are made with: HKDF (RFC 5869), whose
-/// first step has another key than any challenge.
+/// Derives a key for one purpose from the challenge key with HKDF (RFC 5869). The salt differs from
+/// the input of any challenge.
 fn seal(of: &[u8], purpose: &str) -> Result<Seal, Unspecified> {
-    let key = drawn_key(of, purpose)?;
+    let key = derive_key(of, purpose)?;
     Ok(Seal(RandomizedNonceKey::new(&AES_256_GCM, &key)?))
 }
 
 fn secret_segment(of: &[u8], purpose: &str) -> Result<String, Unspecified> {
-    let key = drawn_key(of, purpose)?;
+    let key = derive_key(of, purpose)?;
     let half = key.first_chunk().copied().unwrap_or_default();
-    // A hub takes names of its own form only in the path of a Service (RFC 1123).
+    // The path of a webhook's Service allows only RFC 1123 characters.
     Ok(format!("{:032x}", u128::from_be_bytes(half)))
 }
 
-fn drawn_key(of: &[u8], purpose: &str) -> Result<[u8; 32], Unspecified> {
-    let drawn = Salt::new(HKDF_SHA256, b"drover seals").extract(of);
+fn derive_key(of: &[u8], purpose: &str) -> Result<[u8; 32], Unspecified> {
+    let derived = Salt::new(HKDF_SHA256, b"drover seals").extract(of);
     let mut key = [0; 32];
     let purpose = [purpose.as_bytes()];
-    drawn.expand(&purpose, HKDF_SHA256)?.fill(&mut key)?;
+    derived.expand(&purpose, HKDF_SHA256)?.fill(&mut key)?;
     Ok(key)
 }
 
-/// What only this server and its peers on the same hub can read or make: AES-256-GCM.
+/// An AES-256-GCM key that only the servers on the same hub hold.
 pub struct Seal(RandomizedNonceKey);
 
 impl fmt::Debug for Seal {
@@ -172,7 +172,7 @@ impl fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Seals bytes; `of` is what they belong to, and they open for nothing else.
+    /// Encrypts bytes. `of` is the additional authenticated data, which [`Self::open`] must repeat.
     pub fn close(&self, of: &str, plain: &[u8]) -> Result<Vec<u8>, NoRandomness> {
         let mut sealed = plain.to_vec();
         let of = Aad::from(of.as_bytes());
@@ -182,7 +182,7 @@ impl Seal {
         Ok(all)
     }
 
-    /// What was sealed for `of`; `None` if this was not.
+    /// Decrypts bytes that were encrypted for `of`; `None` if they were not.
     pub fn open(&self, of: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hub_takes_the_secret_part_of_the_path_also_for_a_service() {
+    fn webhook_path_segment_has_only_rfc_1123_characters() {
         let segment = secret_segment(b"of these bytes", "a purpose").unwrap();
         let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
         assert!(
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_survive_the_way_through_their_secrets() {
+    fn keys_loaded_twice_from_secrets_are_equal() {
         let (plan, challenge) = (new_plan_keys().unwrap(), new_challenge_key().unwrap());
         let (one, two) = (
             Keys::from_secrets(&plan, &challenge),
@@ -236,25 +236,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sealed_opens_for_what_it_belongs_to_and_with_the_same_key_only() {
+    fn sealed_data_opens_only_with_same_key_and_context() {
         let (plan, challenge) = (new_plan_keys().unwrap(), new_challenge_key().unwrap());
         let [one, peer] = [(); 2].map(|()| Keys::from_secrets(&plan, &challenge).unwrap());
         let sealed = one.login_state().close("corp", b"secret").unwrap();
         assert_eq!(peer.login_state().open("corp", &sealed).unwrap(), b"secret");
         assert!(one.login_state().open("other", &sealed).is_none());
         assert!(one.provider_tokens().open("corp", &sealed).is_none());
-        let stranger = Keys::generate().unwrap();
-        assert!(stranger.login_state().open("corp", &sealed).is_none());
-        for place in 0..sealed.len() {
+        let other = Keys::generate().unwrap();
+        assert!(other.login_state().open("corp", &sealed).is_none());
+        for index in 0..sealed.len() {
             let mut forged = sealed.clone();
-            forged[place] ^= 1;
-            assert!(one.login_state().open("corp", &forged).is_none(), "{place}");
-            assert!(one.login_state().open("corp", &sealed[..place]).is_none());
+            forged[index] ^= 1;
+            assert!(one.login_state().open("corp", &forged).is_none(), "{index}");
+            assert!(one.login_state().open("corp", &sealed[..index]).is_none());
         }
     }
 
     #[test]
-    fn a_damaged_secret_is_named_with_the_way_out() {
+    fn error_of_damaged_secret_names_the_secret() {
         let good = new_plan_keys().unwrap();
         for damaged in [
             secret(PLAN_KEYS, "Opaque", Data::new()),

@@ -1,9 +1,10 @@
-//! The Lease by which one server serves and others wait.
+//! Leader election among servers by a Lease on the hub.
 //!
-//! Clocks of different machines are never compared: a holder counts as gone when its Lease has
-//! not changed for [`LEASE_DURATION`] by *our* monotonic clock, or when its process is seen to be gone (see
-//! `presence`). A leader stops being sure by a timer, [`RENEW_DEADLINE`] after it began its last
-//! renewal, whatever a call to the hub is waiting for: so leading never outlives the Lease.
+//! Clocks of different machines are never compared. A waiting server takes the Lease when the Lease
+//! has not changed for [`LEASE_DURATION`] by its own monotonic clock, or when the holder's process
+//! on the same machine has ended (see `presence`). A leader loses its confirmation by a timer,
+//! [`RENEW_DEADLINE`] after the start of its last renewal, even while a call to the hub hangs. So
+//! no server leads longer than its Lease.
 //!
 //! ```text
 //! Waiting ──free, silent or gone──▶ Leading ──no renewal for RENEW_DEADLINE──▶ Unsure ──too long──▶ end
@@ -27,74 +28,74 @@ use tokio_util::sync::CancellationToken;
 use self::election::Election;
 pub use self::presence::Presence;
 
-/// Name of the Lease.
+/// The name of the Lease.
 pub const LEASE: &str = "drover-server";
-/// A holder that has not renewed for so long has lost it.
+/// The time without renewal after which a holder has lost the Lease.
 pub const LEASE_DURATION: Duration = Duration::from_secs(15);
-/// How long after the begin of its last renewal a leader is sure of itself; the rest of
-/// [`LEASE_DURATION`] is for what it has under way.
+/// The time after the start of the last renewal during which a leader is confirmed. The rest of
+/// [`LEASE_DURATION`] is for calls in progress.
 pub const RENEW_DEADLINE: Duration = Duration::from_secs(12);
-/// How often the holder renews, and others look.
+/// The interval at which the holder renews and other servers check.
 const RENEW_PERIOD: Duration = Duration::from_secs(5);
 
-/// Where this server stands.
+/// The election state of this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseState {
-    /// Another server holds the Lease, or nobody has yet.
+    /// Another server holds the Lease, or the Lease is free.
     Waiting {
-        /// Who holds it; empty if nobody does.
+        /// The holder's name; empty if the Lease is free.
         holder: String,
     },
-    /// This server holds it.
+    /// This server holds the Lease.
     Leading {
-        /// Number of take-overs before and including this one, for people who look.
+        /// The number of leader transitions, this one included; informational.
         term: i32,
     },
-    /// It held it when the hub was last heard of; requests go on, controllers pause.
+    /// This server held the Lease at its last renewal. It serves requests and pauses controllers.
     Unconfirmed {
-        /// The term it had.
+        /// The term of the last renewal.
         term: i32,
     },
-    /// Another server has taken over; this one has to end.
+    /// Another server holds the Lease, and this server must shut down.
     Lost {
-        /// Who holds it.
+        /// The holder's name.
         holder: String,
     },
 }
 
 impl LeaseState {
-    /// Whether requests may be served.
+    /// Returns whether the server may serve requests.
     pub fn may_serve(&self) -> bool {
         matches!(self, Self::Leading { .. } | Self::Unconfirmed { .. })
     }
 
-    /// Whether controllers may act.
+    /// Returns whether controllers may write.
     pub fn may_control(&self) -> bool {
         matches!(self, Self::Leading { .. })
     }
 }
 
-/// This server's part in the election; cheap to clone.
+/// The election state of this server as a receiver; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Leadership(watch::Receiver<LeaseState>);
 
 impl Leadership {
-    /// Always the only one; for tests and hubs with a single server.
+    /// A permanent leader, for tests and hubs with a single server.
     pub fn alone() -> Self {
         Self(watch::Sender::new(LeaseState::Leading { term: 0 }).subscribe())
     }
 
-    /// Opens for controllers while this server leads.
+    /// A gate for controllers that is open while this server leads.
     pub fn gate(&self) -> LeaderGate {
         LeaderGate::watching(self.0.clone(), LeaseState::may_control)
     }
 
-    /// Where this server stands now.
+    /// The current state.
     pub fn state(&self) -> LeaseState {
         self.0.borrow().clone()
     }
 
-    /// Resolves when `wanted` holds of the state, with it; `None` if the election has ended.
+    /// Waits until the state matches `wanted` and returns it; `None` if the election has ended.
     pub async fn wait_for(&mut self, wanted: impl Fn(&LeaseState) -> bool) -> Option<LeaseState> {
         self.0
             .wait_for(|state| wanted(state))
@@ -103,42 +104,42 @@ impl Leadership {
             .map(|state| state.clone())
     }
 
-    /// Resolves when this server must end: another has taken over, or it was
+    /// Waits until this server must shut down: another server leads, or this server was
     /// [`LeaseState::Unconfirmed`] for `most`.
     pub async fn wait_for_end(&mut self, most: Duration) -> LeadershipEnd {
         loop {
-            let doubtful = |state: &LeaseState| {
+            let unconfirmed = |state: &LeaseState| {
                 matches!(
                     state,
                     LeaseState::Unconfirmed { .. } | LeaseState::Lost { .. }
                 )
             };
-            match self.wait_for(doubtful).await {
+            match self.wait_for(unconfirmed).await {
                 Some(LeaseState::Lost { holder }) => return LeadershipEnd::Replaced(holder),
                 Some(_) => {}
-                // Nobody is elected any more because the server is ending anyway.
+                // The election ended because the server is shutting down.
                 None => std::future::pending().await,
             }
-            let sure = self.wait_for(|state| !matches!(state, LeaseState::Unconfirmed { .. }));
-            if tokio::time::timeout(most, sure).await.is_err() {
+            let confirmed = self.wait_for(|state| !matches!(state, LeaseState::Unconfirmed { .. }));
+            if tokio::time::timeout(most, confirmed).await.is_err() {
                 return LeadershipEnd::HubUnreachable;
             }
         }
     }
 }
 
-/// Why a server that served must end.
+/// The reason why a leader must shut down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadershipEnd {
-    /// This other server has taken the Lease over.
+    /// Another server with this name holds the Lease.
     Replaced(String),
-    /// The hub could not be reached for so long that another may serve by now.
+    /// The hub was unreachable for so long that another server may lead.
     HubUnreachable,
 }
 
-/// Takes part as `me` until `stop`, then gives the Lease up.
+/// Runs the election as `me` until `stop`, and then releases the Lease.
 ///
-/// The future drives the election; it ends early only when the Lease is lost.
+/// The future drives the election. It completes early only when the Lease is lost.
 pub fn join(
     client: Client,
     me: &Presence,

@@ -1,8 +1,8 @@
 //! The hub: the Kubernetes API that holds the server's own state.
 //!
-//! *Owns* the connection, the kinds installed there, the server's Secrets, settings and Lease, the
-//! admission of writes, and the stores in memory from which requests are decided. *Never* offers
-//! another way to state: everything goes through one [`kube::Client`].
+//! *Owns* the connection, the installed kinds, the server's Secrets, settings and Lease, the
+//! admission of writes, and the synced stores. *Never* accesses state in another way than through
+//! one [`kube::Client`].
 
 pub mod admission;
 pub mod authority;
@@ -34,10 +34,10 @@ pub use stores::store::Store;
 pub use stores::{Stores, StoresHealth};
 pub use writer::Writer;
 
-/// Longest that one call to the hub may take, watches aside.
+/// The timeout of one call to the hub, except watches.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The hub as every other module sees it; cheap to clone.
+/// The hub's client, stores and keys; cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<Inner>,
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Hub {
 }
 
 impl Hub {
-    /// A hub behind a client, with stores that somebody else fills.
+    /// Creates a hub from a client and stores that the caller fills.
     pub fn new(client: Client, stores: Stores, keys: Keys) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -69,17 +69,17 @@ impl Hub {
         }
     }
 
-    /// The one client; the server's own account.
+    /// The client for the server's account.
     pub fn client(&self) -> Client {
         self.inner.client.clone()
     }
 
-    /// Namespace of the server's Secrets and Lease.
+    /// The namespace of the server's Secrets and Lease.
     pub fn namespace(&self) -> &'static str {
         HUB_NAMESPACE
     }
 
-    /// What the hub holds, from memory.
+    /// The synced objects of the hub.
     pub fn stores(&self) -> &Stores {
         &self.inner.stores
     }
@@ -89,43 +89,43 @@ impl Hub {
         &self.inner.keys
     }
 
-    /// Calls about Users.
+    /// The typed API of Users.
     pub fn users(&self) -> Api<User> {
         Api::all(self.client())
     }
 
-    /// Calls about Tokens.
+    /// The typed API of Tokens.
     pub fn tokens(&self) -> Api<Token> {
         Api::all(self.client())
     }
 
-    /// Calls about Clusters.
+    /// The typed API of Clusters.
     pub fn clusters(&self) -> Api<Cluster> {
         Api::all(self.client())
     }
 
-    /// Calls about Projects.
+    /// The typed API of Projects.
     pub fn projects(&self) -> Api<Project> {
         Api::all(self.client())
     }
 
-    /// Calls about Settings.
+    /// The typed API of Settings.
     pub fn settings(&self) -> Api<Setting> {
         Api::all(self.client())
     }
 
-    /// Calls about ClusterRegistrationTokens.
+    /// The typed API of ClusterRegistrationTokens.
     pub fn registration_tokens(&self) -> Api<ClusterRegistrationToken> {
         Api::all(self.client())
     }
 
-    /// Calls about the server's Secrets.
+    /// The API of the Secrets in the server's namespace.
     pub fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.client(), HUB_NAMESPACE)
     }
 }
 
-/// Deletes the object with this UID, and no other that has its name by then.
+/// Delete parameters with a UID precondition, so that a new object of the same name is not deleted.
 pub fn only(uid: Option<String>) -> DeleteParams {
     DeleteParams {
         preconditions: Some(Preconditions {
@@ -136,7 +136,7 @@ pub fn only(uid: Option<String>) -> DeleteParams {
     }
 }
 
-/// Waits for one call to the hub, at most [`CALL_TIMEOUT`].
+/// Runs one call to the hub with [`CALL_TIMEOUT`].
 ///
 /// `operation` completes the sentence "could not …".
 pub async fn call<T>(

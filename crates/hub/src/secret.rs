@@ -1,4 +1,4 @@
-//! Secrets that are made once: whoever creates first wins, everybody else reads.
+//! Secrets that the first server creates and other servers read.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use kube::api::{ObjectMeta, PostParams};
 
 use super::{HubError, call};
 
-/// Content of a Secret by key.
+/// The content of a Secret by key.
 pub type Data = BTreeMap<String, Vec<u8>>;
 
-/// A Secret in the server's namespace.
+/// Builds a Secret in the server's namespace.
 pub fn secret(name: &str, kind: &str, data: Data) -> Secret {
     Secret {
         metadata: ObjectMeta {
@@ -32,7 +32,7 @@ pub fn secret(name: &str, kind: &str, data: Data) -> Secret {
     }
 }
 
-/// One entry of a Secret, if it is there.
+/// One entry of a Secret, if present.
 pub fn entry<'a>(secret: &'a Secret, key: &str) -> Option<&'a [u8]> {
     secret
         .data
@@ -41,9 +41,9 @@ pub fn entry<'a>(secret: &'a Secret, key: &str) -> Option<&'a [u8]> {
         .map(|value| value.0.as_slice())
 }
 
-/// Reads the Secret, or creates it with what `make` gives.
+/// Reads the Secret, or creates it with the content of `make`.
 ///
-/// When two servers do this at once, both return the one that was created first.
+/// Two concurrent servers both return the Secret that was created first.
 pub async fn create_or_read<E: From<HubError>>(
     api: &Api<Secret>,
     name: &str,

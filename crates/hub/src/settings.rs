@@ -1,4 +1,4 @@
-//! The server's settings: what is in effect, from the hub's Setting objects.
+//! The server's settings: the values in effect, from the hub's Setting objects.
 
 pub mod reconciler;
 
@@ -11,44 +11,44 @@ use drover_access::setting::Setting;
 use crate::Stores;
 use drover_telemetry::LogFilter;
 
-/// What is in effect now; cheap to clone.
+/// The settings in effect; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Settings {
     stores: Stores,
     /// The server's URL while the setting `server-url` is empty.
     fallback_url: Arc<str>,
-    /// The filter in the program's command line, which counts more than the setting.
+    /// The log filter of the command line, which overrides the setting.
     log_filter: Option<Arc<str>>,
-    /// A name under which the hub knows the server.
-    further_name: Option<String>,
+    /// An additional DNS name for the serving certificate: the name in the admission webhook.
+    additional_name: Option<String>,
 }
 
 impl Settings {
-    /// Reads from the stores; `fallback_url` is `https://host:port` of this program.
+    /// Creates the settings from the stores. `fallback_url` is `https://host:port` of this server.
     pub fn new(stores: Stores, fallback_url: &str) -> Self {
         Self {
             stores,
             fallback_url: fallback_url.into(),
             log_filter: None,
-            further_name: None,
+            additional_name: None,
         }
     }
 
-    /// The same, with the log filter that this program's command line names, if it names one.
+    /// Sets the log filter of the command line, if present.
     #[must_use]
     pub fn with_log_filter(mut self, filter: Option<String>) -> Self {
         self.log_filter = filter.map(Arc::from);
         self
     }
 
-    /// The same, with a further name for the serving certificate.
+    /// Adds a name to the serving certificate.
     #[must_use]
     pub fn with_certificate_name(mut self, name: Option<String>) -> Self {
-        self.further_name = name;
+        self.additional_name = name;
         self
     }
 
-    /// Checks a value as whoever puts it into effect does; the error says what to write.
+    /// Checks a value with the rules of its consumer. The error says how to fix the value.
     pub fn check(setting: Setting, value: &str) -> Result<(), String> {
         setting.check(value).map_err(|error| error.to_string())?;
         match setting {
@@ -59,21 +59,21 @@ impl Settings {
         }
     }
 
-    /// Why a valid value is not in effect all the same.
-    pub fn overruled(&self, setting: Setting) -> Option<&'static str> {
-        let typed = setting == Setting::LogFilter && self.log_filter.is_some();
-        typed.then_some("this server was started with --log-filter, which counts more")
+    /// The reason why a valid value is not in effect.
+    pub fn override_reason(&self, setting: Setting) -> Option<&'static str> {
+        let with_option = setting == Setting::LogFilter && self.log_filter.is_some();
+        with_option.then_some("the server's option --log-filter overrides it")
     }
 
-    /// What an administrator set; empty if nothing.
-    pub fn wanted(&self, setting: Setting) -> String {
+    /// The value in the Setting object; empty if not set.
+    pub fn configured(&self, setting: Setting) -> String {
         let object = self.stores.settings.by_name(setting.name());
         object
             .map(|object| object.spec.value.clone())
             .unwrap_or_default()
     }
 
-    /// What counts when nothing is set.
+    /// The default value.
     pub fn default_value(&self, setting: Setting) -> String {
         match setting {
             Setting::ServerUrl => self.fallback_url.to_string(),
@@ -81,13 +81,13 @@ impl Settings {
         }
     }
 
-    /// What counts now.
+    /// The value in effect.
     pub fn in_effect(&self, setting: Setting) -> String {
-        self.judge(setting, &self.wanted(setting))
+        self.resolve(setting, &self.configured(setting))
     }
 
-    /// What would count if `wanted` were set.
-    pub fn judge(&self, setting: Setting, wanted: &str) -> String {
+    /// The value that would be in effect if the Setting object had the value `wanted`.
+    pub fn resolve(&self, setting: Setting, wanted: &str) -> String {
         if let (Setting::LogFilter, Some(filter)) = (setting, &self.log_filter) {
             return filter.to_string();
         }
@@ -98,24 +98,24 @@ impl Settings {
         }
     }
 
-    /// A duration in effect.
+    /// The duration in effect.
     pub fn ttl(&self, setting: Setting) -> Duration {
         self.stores.duration(setting)
     }
 
-    /// `https://host:port` at which agents and people reach the server.
+    /// The server's URL for agents and users, `https://host:port`.
     pub fn server_url(&self) -> String {
         self.in_effect(Setting::ServerUrl)
     }
 
-    /// Names and addresses that the serving certificate must hold.
+    /// The names and addresses that the serving certificate must contain.
     pub fn certificate_names(&self, listen: &std::net::SocketAddr) -> BTreeSet<String> {
         let mut names: BTreeSet<String> =
             ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
         if !listen.ip().is_unspecified() {
             names.insert(listen.ip().to_string());
         }
-        names.extend(self.further_name.clone());
+        names.extend(self.additional_name.clone());
         for url in [&*self.fallback_url, &self.server_url()] {
             let host = url
                 .parse::<http::Uri>()
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invalid_or_empty_value_leaves_the_default_in_effect() {
+    fn invalid_or_empty_setting_keeps_default_in_effect() {
         let stores = Stores::new();
         let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
         assert_eq!(settings.server_url(), "https://127.0.0.1:8443");
@@ -157,19 +157,16 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_takes_the_names_of_all_settings_and_no_other() {
+    fn setting_kind_accepts_exactly_the_known_names() {
         let definitions = drover_api::kinds::definitions();
         let text = serde_json::to_string(&definitions).unwrap();
         let names = Setting::ALL.map(|setting| format!("'{}'", setting.name()));
         let rule = format!("self.metadata.name in [{}]", names.join(", "));
-        assert!(
-            text.contains(&rule),
-            "write this rule into the kind: {rule}"
-        );
+        assert!(text.contains(&rule), "add this rule to the kind: {rule}");
     }
 
     #[test]
-    fn a_log_filter_is_what_the_logs_can_take_and_the_command_line_counts_more() {
+    fn log_filter_is_validated_and_command_line_overrides_it() {
         for (value, good) in [
             ("", true),
             ("debug", true),
@@ -181,16 +178,16 @@ mod tests {
             assert_eq!(checked.is_ok(), good, "{value}: {checked:?}");
         }
         let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
-        assert_eq!(settings.judge(Setting::LogFilter, "a=loud"), "info");
-        assert_eq!(settings.judge(Setting::LogFilter, "debug"), "debug");
-        let typed = settings.with_log_filter(Some("warn".to_owned()));
-        assert_eq!(typed.judge(Setting::LogFilter, "debug"), "warn");
-        assert!(typed.overruled(Setting::LogFilter).is_some());
-        assert!(typed.overruled(Setting::ServerUrl).is_none());
+        assert_eq!(settings.resolve(Setting::LogFilter, "a=loud"), "info");
+        assert_eq!(settings.resolve(Setting::LogFilter, "debug"), "debug");
+        let with_option = settings.with_log_filter(Some("warn".to_owned()));
+        assert_eq!(with_option.resolve(Setting::LogFilter, "debug"), "warn");
+        assert!(with_option.override_reason(Setting::LogFilter).is_some());
+        assert!(with_option.override_reason(Setting::ServerUrl).is_none());
     }
 
     #[test]
-    fn the_certificate_holds_every_name_the_server_is_reached_by() {
+    fn certificate_contains_every_server_name() {
         let stores = Stores::new();
         let settings = Settings::new(stores.clone(), "https://[fd00::1]:8443");
         let spec = SettingSpec {

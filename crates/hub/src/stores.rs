@@ -1,4 +1,4 @@
-//! The kinds that requests are decided from, and how far they can be trusted.
+//! The in-memory stores for authentication and authorization, and their health.
 
 pub mod grants;
 pub mod groups;
@@ -23,10 +23,10 @@ use self::reflector::reflect;
 use self::store::{AnyStore, Changed, Store};
 use drover_http_edge::status::Status;
 
-/// How long decisions hold with the hub out of reach; afterwards everything is refused.
-pub const TRUSTED_FOR: Duration = Duration::from_mins(10);
+/// The maximum age of the stores. With an older state the server rejects every request.
+pub const MAX_STORE_AGE: Duration = Duration::from_mins(10);
 
-/// Everything that requests are decided from; cheap to clone.
+/// The stores of all kinds; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Stores {
     /// Users by name and UID.
@@ -45,47 +45,47 @@ pub struct Stores {
     pub role_templates: Store<RoleTemplate>,
     /// Roles on the hub and in every cluster by name.
     pub global_roles: Store<GlobalRole>,
-    /// Who has which global role.
+    /// Global role bindings by name.
     pub global_role_bindings: Store<GlobalRoleBinding>,
-    /// Who has which role in a cluster.
+    /// Bindings of roles in a cluster by name.
     pub cluster_role_template_bindings: Store<ClusterRoleTemplateBinding>,
-    /// Who has which role in a project.
+    /// Bindings of roles in a project by name.
     pub project_role_template_bindings: Store<ProjectRoleTemplateBinding>,
-    /// Sets of namespaces by name.
+    /// Projects by name and UID.
     pub projects: Store<Project>,
-    /// Who has which role where.
+    /// The grants that are computed from roles and bindings.
     pub grants: LiveGrants,
     changed: Changed,
 }
 
-/// What the stores know, and since when.
+/// The sync state and the age of the stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoresHealth {
-    /// Every kind has been listed once.
+    /// True after every kind was listed once.
     pub synced: bool,
-    /// Time since the hub last proved the most outdated store to be current.
+    /// The time since the hub last confirmed the oldest store.
     pub oldest: Duration,
 }
 
 impl StoresHealth {
-    /// Whether decisions may still be taken from memory.
+    /// Returns whether decisions may use the stores.
     pub fn is_trusted(self) -> bool {
-        self.synced && self.oldest < TRUSTED_FOR
+        self.synced && self.oldest < MAX_STORE_AGE
     }
 
-    /// The refusal to give when they may not.
+    /// Returns status 503 if the stores are not synced or too old.
     pub fn check(self) -> Result<(), Status> {
         if self.is_trusted() {
             return Ok(());
         }
         let message = if self.synced {
             format!(
-                "the hub has been out of reach for {} s, longer than decisions about access hold; \
-                 check the hub's API server",
+                "the hub has been unreachable for {} s, longer than the maximum age of access \
+                 decisions; check the hub's API server",
                 self.oldest.as_secs()
             )
         } else {
-            "the server has not read its state from the hub yet; try again in some seconds"
+            "the server has not read its state from the hub yet; try again in a few seconds"
                 .to_owned()
         };
         Err(Status::unavailable(message, 5))
@@ -99,7 +99,7 @@ impl Default for Stores {
 }
 
 impl Stores {
-    /// Empty stores that nothing fills yet.
+    /// Creates empty stores without reflectors.
     pub fn new() -> Self {
         let changed = Changed::default();
         Self {
@@ -120,7 +120,7 @@ impl Stores {
         }
     }
 
-    /// Stores that have heard that the hub holds nothing.
+    /// Creates synced stores of an empty hub, for tests.
     pub fn synced_empty() -> Self {
         let stores = Self::new();
         for store in stores.kinds() {
@@ -129,7 +129,7 @@ impl Stores {
         stores
     }
 
-    /// Fills the stores from the hub until `stop`; every task is on `tasks`.
+    /// Starts a reflector for each store until `stop`. All tasks run on `tasks`.
     pub fn run_reflectors(&self, client: &Client, tasks: &TaskTracker, stop: &CancellationToken) {
         macro_rules! reflect_each {
             ($($kind:ident),* $(,)?) => {$(
@@ -153,7 +153,7 @@ impl Stores {
         tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
     }
 
-    /// Every store.
+    /// All stores.
     fn kinds(&self) -> [&dyn AnyStore; 12] {
         [
             &self.users,
@@ -171,7 +171,7 @@ impl Stores {
         ]
     }
 
-    /// The duration that a setting has in effect.
+    /// The duration of a setting in effect.
     pub fn duration(&self, setting: setting::Setting) -> Duration {
         let object = self.settings.by_name(setting.name());
         let wanted = object.as_ref().map_or("", |object| &*object.spec.value);
@@ -179,12 +179,12 @@ impl Stores {
         in_effect.unwrap_or(Duration::from_hours(1))
     }
 
-    /// A receiver whose `changed()` resolves after the next change of any kind.
+    /// A receiver that is notified after each change of any kind.
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// What the stores know, and since when.
+    /// The sync state and the age of the stores.
     pub fn health(&self) -> StoresHealth {
         let kinds = self.kinds();
         let ages = kinds.iter().map(|store| store.age());
@@ -194,7 +194,8 @@ impl Stores {
         }
     }
 
-    /// Waits until every kind has been listed once, or `limit` passes; returns whether it has.
+    /// Waits until every kind has been listed once, or until `limit`. Returns whether all are
+    /// synced.
     pub async fn wait_until_synced(&self, limit: Duration) -> bool {
         let mut changed = self.changed();
         let waiting = async {
@@ -213,24 +214,24 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn decisions_hold_a_bounded_time_without_the_hub_then_fail_closed() {
+    async fn stale_stores_fail_closed_after_maximum_age() {
         let stores = Stores::new();
         assert_eq!(stores.health().check().unwrap_err().code(), 503);
         let kinds = stores.kinds();
         for store in &kinds[1..] {
             store.clear();
         }
-        assert!(!stores.health().is_trusted(), "one kind is missing");
+        assert!(!stores.health().is_trusted(), "one kind is not synced");
         kinds[0].clear();
         assert!(stores.health().is_trusted());
         tokio::time::advance(Duration::from_secs(599)).await;
         assert!(stores.health().is_trusted());
-        // All but one hear of the hub again.
+        // All stores except two remain without contact.
         stores.users.touch();
         stores.clusters.touch();
         tokio::time::advance(Duration::from_secs(1)).await;
         let refusal = stores.health().check().unwrap_err();
         assert_eq!(refusal.code(), 503);
-        assert!(refusal.message().contains("out of reach"), "{refusal}");
+        assert!(refusal.message().contains("unreachable"), "{refusal}");
     }
 }

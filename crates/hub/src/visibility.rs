@@ -1,4 +1,4 @@
-//! What a caller may see and do, by their roles as they are now.
+//! Decides what a caller may see and do, by the current roles.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::Stores;
 use crate::stores::groups::groups_of;
 use drover_http_edge::status::Status;
 
-/// A caller and everybody's roles.
+/// A caller and the grants of all subjects.
 pub struct Visibility {
     stores: Stores,
     grants: Arc<Grants>,
@@ -26,7 +26,7 @@ pub struct Visibility {
 }
 
 impl Visibility {
-    /// Of this caller; what was written a moment ago counts.
+    /// The visibility of this caller, with the latest writes.
     pub fn of(stores: &Stores, caller: &Identity) -> Self {
         Self {
             stores: stores.clone(),
@@ -36,7 +36,7 @@ impl Visibility {
         }
     }
 
-    /// Of somebody who is signed in just now.
+    /// The visibility of a user who is just signing in.
     pub fn of_user(stores: &Stores, user: &User) -> Self {
         let uid = UserUid::new(user.uid().unwrap_or_default());
         Self {
@@ -47,12 +47,12 @@ impl Visibility {
         }
     }
 
-    /// Everybody's roles.
+    /// The grants of all subjects.
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
 
-    /// The caller, as grants know them.
+    /// The caller as a subject of grants.
     pub fn who(&self) -> Who<'_> {
         Who {
             user: &self.user,
@@ -60,29 +60,29 @@ impl Visibility {
         }
     }
 
-    /// Whether they have a role anywhere.
+    /// Returns whether the caller has any role.
     pub fn has_any_role(&self) -> bool {
         self.grants.of(self.who()).next().is_some()
     }
 
-    /// Whether they have any role in a cluster, which is what it takes to know of it. One that is being
-    /// deleted gives no rights any more, but whoever had some there sees it go.
+    /// Returns whether the caller may see a cluster: the caller has a role in it. A cluster in
+    /// deletion grants nothing, but subjects of its bindings still see it.
     pub fn can_see(&self, cluster: &Cluster) -> bool {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
-        let leaving = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
-        leaving || self.grants.may_enter(self.who(), &Target::Cluster(uid))
+        let is_deleting = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
+        is_deleting || self.grants.may_enter(self.who(), &Target::Cluster(uid))
     }
 
-    /// Whether a binding that is pinned to a cluster is for them.
+    /// Returns whether a binding in the cluster names the caller.
     fn is_bound_in(&self, cluster: &ClusterUid) -> bool {
         let bindings = self.stores.cluster_role_template_bindings.all();
-        let mut here = bindings
+        let mut in_cluster = bindings
             .iter()
             .filter(|binding| binding.spec.cluster.uid.as_ref() == Some(cluster));
-        here.any(|binding| self.is_meant(&binding.spec.subject))
+        in_cluster.any(|binding| self.is_subject(&binding.spec.subject))
     }
 
-    fn is_meant(&self, subject: &BindingSubject) -> bool {
+    fn is_subject(&self, subject: &BindingSubject) -> bool {
         let user = subject.user.as_ref().and_then(|user| user.uid.as_ref());
         if user.is_some() {
             return user == Some(&self.user.uid());
@@ -96,7 +96,7 @@ impl Visibility {
         uid.is_some() && uid.as_deref() == group.provider_uid.as_ref().map(ProviderUid::as_str)
     }
 
-    /// The cluster of this name, if they know of it.
+    /// The cluster with this name; 404 if the caller may not see it.
     pub fn cluster(&self, name: &str) -> Result<Arc<Cluster>, Status> {
         let cluster = self.stores.clusters.by_name(name);
         cluster
@@ -104,7 +104,7 @@ impl Visibility {
             .ok_or_else(|| Status::not_found("Cluster", name))
     }
 
-    /// The project of this name, if they know of it.
+    /// The project with this name; 404 if the caller may not see it.
     pub fn project(&self, name: &str) -> Result<Arc<Project>, Status> {
         let project = self.stores.projects.by_name(name);
         project
@@ -112,12 +112,12 @@ impl Visibility {
             .ok_or_else(|| Status::not_found("Project", name))
     }
 
-    /// Whether they may use the hub itself.
+    /// Returns whether the caller may use the hub's API.
     pub fn can_use_hub(&self) -> bool {
         self.grants.may_enter(self.who(), &Target::Hub)
     }
 
-    /// Whether they have any role in a project, or may see those of its cluster.
+    /// Returns whether the caller has a role in the project, or may get projects of its cluster.
     pub fn can_see_project(&self, project: &Project) -> bool {
         project_scope(project).is_some_and(|place| {
             let has_role = self.grants.has_role_at(self.who(), &place);
@@ -125,7 +125,7 @@ impl Visibility {
         })
     }
 
-    /// What they may do with a cluster, and where in it.
+    /// The caller's permissions for a cluster and its namespaces.
     pub fn cluster_rights(&self, cluster: &Cluster) -> ClusterRights {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
         let asked = Asked::Resource {
@@ -150,7 +150,7 @@ impl Visibility {
         }
     }
 
-    /// What they may do on the hub.
+    /// The caller's permissions on the hub.
     pub fn caller_rights(&self) -> CallerRights {
         let may = |verb, resource| self.may(verb, resource, &Place::Hub);
         CallerRights {
@@ -166,12 +166,12 @@ impl Visibility {
         }
     }
 
-    /// Whether their roles allow this to an object of Drover's own at a place.
+    /// Returns whether the caller's roles allow the verb on a Drover resource in a scope.
     pub fn may(&self, verb: &str, resource: &str, place: &Place) -> bool {
         self.grants.may(self.who(), verb, resource, "", place)
     }
 
-    /// Refuses what their roles do not allow.
+    /// Returns status 403 if the caller's roles do not allow the verb.
     pub fn require(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Status> {
         if self.may(verb, resource, place) {
             return Ok(());
@@ -183,30 +183,33 @@ impl Visibility {
             Place::Project(..) => "in this project",
         };
         Err(Status::forbidden(format!(
-            "your roles {scope} do not let you {verb} {resource}: ask an owner or an administrator"
+            "your roles {scope} do not allow you to {verb} {resource}: ask an owner or an administrator"
         )))
     }
 }
 
-/// Where a cluster's own objects are.
+/// The scope of a cluster's objects.
 pub fn cluster_scope(cluster: &Cluster) -> Place {
     Place::Cluster(ClusterUid::new(cluster.uid().unwrap_or_default()))
 }
 
-/// Where a project's own objects are; `None` until the server has written which cluster is meant.
+/// The scope of a project's objects; `None` until the server has pinned the project's cluster.
 pub fn project_scope(project: &Project) -> Option<Place> {
     let uid = project.uid().map(drover_api::ids::ProjectUid::new)?;
     Some(Place::Project(project.spec.cluster.uid.clone()?, uid))
 }
 
-/// The same, or that it is to be asked for again.
+/// The scope of a project's objects; status 503 until the server has pinned the project's cluster.
 pub fn require_project_scope(project: &Project) -> Result<Place, Status> {
     project_scope(project).ok_or_else(|| {
-        Status::unavailable("the server has not yet seen to this project; try again", 1)
+        Status::unavailable(
+            "the server has not reconciled this project yet; try again",
+            1,
+        )
     })
 }
 
-/// When an object was made, by its hub.
+/// The creation time of an object by the hub's clock.
 pub fn created_at(object: &impl Resource) -> Timestamp {
     let created = object.meta().creation_timestamp.as_ref();
     created.map_or(Timestamp::UNIX_EPOCH, |time| time.0)

@@ -1,13 +1,14 @@
-//! Names of the webhook configuration by which a hub elsewhere asks the rules.
+//! The names of the admission webhook on an external hub.
 
-/// Name of the configuration.
+/// The name of the ValidatingWebhookConfiguration.
 pub const CONFIGURATION: &str = "drover-rules";
-/// Annotation of the configuration that names the account of the server.
+/// The annotation with the server's account.
 pub const SERVER_ANNOTATION: &str = "management.drover.dev/server";
-/// Suffix of every webhook's name.
+/// The suffix of every webhook's name.
 pub(crate) const NAMES_END: &str = ".rules.drover.dev";
 
-/// Whether an error message of a hub names one of these webhooks, which refused or was not reached.
+/// Returns whether a hub's error message names one of these webhooks, which denied the request or
+/// was unreachable.
 pub(crate) fn is_about(message: &str) -> bool {
     message.contains(NAMES_END)
 }

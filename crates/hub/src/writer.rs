@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::stores::store::Store;
 use crate::{HubError, call, only};
 
-/// Writes before a conflict is an error.
+/// The maximum number of conflicts before an error.
 const MAX_CONFLICTS: usize = 5;
 
 /// Writes objects of one kind.
@@ -41,7 +41,7 @@ where
         }
     }
 
-    /// The same, with the server's name as the field manager.
+    /// Sets the server's name as the field manager.
     #[must_use]
     pub fn with_manager(mut self) -> Self {
         self.manager = Some(SERVER_FIELD_MANAGER);

@@ -31,7 +31,7 @@ fn read_only(visibility: &Visibility, setting: Setting) -> Option<String> {
 }
 
 fn view(state: &RestState, visibility: &Visibility, setting: Setting) -> SettingView {
-    let value = state.settings.wanted(setting);
+    let value = state.settings.configured(setting);
     SettingView {
         name: setting.name().to_owned(),
         description: setting.description().to_owned(),
@@ -39,7 +39,7 @@ fn view(state: &RestState, visibility: &Visibility, setting: Setting) -> Setting
         default: state.settings.default_value(setting),
         problem: Settings::check(setting, &value)
             .err()
-            .or_else(|| state.settings.overruled(setting).map(str::to_owned)),
+            .or_else(|| state.settings.override_reason(setting).map(str::to_owned)),
         read_only: read_only(visibility, setting),
         value,
     }

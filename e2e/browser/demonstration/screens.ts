@@ -214,7 +214,7 @@ export const SCREENS: readonly Screen[] = [
     fakeResponse: {
       to: /\/v1\/clusters\/demo-small\/members/,
       code: 403,
-      message: "your roles in this cluster do not let you list clusterroletemplatebindings: ask an owner or an administrator",
+      message: "your roles in this cluster do not allow you to list clusterroletemplatebindings: ask an owner or an administrator",
     },
     ready: heading("No permission to list members"),
   },

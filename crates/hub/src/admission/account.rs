@@ -1,4 +1,4 @@
-//! As whom this process writes to a hub elsewhere, and whom that hub takes for the server.
+//! The account of this process on an external hub, and its exemption from the admission webhook.
 
 use std::time::Duration;
 
@@ -12,33 +12,35 @@ use serde_json::json;
 use thiserror::Error;
 use tokio::time::sleep;
 
-use super::webhook::{also_not, not};
+use super::webhook::{neither, not};
 use crate::webhook_name::{CONFIGURATION, SERVER_ANNOTATION};
 use crate::{HubError, call};
 
-/// How long a hub may take to hear of a change of its webhooks.
-const TRIES: u32 = 40;
-const BETWEEN_TRIES: Duration = Duration::from_millis(250);
-/// A Secret that nobody makes, and about which others than the server are asked.
-const TRIED: &str = "password-of-nobody";
+/// The number of attempts until a hub applies a change of its webhooks.
+const MAX_ATTEMPTS: u32 = 40;
+const RETRY_DELAY: Duration = Duration::from_millis(250);
+/// The name of a Secret for dry-run writes. The webhook's conditions match the name for all
+/// accounts except the server's.
+const PROBE_SECRET: &str = "password-of-nobody";
 
-/// Why the account is not known.
+/// The error of a lookup of the client's account.
 #[derive(Debug, Error)]
 pub enum AccountError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// It has no name.
-    #[error("the hub does not say who the server is")]
-    Unsaid,
+    /// The hub returned no user name.
+    #[error("the hub returned no user name for the server's account")]
+    NoUserName,
 }
 
-/// An account that the hub does not take for the server's, and therefore asks about.
+/// The client's account differs from the account in the webhook, so the hub reviews the client's
+/// writes.
 #[derive(Debug, Error)]
 #[error(
-    "the hub asks about what {account:?} writes, because its webhook \"{CONFIGURATION}\" takes \
-     {server:?} for Drover's server: use a kubeconfig of that account, or remove the webhook first \
-     (kubectl delete validatingwebhookconfiguration {CONFIGURATION}); a server that runs installs it \
+    "the hub reviews writes of {account:?}, because its webhook \"{CONFIGURATION}\" exempts only \
+     {server:?}: use a kubeconfig of that account, or delete the webhook first \
+     (kubectl delete validatingwebhookconfiguration {CONFIGURATION}); a running server installs it \
      again"
 )]
 pub struct AccountMismatch {
@@ -46,43 +48,43 @@ pub struct AccountMismatch {
     server: String,
 }
 
-/// Why the hub does not take this account for the server's, and was not told to.
+/// The error of [`exempt_server_account`].
 #[derive(Debug, Error)]
 pub enum ExemptError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The account is not known.
+    /// The client's account is unknown.
     #[error(transparent)]
-    Nameless(#[from] AccountError),
-    /// What the hub is told is not as this server tells it, so that nothing can be added.
+    Account(#[from] AccountError),
+    /// The webhook's conditions have no server exemption to extend.
     #[error(transparent)]
-    NoPlace(AccountMismatch),
+    NoExemption(AccountMismatch),
 }
 
-/// What the hub is told about the rules, if it is.
+/// The webhook configuration on the hub, if it exists.
 pub(super) async fn configuration(
     client: &Client,
 ) -> Result<Option<ValidatingWebhookConfiguration>, HubError> {
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
-    call("read the webhook of the rules", api.get_opt(CONFIGURATION)).await
+    call("read the admission webhook", api.get_opt(CONFIGURATION)).await
 }
 
-/// The name under which this client writes.
-pub(super) async fn whoami(client: &Client) -> Result<String, AccountError> {
+/// The user name of the client on the hub.
+pub(super) async fn client_account(client: &Client) -> Result<String, AccountError> {
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
     let review = SelfSubjectReview::default();
     let params = PostParams::default();
-    let asking = reviews.create(&params, &review);
-    let said = call("ask who the server is", asking).await?;
-    let user = said.status.and_then(|status| status.user_info);
+    let creating = reviews.create(&params, &review);
+    let review = call("read the server's account", creating).await?;
+    let user = review.status.and_then(|status| status.user_info);
     let name = user.and_then(|user| user.username);
     name.filter(|name| !name.is_empty())
-        .ok_or(AccountError::Unsaid)
+        .ok_or(AccountError::NoUserName)
 }
 
-/// Whether the hub takes somebody else than this client's account for the server; `None` where
-/// that cannot be found out, or nobody is asked.
+/// Returns the mismatch between the client's account and the account in the webhook. Returns `None`
+/// if the accounts match, the webhook does not exist, or a call fails.
 pub async fn find_account_mismatch(client: &Client) -> Option<AccountMismatch> {
     let found = configuration(client).await.ok()??;
     compare(client, &found).await.ok()?
@@ -96,16 +98,16 @@ async fn compare(
     let Some(server) = annotations.and_then(|all| all.get(SERVER_ANNOTATION)) else {
         return Ok(None);
     };
-    let account = whoami(client).await?;
+    let account = client_account(client).await?;
     let server = server.clone();
     Ok((account != server).then_some(AccountMismatch { account, server }))
 }
 
-/// Makes a hub that takes another account for the server take this one for it, too.
+/// Adds the client's account to the webhook's exemptions if the webhook names another account.
 ///
-/// A server that runs as another account than before could not start otherwise: the hub would ask
-/// about it, and nobody answers. For everybody else the rules stay in force; the server that leads
-/// installs them anew, with its own name alone.
+/// After a change of the server's account, the webhook would review the server's own writes, and no
+/// server would answer. The rules stay in force for all other accounts. The leader later installs
+/// the webhook with only its own account.
 pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
     let Some(mut found) = configuration(client).await? else {
         return Ok(());
@@ -113,51 +115,52 @@ pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
     let Some(other) = compare(client, &found).await? else {
         return Ok(());
     };
-    match let_in(&mut found, &other) {
-        Place::None => return Err(ExemptError::NoPlace(other)),
-        Place::Had => {}
-        Place::Made => tell(client, &found, &other).await?,
+    match add_exemption(&mut found, &other) {
+        Exemption::Missing => return Err(ExemptError::NoExemption(other)),
+        Exemption::Present => {}
+        Exemption::Added => patch_webhook(client, &found, &other).await?,
     }
-    wait_until_known(client).await?;
+    wait_until_exempt(client).await?;
     Ok(())
 }
 
-/// Whether the conditions of a configuration except an account.
+/// The result of an attempt to add an exemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    /// They do not, and have none for it.
-    None,
-    /// They did already: the server was started again before the rules were installed anew.
-    Had,
-    /// They do now.
-    Made,
+enum Exemption {
+    /// No condition exempts the server.
+    Missing,
+    /// The conditions already exempt the account, because the server restarted before it installed
+    /// the webhook again.
+    Present,
+    /// The account was added.
+    Added,
 }
 
-/// Adds the account to the conditions that except the server, each at most once.
-fn let_in(found: &mut ValidatingWebhookConfiguration, other: &AccountMismatch) -> Place {
+/// Adds the account at most once to each condition that exempts the server.
+fn add_exemption(found: &mut ValidatingWebhookConfiguration, other: &AccountMismatch) -> Exemption {
     let (server, account) = (not(&other.server), not(&other.account));
-    let both = also_not(&other.server, &other.account);
+    let both = neither(&other.server, &other.account);
     let webhooks = found.webhooks.iter_mut().flatten();
     let conditions = webhooks.flat_map(|webhook| webhook.match_conditions.iter_mut().flatten());
-    let mut place = Place::None;
+    let mut exemption = Exemption::Missing;
     for condition in conditions {
         if condition.expression.contains(&account) {
-            place = place.max(Place::Had);
+            exemption = exemption.max(Exemption::Present);
         } else if condition.expression.contains(&server) {
             condition.expression = condition.expression.replace(&server, &both);
-            place = Place::Made;
+            exemption = Exemption::Added;
         }
     }
-    place
+    exemption
 }
 
-async fn tell(
+async fn patch_webhook(
     client: &Client,
     found: &ValidatingWebhookConfiguration,
     other: &AccountMismatch,
 ) -> Result<(), HubError> {
     let AccountMismatch { account, server } = other;
-    tracing::info!(before = %server, now = %account, "the server runs as another account than before");
+    tracing::info!(before = %server, now = %account, "the server's account changed");
     let api: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let patch = Patch::Merge(json!({
         "metadata": { "resourceVersion": found.metadata.resource_version },
@@ -165,15 +168,15 @@ async fn tell(
     }));
     let params = PatchParams::default();
     let patching = api.patch(CONFIGURATION, &params, &patch);
-    call("let the hub know of the server's account", patching).await?;
+    call("add the server's account to the webhook", patching).await?;
     Ok(())
 }
 
-async fn wait_until_known(client: &Client) -> Result<(), HubError> {
+async fn wait_until_exempt(client: &Client) -> Result<(), HubError> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), HUB_NAMESPACE);
     let secret = Secret {
         metadata: ObjectMeta {
-            name: Some(TRIED.to_owned()),
+            name: Some(PROBE_SECRET.to_owned()),
             ..ObjectMeta::default()
         },
         ..Secret::default()
@@ -182,13 +185,17 @@ async fn wait_until_known(client: &Client) -> Result<(), HubError> {
         dry_run: true,
         ..PostParams::default()
     };
-    let mut left = TRIES;
+    let mut attempts_left = MAX_ATTEMPTS;
     loop {
-        let answer = call("write as the server", secrets.create(&params, &secret)).await;
+        let answer = call(
+            "test a write as the server",
+            secrets.create(&params, &secret),
+        )
+        .await;
         match answer {
-            Err(HubError::AskedAbout { .. }) if left > 0 => {
-                left -= 1;
-                sleep(BETWEEN_TRIES).await;
+            Err(HubError::NotExempt { .. }) if attempts_left > 0 => {
+                attempts_left -= 1;
+                sleep(RETRY_DELAY).await;
             }
             Err(error) => return Err(error),
             Ok(_) => return Ok(()),
@@ -198,13 +205,13 @@ async fn wait_until_known(client: &Client) -> Result<(), HubError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::webhook::Asking;
+    use super::super::webhook::WebhookConfig;
     use super::*;
 
-    /// What a hub is told by a server of this name.
-    fn told_by(server: &str) -> ValidatingWebhookConfiguration {
+    /// The webhook configuration that a server with this account installs.
+    fn webhook_of(server: &str) -> ValidatingWebhookConfiguration {
         let address = "https://drover.example".parse().unwrap();
-        let asking = Asking {
+        let asking = WebhookConfig {
             address: &address,
             trust: None,
             segment: "secret",
@@ -216,7 +223,9 @@ mod tests {
     fn expressions(of: &ValidatingWebhookConfiguration) -> Vec<String> {
         let webhooks = of.webhooks.iter().flatten();
         let conditions = webhooks.flat_map(|webhook| webhook.match_conditions.iter().flatten());
-        conditions.map(|one| one.expression.clone()).collect()
+        conditions
+            .map(|condition| condition.expression.clone())
+            .collect()
     }
 
     fn other(account: &str) -> AccountMismatch {
@@ -227,33 +236,39 @@ mod tests {
     }
 
     #[test]
-    fn an_account_is_let_in_once_however_often_its_server_starts() {
-        let mut found = told_by("before");
+    fn repeated_server_start_adds_exemption_once() {
+        let mut found = webhook_of("before");
         let (old, new) = (not("before"), not("now"));
-        assert_eq!(let_in(&mut found, &other("now")), Place::Made);
+        assert_eq!(add_exemption(&mut found, &other("now")), Exemption::Added);
         let once = expressions(&found);
         let counts = |part: &str| {
-            let counts = once.iter().map(|one| one.matches(part).count());
+            let counts = once
+                .iter()
+                .map(|expression| expression.matches(part).count());
             counts.collect::<Vec<_>>()
         };
         let new = counts(&new);
-        assert_eq!(new, counts(&old), "wherever the old one is: {once:?}");
+        assert_eq!(
+            new,
+            counts(&old),
+            "each condition with the old account has the new account: {once:?}"
+        );
         assert_eq!(new.iter().max(), Some(&1), "{once:?}");
-        assert_eq!(let_in(&mut found, &other("now")), Place::Had);
+        assert_eq!(add_exemption(&mut found, &other("now")), Exemption::Present);
         assert_eq!(expressions(&found), once);
-        // Another one, whose name begins the same, is another.
-        assert_eq!(let_in(&mut found, &other("no")), Place::Made);
+        // An account is matched by its full name, not by a prefix.
+        assert_eq!(add_exemption(&mut found, &other("no")), Exemption::Added);
     }
 
     #[test]
-    fn an_account_that_has_no_place_is_told_the_way_out() {
-        let mut found = told_by("somebody-else");
+    fn missing_exemption_error_names_kubectl_command() {
+        let mut found = webhook_of("somebody-else");
         let before = expressions(&found);
-        let stranger = other("now");
-        assert_eq!(let_in(&mut found, &stranger), Place::None);
+        let mismatch = other("now");
+        assert_eq!(add_exemption(&mut found, &mismatch), Exemption::Missing);
         assert_eq!(expressions(&found), before);
-        let said = ExemptError::NoPlace(stranger).to_string();
-        let way = "kubectl delete validatingwebhookconfiguration drover-rules";
-        assert!(said.contains(way), "{said}");
+        let message = ExemptError::NoExemption(mismatch).to_string();
+        let command = "kubectl delete validatingwebhookconfiguration drover-rules";
+        assert!(message.contains(command), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! Where a hub elsewhere reaches the server to ask the rules.
+//! The address at which an external hub reaches the server's admission webhook.
 
 use std::str::FromStr;
 
@@ -9,25 +9,27 @@ use thiserror::Error;
 
 use super::review::PATH;
 
-/// Where the hub reaches the server.
+/// The webhook's address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// By this URL: scheme, host and port.
+    /// A URL of scheme, host and port.
     Url(String),
-    /// By a Service of the hub.
+    /// A Service on the hub.
     Service {
-        /// Its namespace.
+        /// The Service's namespace.
         namespace: String,
-        /// Its name.
+        /// The Service's name.
         name: String,
-        /// Its port.
+        /// The Service's port. The default is 443.
         port: u16,
     },
 }
 
-/// Why a text is no address.
+/// The error of an address that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("write https://HOST[:PORT], or NAMESPACE/NAME[:PORT] for a Service of the hub")]
+#[error(
+    "invalid address: use https://HOST[:PORT], or NAMESPACE/NAME[:PORT] for a Service on the hub"
+)]
 pub struct AddressError;
 
 impl FromStr for Address {
@@ -79,7 +81,7 @@ impl std::fmt::Display for Address {
 }
 
 impl Address {
-    /// The name that the server's certificate must hold for it.
+    /// The DNS name or IP address that the server's certificate must contain for this address.
     pub fn certificate_name(&self) -> Option<String> {
         match self {
             Self::Url(url) => {
@@ -116,8 +118,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_urls_of_a_host_or_services() {
-        for (text, wanted) in [
+    fn address_accepts_only_https_hosts_and_services() {
+        for (text, expected) in [
             (
                 "https://drover.example:8443",
                 Some("https://drover.example:8443"),
@@ -142,7 +144,7 @@ mod tests {
                 .parse::<Address>()
                 .ok()
                 .map(|address| address.to_string());
-            assert_eq!(got.as_deref(), wanted, "{text}");
+            assert_eq!(got.as_deref(), expected, "{text}");
         }
     }
 }

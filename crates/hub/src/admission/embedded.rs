@@ -1,4 +1,4 @@
-//! The rules as the embedded hub asks them.
+//! In-process admission for the embedded hub.
 
 use std::sync::OnceLock;
 
@@ -10,11 +10,11 @@ use http::StatusCode;
 
 use super::{AdmissionError, WriteAuthorizer};
 
-/// Asked by the embedded hub before each write.
+/// The admission plugin that the embedded hub calls before each write.
 #[derive(Debug)]
 pub(crate) struct InProcess {
     asker: Asker<'static>,
-    /// Set before anybody but the server can write.
+    /// Set before the hub accepts writes of other accounts.
     authorizer: OnceLock<WriteAuthorizer>,
 }
 
@@ -26,13 +26,13 @@ impl InProcess {
         }
     }
 
-    /// From now on others than the server can write, and are judged by this.
+    /// Accepts writes of other accounts from now on, and checks them with this authorizer.
     pub(crate) fn set_authorizer(&self, authorizer: WriteAuthorizer) {
-        // Set once, when the server has stores.
+        // The server calls this once, after it creates the stores.
         let _ = self.authorizer.set(authorizer);
     }
 
-    async fn ask(&self, review: Review<'_>) -> Result<(), ApiError> {
+    async fn check(&self, review: Review<'_>) -> Result<(), ApiError> {
         let operation = match review.operation {
             HubOperation::Create => Operation::Create,
             HubOperation::Update => Operation::Update,
@@ -66,21 +66,25 @@ impl InProcess {
                 refusal,
             )),
             Err(AdmissionError::Unavailable(status)) => Err(unavailable(status.message())),
-            Err(unknown) => {
-                let error = &unknown as &dyn std::error::Error;
-                tracing::warn!(error, "a write to the hub could not be judged");
-                Err(ApiError::internal(unknown))
+            Err(error) => {
+                let source = &error as &dyn std::error::Error;
+                tracing::warn!(error = source, "failed to check a write to the hub");
+                Err(ApiError::internal(error))
             }
         }
     }
 }
 
-fn unavailable(why: &str) -> ApiError {
-    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", why)
+fn unavailable(message: &str) -> ApiError {
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "ServiceUnavailable",
+        message,
+    )
 }
 
 impl Admission for InProcess {
     fn admit<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Result<(), ApiError>> {
-        Box::pin(self.ask(review))
+        Box::pin(self.check(review))
     }
 }

@@ -1,9 +1,9 @@
-//! Puts the rules into force on a hub elsewhere, and keeps them there.
+//! Installs the admission webhook on an external hub and reconciles it.
 //!
-//! A webhook that fails closed and that nobody answers would stop people from working, so the
-//! first time the hub is made to show that it reaches the server: with a webhook for one object
-//! that nobody makes, and an attempt, not to be stored, to make that object. Later the rules' own
-//! configuration is tried in the same way, so that it is noticed when the hub stops reaching it.
+//! A fail-closed webhook without a reachable server blocks all matching writes. So the installer
+//! first tests the connection: it applies a webhook for one object name that no client uses, and
+//! creates that object with dry run. After the installation it repeats the test with the installed
+//! configuration, to detect a hub that no longer reaches the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,125 +19,126 @@ use thiserror::Error;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
-use super::account::{AccountError, configuration, whoami};
+use super::account::{AccountError, client_account, configuration};
 use super::address::Address;
 use super::review::Reviews;
-use super::webhook::{Asking, CHECK, PROBE};
+use super::webhook::{CHECK, PROBE, WebhookConfig};
 use super::webhook_status::{WebhookState, WebhookStatus};
 use crate::settings::Settings;
 use crate::webhook_name::CONFIGURATION;
 use crate::{HubError, call};
 
-/// Applied again after this long, in case somebody else changed it.
-const AGAIN: Duration = Duration::from_mins(5);
-/// Longest time of one attempt: a hub that does not answer makes each probe long.
-const STEP_WITHIN: Duration = Duration::from_mins(10);
+/// The interval at which the webhook is applied again, to revert changes of other clients.
+const REAPPLY_INTERVAL: Duration = Duration::from_mins(5);
+/// The timeout of one attempt. Each probe of an unresponsive hub takes long.
+const STEP_TIMEOUT: Duration = Duration::from_mins(10);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
-/// How long a hub may take to ask a new webhook.
-const PROBES: u32 = 40;
-const BETWEEN_PROBES: Duration = Duration::from_millis(250);
+/// The number of probes until a hub calls a new webhook.
+const MAX_PROBES: u32 = 40;
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Why the rules are not in force.
+/// The error of an installation.
 #[derive(Debug, Error)]
-enum NotInForce {
+enum InstallError {
     #[error(transparent)]
     Hub(#[from] HubError),
     #[error(transparent)]
-    Nameless(#[from] AccountError),
-    #[error("there is no address: {0:?} is none that a hub could reach")]
+    Account(#[from] AccountError),
+    #[error("the hub cannot reach the server URL {0:?}: set an https URL or --hub-webhook")]
     NoAddress(String),
-    #[error("the hub cannot reach the server at {address}: {said}")]
-    Unreachable { address: String, said: String },
-    #[error("the hub never asked the server at {0}")]
-    NeverAsked(String),
-    #[error("the hub knows no matchConditions: it is older than Kubernetes 1.30")]
+    #[error("the hub cannot reach the server at {address}: {message}")]
+    Unreachable { address: String, message: String },
+    #[error("the hub never called the webhook at {0}")]
+    NeverCalled(String),
+    #[error("the hub does not support matchConditions: upgrade it to Kubernetes 1.30 or later")]
     TooOld,
 }
 
-impl NotInForce {
-    /// Whether it is the hub's word about the server, and not about the way between them.
-    fn is_of_hub(&self) -> bool {
-        matches!(self, Self::Hub(_) | Self::Nameless(_))
+impl InstallError {
+    /// Returns whether the hub rejected a call, in contrast to a failed connection from the hub to
+    /// the server.
+    fn is_hub_error(&self) -> bool {
+        matches!(self, Self::Hub(_) | Self::Account(_))
     }
 
-    /// Whether the hub may well say otherwise in a moment: then things are as they were.
-    fn passes(&self) -> bool {
-        let (Self::Hub(error) | Self::Nameless(AccountError::Hub(error))) = self else {
+    /// Returns whether the error is transient. A transient error does not change the reported
+    /// status.
+    fn is_transient(&self) -> bool {
+        let (Self::Hub(error) | Self::Account(AccountError::Hub(error))) = self else {
             return false;
         };
-        // No answer, a failure of the hub's own, or one that asks to try again.
+        // Timeouts, server errors, conflicts and rate limits are transient.
         let refused = |code| (400..500).contains(&code) && !matches!(code, 408 | 409 | 429);
         !error.code().is_some_and(refused)
     }
 
-    /// Without the path's secret part, which a hub tells when it does not reach the server.
-    fn hiding(self, segment: &str) -> Self {
+    /// Removes the path's secret segment, which the hub's error message contains.
+    fn redacted(self, segment: &str) -> Self {
         match self {
-            Self::Unreachable { address, said } => Self::Unreachable {
+            Self::Unreachable { address, message } => Self::Unreachable {
                 address,
-                said: said.replace(segment, "…"),
+                message: message.replace(segment, "…"),
             },
             other => other,
         }
     }
 
-    fn log(&self, standing: Option<WebhookState>) {
+    fn log(&self, state: Option<WebhookState>) {
         let error = self as &dyn std::error::Error;
-        match standing {
-            None | Some(WebhookState::Unknown) => tracing::warn!(
-                error,
-                "the rules about writes to the hub could not be looked after; trying again"
-            ),
+        match state {
+            None | Some(WebhookState::Unknown) => {
+                tracing::warn!(error, "failed to reconcile the admission webhook; retrying")
+            }
             Some(WebhookState::Unanswered) => tracing::warn!(
                 error,
-                "the hub was told to ask about writes, and does not reach this server: it refuses \
-                 what others write to Drover's kinds, to roles and to accounts' tokens; name an \
-                 address at which the hub's API server reaches this server with --hub-webhook, or \
-                 until then: kubectl delete validatingwebhookconfiguration {CONFIGURATION}"
+                "the hub cannot reach the admission webhook: it rejects writes of other accounts to \
+                 Drover's kinds, roles and service account tokens; set --hub-webhook to an \
+                 address that the hub's API server reaches, or delete the webhook: kubectl delete \
+                 validatingwebhookconfiguration {CONFIGURATION}"
             ),
-            Some(_) if self.is_of_hub() => tracing::warn!(
+            Some(_) if self.is_hub_error() => tracing::warn!(
                 error,
-                "the rules about writes to the hub are not in force for who writes to it \
-                 directly, because the hub refuses what it takes to install them; let the server's \
-                 account do what the error names"
+                "the admission webhook is not installed, so direct writes to the hub are not checked: \
+                 the hub rejects the installation; grant the server's account the permission in \
+                 the error"
             ),
             Some(_) => tracing::warn!(
                 error,
-                "the rules about writes to the hub are not in force for who writes to it \
-                 directly; name an address at which the hub's API server reaches this server with \
-                 --hub-webhook"
+                "the admission webhook is not installed, so direct writes to the hub are not checked; \
+                 set --hub-webhook to an address that the hub's API server reaches"
             ),
         }
     }
 }
 
-/// What it takes to put the rules into force.
+/// Installs the admission webhook.
 pub struct Installer {
-    /// The hub.
+    /// The client of the external hub.
     pub client: Client,
-    /// Where the hub asks.
+    /// The handler that the webhook calls.
     pub reviews: Reviews,
-    /// The address that was given.
+    /// The address of `--hub-webhook`.
     pub address: Option<Address>,
-    /// The address if none was given: the server's own.
+    /// The settings with the server URL, the default address.
     pub settings: Settings,
-    /// What the hub has to trust, PEM.
+    /// The CA certificate for the webhook configuration, PEM.
     pub trust: Option<String>,
-    /// Where it is told how things stand.
+    /// The status for metrics and `/readyz`.
     pub status: WebhookStatus,
 }
 
-/// Tells the reviews under which account this server writes; every replica answers the hub.
+/// Passes the server's account to the webhook handler. Every replica runs this controller, because
+/// every replica serves the webhook.
 struct AccountName(Arc<Installer>);
 
 impl Reconciler for AccountName {
     type Key = ();
-    type Error = NotInForce;
+    type Error = InstallError;
 
-    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, NotInForce> {
-        match whoami(&self.0.client).await {
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, InstallError> {
+        match client_account(&self.0.client).await {
             Ok(server) => {
-                self.0.reviews.server_is(&server);
+                self.0.reviews.set_server_account(&server);
                 Ok(Action::await_change())
             }
             Err(error) => {
@@ -148,41 +149,41 @@ impl Reconciler for AccountName {
         }
     }
 
-    /// `record_failure` logs what to do about it.
-    fn is_expected(&self, _: &NotInForce) -> bool {
+    /// `record_failure` logs the error with a remedy.
+    fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
 }
 
-/// Keeps the rules in force.
+/// Reconciles the webhook configuration.
 struct InstalledRules {
     installer: Arc<Installer>,
-    /// The configuration that was applied last.
+    /// The last applied configuration.
     applied: Mutex<Option<Value>>,
 }
 
 impl Reconciler for InstalledRules {
     type Key = ();
-    type Error = NotInForce;
+    type Error = InstallError;
 
-    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, NotInForce> {
+    async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, InstallError> {
         let mut applied = self.applied.lock().await;
         if let Err(error) = self.installer.step(&mut applied).await {
             self.installer.record_failure(&error, true).await;
             return Err(error);
         }
         self.installer.status.set(WebhookState::InForce);
-        Ok(Action::requeue(AGAIN))
+        Ok(Action::requeue(REAPPLY_INTERVAL))
     }
 
-    /// `record_failure` logs what to do about it.
-    fn is_expected(&self, _: &NotInForce) -> bool {
+    /// `record_failure` logs the error with a remedy.
+    fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
 }
 
 impl Installer {
-    /// Runs the controllers that put the rules into force.
+    /// Runs the controllers of the webhook.
     pub async fn run(self, runtime: Runtime) {
         let installer = Arc::new(self);
         let name = AccountName(Arc::clone(&installer));
@@ -191,7 +192,7 @@ impl Installer {
             applied: Mutex::default(),
         };
         let options = Options {
-            timeout: Some(STEP_WITHIN),
+            timeout: Some(STEP_TIMEOUT),
             backoff: BACKOFF,
             ..Options::new("admission-rules")
         };
@@ -202,43 +203,43 @@ impl Installer {
         );
     }
 
-    async fn record_failure(&self, error: &NotInForce, leads: bool) {
-        // Another server installs them, where this one does not lead.
-        let standing = if error.passes() || !leads {
+    async fn record_failure(&self, error: &InstallError, leads: bool) {
+        // Only the leader installs the webhook and reports its state.
+        let state = if error.is_transient() || !leads {
             None
         } else {
-            Some(self.left_behind(error).await)
+            Some(self.remaining_state(error).await)
         };
-        if let Some(standing) = standing {
-            self.status.set(standing);
+        if let Some(state) = state {
+            self.status.set(state);
         }
         if leads {
             self.status.record_failed_attempt();
         }
-        error.log(standing);
+        error.log(state);
     }
 
-    /// How things stand when the rules were not put into force: the hub may have been told to ask
-    /// before, perhaps at another address.
-    async fn left_behind(&self, error: &NotInForce) -> WebhookState {
+    /// The state of the webhook after a failed installation. An earlier installation may exist,
+    /// perhaps with another address.
+    async fn remaining_state(&self, error: &InstallError) -> WebhookState {
         match configuration(&self.client).await {
-            // Installed by a chart, it is there before it asks anything.
+            // The Helm chart creates the configuration without webhooks.
             Ok(Some(found)) if found.webhooks.as_ref().is_none_or(Vec::is_empty) => {
                 WebhookState::Missing
             }
-            // A hub that refuses something has not said whether it reaches the server.
-            Ok(Some(_)) if error.is_of_hub() => WebhookState::Unknown,
+            // A rejected call does not show whether the hub reaches the server.
+            Ok(Some(_)) if error.is_hub_error() => WebhookState::Unknown,
             Ok(Some(_)) => WebhookState::Unanswered,
             Ok(None) => WebhookState::Missing,
             Err(_) => WebhookState::Unknown,
         }
     }
 
-    async fn step(&self, applied: &mut Option<Value>) -> Result<(), NotInForce> {
-        let server = whoami(&self.client).await?;
-        self.reviews.server_is(&server);
+    async fn step(&self, applied: &mut Option<Value>) -> Result<(), InstallError> {
+        let server = client_account(&self.client).await?;
+        self.reviews.set_server_account(&server);
         let address = self.address()?;
-        let asking = Asking {
+        let asking = WebhookConfig {
             address: &address,
             trust: self.trust.as_deref(),
             segment: self.reviews.segment(),
@@ -246,31 +247,31 @@ impl Installer {
         };
         let rules = asking.rules();
         if applied.as_ref() != Some(&rules) {
-            self.prove_reachable(&asking).await?;
+            self.probe_connection(&asking).await?;
         }
         self.apply(CONFIGURATION, &rules).await?;
         self.attempt(CHECK, &address).await?;
         if applied.as_ref() != Some(&rules) {
-            tracing::info!(%address, "the hub asks this server about writes");
+            tracing::info!(%address, "admission webhook installed");
         }
         *applied = Some(rules);
         Ok(())
     }
 
-    fn address(&self) -> Result<Address, NotInForce> {
+    fn address(&self) -> Result<Address, InstallError> {
         if let Some(address) = &self.address {
             return Ok(address.clone());
         }
         let url = self.settings.server_url();
-        url.parse().map_err(|_| NotInForce::NoAddress(url))
+        url.parse().map_err(|_| InstallError::NoAddress(url))
     }
 
-    async fn apply(&self, name: &str, configuration: &Value) -> Result<(), NotInForce> {
+    async fn apply(&self, name: &str, configuration: &Value) -> Result<(), InstallError> {
         let api: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
         let params = PatchParams::apply(SERVER_FIELD_MANAGER).force();
         let patch = Patch::Apply(configuration);
         let applying = api.patch(name, &params, &patch);
-        let stored = call("apply the webhook of the rules", applying).await?;
+        let stored = call("apply the admission webhook", applying).await?;
         let bounded = stored.webhooks.into_iter().flatten().all(|webhook| {
             let conditions = webhook.match_conditions;
             conditions.is_some_and(|conditions| !conditions.is_empty())
@@ -278,29 +279,30 @@ impl Installer {
         if bounded {
             return Ok(());
         }
-        // It would ask about everybody's writes, the server's own included.
+        // Without conditions the webhook would match all writes, the server's own included.
         self.remove(name).await?;
-        Err(NotInForce::TooOld)
+        Err(InstallError::TooOld)
     }
 
     async fn remove(&self, name: &str) -> Result<(), HubError> {
         let api: Api<ValidatingWebhookConfiguration> = Api::all(self.client.clone());
         let params = DeleteParams::default();
-        match call("remove a webhook", api.delete(name, &params)).await {
+        match call("delete a webhook", api.delete(name, &params)).await {
             Err(error) if !error.is_not_found() => Err(error),
             _ => Ok(()),
         }
     }
 
-    async fn prove_reachable(&self, asking: &Asking<'_>) -> Result<(), NotInForce> {
+    async fn probe_connection(&self, asking: &WebhookConfig<'_>) -> Result<(), InstallError> {
         self.apply(PROBE, &asking.probe()).await?;
-        let proved = self.attempt(PROBE, asking.address).await;
+        let result = self.attempt(PROBE, asking.address).await;
         self.remove(PROBE).await?;
-        proved
+        result
     }
 
-    /// Tries to make the object until the hub asks about it; it is never stored.
-    async fn attempt(&self, name: &str, address: &Address) -> Result<(), NotInForce> {
+    /// Creates the object with dry run until the hub calls the webhook. The hub never stores the
+    /// object.
+    async fn attempt(&self, name: &str, address: &Address) -> Result<(), InstallError> {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), HUB_NAMESPACE);
         let map = ConfigMap {
             metadata: ObjectMeta {
@@ -313,29 +315,30 @@ impl Installer {
             dry_run: true,
             ..PostParams::default()
         };
-        for _ in 0..PROBES {
-            match call("try the webhook", maps.create(&params, &map)).await {
-                // The hub has not heard of the webhook yet.
-                Ok(_) => sleep(BETWEEN_PROBES).await,
+        for _ in 0..MAX_PROBES {
+            match call("test the webhook", maps.create(&params, &map)).await {
+                // The hub has not loaded the webhook yet.
+                Ok(_) => sleep(PROBE_INTERVAL).await,
                 Err(error) => {
-                    let said = verdict(error, name, address);
-                    return said.map_err(|not| not.hiding(self.reviews.segment()));
+                    let verdict = verdict(error, name, address);
+                    return verdict.map_err(|error| error.redacted(self.reviews.segment()));
                 }
             }
         }
-        Err(NotInForce::NeverAsked(address.to_string()))
+        Err(InstallError::NeverCalled(address.to_string()))
     }
 }
 
-/// What the hub's refusal of the object says: the server's own word, or that it was not reached.
-fn verdict(error: HubError, object: &str, address: &Address) -> Result<(), NotInForce> {
-    let said = error.answer().map(|status| status.message.clone());
-    let said = said.unwrap_or_default();
-    if said.contains("failed calling webhook") {
+/// Reads from the hub's error whether the server's webhook denied the object or the hub did not
+/// reach the server.
+fn verdict(error: HubError, object: &str, address: &Address) -> Result<(), InstallError> {
+    let message = error.answer().map(|status| status.message.clone());
+    let message = message.unwrap_or_default();
+    if message.contains("failed calling webhook") {
         let address = address.to_string();
-        return Err(NotInForce::Unreachable { address, said });
+        return Err(InstallError::Unreachable { address, message });
     }
-    if said.contains("denied the request") && said.ends_with(object) {
+    if message.contains("denied the request") && message.ends_with(object) {
         return Ok(());
     }
     Err(error.into())

@@ -1,9 +1,9 @@
-//! The rules as a hub elsewhere asks them: `POST /hub/admission/{name}`, an `AdmissionReview`.
+//! The admission webhook for an external hub: `POST /hub/admission/{name}`, an `AdmissionReview`.
 //!
-//! A kube-apiserver proves nothing about itself unless it is configured to, so the path holds what
-//! only the hub is told, in its webhook: who may do what is not for strangers to ask. Those who may
-//! read webhooks on the hub know it, and asking changes nothing. What one network asks takes a part of the room only, so that a stranger who is slow to say what they ask
-//! does not keep a hub waiting: it would refuse what it cannot ask about.
+//! A kube-apiserver does not authenticate to webhooks by default. So the path contains a secret
+//! segment that only the webhook configuration holds. Users who may read webhooks on the hub can
+//! read the segment, and a review changes nothing. Each network has a limit of concurrent reviews,
+//! so a slow client cannot block the hub's reviews.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -26,33 +26,33 @@ use drover_http_edge::body::Name;
 use drover_http_edge::networks::{NetworkLimits, NetworkSlot, sender};
 use drover_http_edge::status::Status;
 
-/// Where the hub asks, but for the last part.
+/// The webhook's path without the secret segment.
 pub const PATH: &str = "/hub/admission";
-/// What one place is for, in bytes; most reviews need no more.
-const PLACE: usize = 1 << 20;
-/// Places that the largest takes: an object and what it was, each as large as a hub takes them, and
-/// room to spare.
-const LARGEST: usize = 8;
-/// Places from everywhere, and for one network.
-const PLACES: (usize, usize) = (128, 32);
-/// Longest that a review is waited for; a hub sends it at once.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest that a review waits for its turn; a hub waits a little longer.
-const TURN: Duration = Duration::from_secs(3);
-/// Reviews decided at a time; each may read a role, and wait for memory.
-const AT_ONCE: usize = 16;
+/// The body bytes per slot. Most reviews need one slot.
+const SLOT_BYTES: usize = 1 << 20;
+/// The slots of the largest review: an object and its old version, each of the hub's maximum size,
+/// and spare room.
+const MAX_SLOTS: usize = 8;
+/// The maximum number of slots in total, and per network.
+const SLOT_LIMITS: (usize, usize) = (128, 32);
+/// The timeout for reading the body.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// The timeout for a decision slot, shorter than the hub's webhook timeout.
+const DECISION_TIMEOUT: Duration = Duration::from_secs(3);
+/// The maximum number of concurrent decisions. Each may read a role and wait for the stores.
+const MAX_CONCURRENT: usize = 16;
 
-/// What the route needs; cheap to clone.
+/// The state of the webhook route; cheap to clone.
 #[derive(Clone)]
 pub struct Reviews {
     authorizer: WriteAuthorizer,
-    /// The last part of the path.
+    /// The secret segment of the path.
     segment: Arc<str>,
-    /// The server's own name on the hub, once it is known.
+    /// The server's account on the hub, set when known.
     server: Arc<OnceLock<String>>,
-    /// For what is being read, and waits to be decided.
-    places: NetworkLimits,
-    room: Arc<Semaphore>,
+    /// The body slots of reviews that are read or wait for a decision.
+    slots: NetworkLimits,
+    decisions: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Reviews {
@@ -64,37 +64,37 @@ impl std::fmt::Debug for Reviews {
 }
 
 impl Reviews {
-    /// Answers by what this authorizer knows of the hub, at the path that ends with `segment`.
+    /// Creates the handler for the path that ends with `segment`.
     pub fn new(authorizer: WriteAuthorizer, segment: &str) -> Self {
         Self {
             authorizer,
             segment: segment.into(),
             server: Arc::default(),
-            places: NetworkLimits::new(PLACES.0, PLACES.1),
-            room: Arc::new(Semaphore::new(AT_ONCE)),
+            slots: NetworkLimits::new(SLOT_LIMITS.0, SLOT_LIMITS.1),
+            decisions: Arc::new(Semaphore::new(MAX_CONCURRENT)),
         }
     }
 
-    /// The last part of the path.
+    /// The secret segment of the path.
     pub(super) fn segment(&self) -> &str {
         &self.segment
     }
 
-    /// From now on it is known whom the rules do not concern.
-    pub(super) fn server_is(&self, name: &str) {
-        // The account of a process does not change while it runs.
+    /// Sets the account whose writes are exempt.
+    pub(super) fn set_server_account(&self, name: &str) {
+        // The account does not change while the process runs.
         let _ = self.server.set(name.to_owned());
     }
 }
 
-/// `AdmissionReview`, as far as the rules read it.
+/// An `AdmissionReview` with the fields that the rules use.
 #[derive(Debug, Deserialize)]
-pub struct Asked {
-    request: Question,
+pub struct Review {
+    request: ReviewRequest,
 }
 
-impl Asked {
-    /// What the rules are asked about; `None` for what stores nothing.
+impl Review {
+    /// The write under review; `None` for an operation that stores nothing.
     pub fn write(&self) -> Option<Write<'_>> {
         self.request.write()
     }
@@ -102,9 +102,9 @@ impl Asked {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Question {
+struct ReviewRequest {
     uid: String,
-    resource: Plural,
+    resource: ResourceName,
     #[serde(default)]
     sub_resource: String,
     #[serde(default)]
@@ -120,7 +120,7 @@ struct Question {
 }
 
 #[derive(Debug, Deserialize)]
-struct Plural {
+struct ResourceName {
     #[serde(default)]
     group: String,
     resource: String,
@@ -134,8 +134,8 @@ struct Writer {
     groups: Vec<String>,
 }
 
-impl Question {
-    /// `None` for what stores nothing.
+impl ReviewRequest {
+    /// Returns `None` for an operation that stores nothing.
     fn write(&self) -> Option<Write<'_>> {
         let operation = match &*self.operation {
             "CREATE" => Operation::Create,
@@ -158,20 +158,20 @@ impl Question {
     }
 }
 
-/// Reads what a hub asks; for fuzzing, too.
-pub fn parse(body: &[u8]) -> Result<Asked, serde_json::Error> {
+/// Parses an `AdmissionReview`; public for fuzzing.
+pub fn parse(body: &[u8]) -> Result<Review, serde_json::Error> {
     serde_json::from_slice(body)
 }
 
-/// The route.
+/// The router of the webhook.
 pub fn router(reviews: Reviews) -> Router {
-    // Written out, as all routes are: a test reads them. It is PATH, and the secret part.
+    // A test reads route literals. The literal is [`PATH`] and the secret segment.
     Router::new()
-        .route("/hub/admission/{name}", post(ask))
+        .route("/hub/admission/{name}", post(handle))
         .with_state(reviews)
 }
 
-async fn ask(
+async fn handle(
     State(reviews): State<Reviews>,
     Name(name): Name,
     request: Request,
@@ -184,20 +184,20 @@ async fn ask(
 }
 
 async fn review(reviews: &Reviews, request: Request) -> Result<Response, Status> {
-    let (body, _places) = reviews.read(request).await?;
-    let asked = parse(&body).map_err(|error| {
-        Status::bad_request(format!("this is no AdmissionReview of a hub: {error}"))
+    let (body, _slots) = reviews.read(request).await?;
+    let parsed = parse(&body).map_err(|error| {
+        Status::bad_request(format!("cannot parse the AdmissionReview: {error}"))
     })?;
-    let question = asked.request;
-    let verdict = reviews.judge(&question).await?;
-    let mut answer = json!({ "uid": question.uid, "allowed": verdict.is_none() });
-    if let Some((code, why)) = verdict {
+    let request = parsed.request;
+    let verdict = reviews.decide(&request).await?;
+    let mut answer = json!({ "uid": request.uid, "allowed": verdict.is_none() });
+    if let Some((code, message)) = verdict {
         let reason = match code {
             StatusCode::FORBIDDEN => "Forbidden",
             StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
             _ => "InternalError",
         };
-        answer["status"] = json!({ "code": code.as_u16(), "reason": reason, "message": why });
+        answer["status"] = json!({ "code": code.as_u16(), "reason": reason, "message": message });
     }
     let answer = json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer,
@@ -206,45 +206,50 @@ async fn review(reviews: &Reviews, request: Request) -> Result<Response, Status>
 }
 
 impl Reviews {
-    /// The body, and the places that it takes.
+    /// Reads the body and returns it with its slots.
     async fn read(&self, request: Request) -> Result<(Bytes, Vec<NetworkSlot>), Status> {
         let hint = request.body().size_hint();
-        // What does not say how large it is may be as large as any.
-        let places = hint
-            .exact()
-            .map_or(LARGEST as u64, |bytes| bytes.div_ceil(PLACE as u64).max(1));
-        let places = usize::try_from(places).unwrap_or(usize::MAX);
-        if places > LARGEST {
-            return Err(Status::too_large(LARGEST * PLACE));
+        // A body without a length takes the slots of the largest review.
+        let slots = hint.exact().map_or(MAX_SLOTS as u64, |bytes| {
+            bytes.div_ceil(SLOT_BYTES as u64).max(1)
+        });
+        let slots = usize::try_from(slots).unwrap_or(usize::MAX);
+        if slots > MAX_SLOTS {
+            return Err(Status::too_large(MAX_SLOTS * SLOT_BYTES));
         }
         let address = sender(request.extensions());
-        let held: Option<Vec<_>> = (0..places).map(|_| self.places.take(address)).collect();
-        let held = held.ok_or_else(too_many)?;
-        let reading = to_bytes(request.into_body(), places * PLACE);
-        let body = tokio::time::timeout(PATIENCE, reading)
+        let taken: Option<Vec<_>> = (0..slots).map(|_| self.slots.take(address)).collect();
+        let taken = taken.ok_or_else(too_many)?;
+        let reading = to_bytes(request.into_body(), slots * SLOT_BYTES);
+        let body = tokio::time::timeout(READ_TIMEOUT, reading)
             .await
-            .map_err(|_| Status::bad_request("the review did not arrive in time"))?
-            .map_err(|_| Status::bad_request("the review is too large, or was cut off"))?;
-        Ok((body, held))
+            .map_err(|_| Status::bad_request("cannot read the review: timed out"))?
+            .map_err(|_| {
+                Status::bad_request("cannot read the review: it is too large or incomplete")
+            })?;
+        Ok((body, taken))
     }
 
-    /// Why not, and as which error; `None` if it may be stored.
-    async fn judge(&self, question: &Question) -> Result<Option<(StatusCode, String)>, Status> {
-        if question.resource.resource == "configmaps" {
-            let tried = [PROBE, CHECK]
+    /// Returns the code and the message of a rejection; `None` if the write is allowed.
+    async fn decide(
+        &self,
+        request: &ReviewRequest,
+    ) -> Result<Option<(StatusCode, String)>, Status> {
+        if request.resource.resource == "configmaps" {
+            let probe = [PROBE, CHECK]
                 .into_iter()
-                .find(|name| question.name == *name);
-            return Ok(tried.map(|name| (StatusCode::FORBIDDEN, name.to_owned())));
+                .find(|name| request.name == *name);
+            return Ok(probe.map(|name| (StatusCode::FORBIDDEN, name.to_owned())));
         }
-        let Some(write) = question.write() else {
+        let Some(write) = request.write() else {
             return Ok(None);
         };
         let server = self
             .server
             .get()
             .ok_or_else(|| Status::unavailable("the server is starting; try again", 1))?;
-        let turn = tokio::time::timeout(TURN, self.room.acquire()).await;
-        let Ok(Ok(_room)) = turn else {
+        let permit = tokio::time::timeout(DECISION_TIMEOUT, self.decisions.acquire()).await;
+        let Ok(Ok(_permit)) = permit else {
             return Err(too_many());
         };
         match self
@@ -259,18 +264,18 @@ impl Reviews {
             Err(AdmissionError::Unavailable(status)) => {
                 Ok(Some((status.code(), status.message().to_owned())))
             }
-            Err(unknown) => {
-                let error = &unknown as &dyn std::error::Error;
-                tracing::warn!(error, "a write to the hub could not be judged");
+            Err(error) => {
+                let source = &error as &dyn std::error::Error;
+                tracing::warn!(error = source, "failed to check a write to the hub");
                 let code = StatusCode::INTERNAL_SERVER_ERROR;
-                Ok(Some((code, unknown.to_string())))
+                Ok(Some((code, error.to_string())))
             }
         }
     }
 }
 
 fn too_many() -> Status {
-    Status::too_many_requests("too many reviews at a time; try again", 1)
+    Status::too_many_requests("too many concurrent reviews; try again", 1)
 }
 
 #[cfg(test)]

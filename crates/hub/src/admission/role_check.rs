@@ -1,25 +1,22 @@
-//! What Drover's roles say of a write: whoever writes is looked up in the hub's objects, and judged
-//! by what those come to (`drover_access::admission::admit_by_roles`).
+//! Checks writes against Drover's roles (`drover_access::admission::admit_by_roles`): looks up the
+//! writer's roles in the stores and decides from them.
 //!
-//! The objects are those in memory, which may be a moment behind the hub.
+//! The stores may lag a moment behind the hub.
 //!
-//! - *A refusal waits*: with a role and its binding in one `kubectl apply -f`, the binding is asked
-//!   about before memory has heard of the role. So whoever would be refused is judged again whenever
-//!   the grants change, for `GRANTS_WITHIN` at most. Each judgement is a whole one, of who they
-//!   are by then, what they have and what is written, and nothing of an earlier one is kept: whoever
-//!   is let through could have come that much later and would have been let through as well.
-//! - *A permission does not wait*: what somebody lost a moment ago may count for as long as memory
-//!   needs to hear of it, as with everything that Drover decides. It is no way to more than they had.
-//!   A role that grows just now is given as if it had been given just before. One that was deleted and
-//!   made again is another object, to which the new binding would be pinned although the old one was
-//!   judged: so what a new binding or project names is read from the hub itself, and has to be what
-//!   memory has (`is_as_known`), and a role goes when none on the hub rests on it (`is_unused`). What is
-//!   left is the time between that and the hub's own writing.
-//! - *What is written stays what was judged*: the hub asks again if the object changes meanwhile.
-//! - Two writes at the same time may be judged from the same memory. What each gives is checked
-//!   against what its writer has, and what the two come to together is checked when it counts:
-//!   roles that inherit each other allow nothing.
-//! - Stores that were not read yet, or not for too long, authorizer nobody: the write is refused for now.
+//! - *A rejection waits*: when `kubectl apply -f` creates a role and its binding, the hub asks
+//!   about the binding before the stores contain the role. So the check repeats a rejected write
+//!   whenever the grants change, for `GRANTS_TIMEOUT` at most. Each repetition uses the writer's
+//!   current identity and roles and keeps no earlier result.
+//! - *A permission does not wait*: a role that was revoked a moment ago may count until the stores
+//!   sync, as for every decision of Drover. A new binding pins the UID of its role, and a role that
+//!   was deleted and created again has another UID. So the check reads the objects that a new
+//!   binding or project names from the hub, and requires the UIDs of the stores (`is_as_known`). A
+//!   role may be deleted only if no role on the hub refers to it (`is_unused`). A race remains
+//!   between these reads and the hub's own write.
+//! - *The hub repeats the review* when the object changes before it is stored.
+//! - Two concurrent writes may be checked against the same state. Each write is compared with its
+//!   writer's permissions. Roles that inherit each other grant nothing.
+//! - Stores that are not synced or are too old reject every write for the moment.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -49,18 +46,18 @@ use crate::stores::groups::groups_of;
 use crate::{Hub, HubError, Store, Stores, call};
 use drover_http_edge::status::Status;
 
-/// Longest that a write waits for memory to hear of what was written just before it.
-const GRANTS_WITHIN: Duration = Duration::from_millis(500);
-/// Refusals that wait at a time; beyond them it is refused at once, so that whoever is refused all
-/// the time keeps nobody waiting.
+/// The maximum time that a rejected write waits for newer grants.
+const GRANTS_TIMEOUT: Duration = Duration::from_millis(500);
+/// The maximum number of rejected writes that wait concurrently. Further rejections return
+/// immediately, so a user with many rejected writes does not delay others.
 pub(super) static WAITING: Semaphore = Semaphore::const_new(8);
-/// The same of what is written to the hub directly, so that who asks there keeps no caller of this
-/// server from waiting.
-pub(super) static WAITING_ON_HUB: Semaphore = Semaphore::const_new(8);
+/// The maximum number of rejected direct writes to the hub that wait concurrently, separate from
+/// the writes through this server.
+pub(super) static DIRECT_WAITING: Semaphore = Semaphore::const_new(8);
 
-/// Asks all rules about a write that the server makes for a caller.
+/// Checks all rules for a write that the server makes for a caller.
 ///
-/// The writer and the groups of `write` are not looked at: it is the caller who is judged.
+/// Ignores the writer and the groups of `write`: the caller is the writer.
 pub async fn check_write(
     hub: &Hub,
     caller: &Identity,
@@ -75,28 +72,28 @@ pub async fn check_write(
         .await
 }
 
-/// Asks the rules on roles about a write of whoever it names.
+/// Checks the role rules for the writer of `write`.
 pub(super) async fn check_writer(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
     room: &'static Semaphore,
 ) -> Result<(), AdmissionError> {
-    let by = match Writer::of(write) {
-        Writer::Person(user) => By::Person(user),
-        Writer::OfHub if depends_on_writer(write) && may_do_everything(client, write).await? => {
-            By::Known(Giver::HubAdministrator)
+    let requester = match Writer::of(write) {
+        Writer::Person(user) => Requester::Person(user),
+        Writer::OfHub if depends_on_writer(write) && has_all_permissions(client, write).await? => {
+            Requester::Known(Giver::HubAdministrator)
         }
-        Writer::OfHub | Writer::Nobody => By::Known(Giver::Stranger),
+        Writer::OfHub | Writer::Nobody => Requester::Known(Giver::Stranger),
     };
-    check_until_current(client, stores, write, &by, room).await
+    check_until_current(client, stores, write, &requester, room).await
 }
 
-/// Who writes.
-enum By {
-    /// Somebody whose roles are looked up.
+/// The writer.
+enum Requester {
+    /// A user whose roles are in the stores.
     Person(UserName),
-    /// Somebody of whom nothing is in the stores.
+    /// A writer without an object in the stores.
     Known(Giver),
 }
 
@@ -104,46 +101,46 @@ async fn check_until_current(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
-    by: &By,
+    requester: &Requester,
     room: &'static Semaphore,
 ) -> Result<(), AdmissionError> {
     let mut changed = stores.grants.changed();
-    let until = Instant::now() + GRANTS_WITHIN;
-    let mut waits = None;
+    let deadline = Instant::now() + GRANTS_TIMEOUT;
+    let mut permit = None;
     loop {
         changed.mark_unchanged();
         stores
             .health()
             .check()
             .map_err(AdmissionError::Unavailable)?;
-        let not: AdmissionError = match look(stores, write, by) {
+        let error: AdmissionError = match check_stores(stores, write, requester) {
             Err(refusal) => refusal.into(),
             Ok(()) if is_as_known(client, stores, write).await? => return Ok(()),
             Ok(()) => not_as_known(),
         };
-        let stranger = matches!(by, By::Known(Giver::Stranger));
-        if stranger || Instant::now() >= until {
-            return Err(not);
+        let stranger = matches!(requester, Requester::Known(Giver::Stranger));
+        if stranger || Instant::now() >= deadline {
+            return Err(error);
         }
-        if waits.is_none() {
+        if permit.is_none() {
             let Ok(waiting) = room.try_acquire() else {
-                return Err(not);
+                return Err(error);
             };
-            waits = Some(waiting);
+            permit = Some(waiting);
         }
-        // A last look follows when the time is over, whatever has changed.
-        let _ = timeout_at(until, changed.changed()).await;
+        // The loop checks once more after the deadline.
+        let _ = timeout_at(deadline, changed.changed()).await;
     }
 }
 
-/// Judges by what is in memory now.
-fn look(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), Refusal> {
-    let giver = match by {
-        By::Person(user) => person(stores, user).map_or(Giver::Gone, Giver::Person),
-        By::Known(giver) => giver.clone(),
+/// Checks the write against the current stores.
+fn check_stores(stores: &Stores, write: &Write<'_>, requester: &Requester) -> Result<(), Refusal> {
+    let giver = match requester {
+        Requester::Person(user) => enabled_user(stores, user).map_or(Giver::Gone, Giver::Person),
+        Requester::Known(giver) => giver.clone(),
     };
-    // A disabled person's roles count when they are enabled again.
-    let changed = changed_user(write).and_then(|user| anybody(stores, &user));
+    // A disabled user's roles count again after the user is enabled.
+    let changed = changed_user(write).and_then(|user| any_user(stores, &user));
     let grants = stores.grants.fresh(stores);
     let objects = Objects::of(stores);
     let facts = objects.facts();
@@ -154,8 +151,8 @@ fn look(stores: &Stores, write: &Write<'_>, by: &By) -> Result<(), Refusal> {
     admit_by_roles(write, &giver, changed.as_ref(), known)
 }
 
-/// Whether what a new binding or project names is on the hub what memory has by that name, and no role
-/// there rests on one that is deleted.
+/// Returns whether the objects that a new binding or project names have the same UID on the hub and
+/// in the stores, and whether no role refers to a deleted role.
 async fn is_as_known(
     client: &Client,
     stores: &Stores,
@@ -163,13 +160,13 @@ async fn is_as_known(
 ) -> Result<bool, AdmissionError> {
     for named in names_in(write) {
         let (name, client) = (named.name, client.clone());
-        let same = match named.kind {
-            NamedKind::Cluster => is_the_same(client, &stores.clusters, name).await,
-            NamedKind::Project => is_the_same(client, &stores.projects, name).await,
-            NamedKind::RoleTemplate => is_the_same(client, &stores.role_templates, name).await,
-            NamedKind::GlobalRole => is_the_same(client, &stores.global_roles, name).await,
+        let has_same_uid = match named.kind {
+            NamedKind::Cluster => has_same_uid(client, &stores.clusters, name).await,
+            NamedKind::Project => has_same_uid(client, &stores.projects, name).await,
+            NamedKind::RoleTemplate => has_same_uid(client, &stores.role_templates, name).await,
+            NamedKind::GlobalRole => has_same_uid(client, &stores.global_roles, name).await,
         };
-        if !same.map_err(AdmissionError::RolesUnknown)? {
+        if !has_same_uid.map_err(AdmissionError::RolesUnknown)? {
             return Ok(false);
         }
     }
@@ -181,12 +178,12 @@ async fn is_as_known(
     }
 }
 
-async fn is_the_same<K>(client: Client, store: &Store<K>, name: &str) -> Result<bool, HubError>
+async fn has_same_uid<K>(client: Client, store: &Store<K>, name: &str) -> Result<bool, HubError>
 where
     K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
     let api: Api<K> = Api::all(client);
-    let stored = call("read what a binding names", api.get_opt(name)).await?;
+    let stored = call("read an object that a binding names", api.get_opt(name)).await?;
     let known = store.by_name(name);
     let uid = |object: &K| object.meta().uid.clone();
     Ok(stored.as_ref().and_then(uid) == known.as_deref().and_then(uid))
@@ -197,32 +194,32 @@ async fn is_unused(client: &Client, name: &str) -> Result<bool, HubError> {
     let params = ListParams::default();
     let templates: Api<RoleTemplate> = Api::all(client.clone());
     let globals: Api<GlobalRole> = Api::all(client.clone());
-    let what = "read what rests on a role";
+    let operation = "list the roles that refer to a role";
     let (templates, globals) = tokio::try_join!(
-        call(what, templates.list(&params)),
-        call(what, globals.list(&params)),
+        call(operation, templates.list(&params)),
+        call(operation, globals.list(&params)),
     )?;
-    let mut heirs = templates.iter().map(|role| &role.spec.inherits);
-    let mut giving = globals.iter().map(|role| &role.spec.in_every_cluster);
-    Ok(!heirs.any(|list| names(list)) && !giving.any(|list| names(list)))
+    let mut inheriting = templates.iter().map(|role| &role.spec.inherits);
+    let mut granting = globals.iter().map(|role| &role.spec.in_every_cluster);
+    Ok(!inheriting.any(|list| names(list)) && !granting.any(|list| names(list)))
 }
 
 fn not_as_known() -> AdmissionError {
     AdmissionError::Unavailable(Status::unavailable(
-        "what it names, or what rests on it, was written just now, and is not known yet; try again",
+        "an object that this write refers to has just changed and the server has not synced it; try again",
         1,
     ))
 }
 
-/// Somebody who is there and enabled, with the groups that count now.
-fn person(stores: &Stores, name: &UserName) -> Option<Person> {
+/// The user with current groups, if the user exists, is enabled and is not being deleted.
+fn enabled_user(stores: &Stores, name: &UserName) -> Option<Person> {
     let user = stores.users.by_uid(name.uid().as_str())?;
-    let stays = user.spec.enabled && user.metadata.deletion_timestamp.is_none();
-    stays.then(|| with_groups(stores, name, &user))
+    let is_active = user.spec.enabled && user.metadata.deletion_timestamp.is_none();
+    is_active.then(|| with_groups(stores, name, &user))
 }
 
-/// Somebody who is there, disabled or not, with the groups that count now.
-fn anybody(stores: &Stores, name: &UserName) -> Option<Person> {
+/// The user with current groups, enabled or disabled.
+fn any_user(stores: &Stores, name: &UserName) -> Option<Person> {
     let user = stores.users.by_uid(name.uid().as_str())?;
     Some(with_groups(stores, name, &user))
 }
@@ -234,8 +231,8 @@ fn with_groups(stores: &Stores, name: &UserName, user: &User) -> Person {
     }
 }
 
-/// Whether the hub lets a writer do everything.
-async fn may_do_everything(client: &Client, write: &Write<'_>) -> Result<bool, AdmissionError> {
+/// Returns whether the hub's RBAC allows the writer every verb on every resource and path.
+async fn has_all_permissions(client: &Client, write: &Write<'_>) -> Result<bool, AdmissionError> {
     let all = || Some("*".to_owned());
     let objects = SubjectAccessReviewSpec {
         resource_attributes: Some(ResourceAttributes {
@@ -282,7 +279,7 @@ async fn allows(
     };
     let params = PostParams::default();
     let asking = reviews.create(&params, &review);
-    let answer = call("ask what whoever writes may do", asking).await?;
+    let answer = call("check the writer's permissions", asking).await?;
     Ok(answer.status.is_some_and(|status| status.allowed))
 }
 

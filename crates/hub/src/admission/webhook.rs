@@ -1,9 +1,9 @@
-//! What a hub elsewhere is told of the rules: a ValidatingWebhookConfiguration that fails closed.
+//! The ValidatingWebhookConfiguration for an external hub. It fails closed.
 //!
-//! It asks for as little as the rules need: never for what the server itself or Kubernetes
-//! writes, so that a server can start while nobody answers, and of roles and bindings only for
-//! those that a rule could refuse. The way out, should nobody ever answer again:
-//! `kubectl delete validatingwebhookconfiguration drover-rules`.
+//! The webhooks match as little as the rules need. They exclude writes of the server and of
+//! Kubernetes components, so that a server can start while the webhook is unreachable. They match
+//! only the roles and bindings that a rule could reject. To recover from an unreachable webhook,
+//! run `kubectl delete validatingwebhookconfiguration drover-rules`.
 
 use drover_access::admission::{
     self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES, DEFINITIONS, HUB_LABEL,
@@ -16,35 +16,35 @@ use serde_json::{Value, json};
 use super::address::Address;
 use crate::webhook_name::{CONFIGURATION, NAMES_END, SERVER_ANNOTATION};
 
-/// Name of the configuration with which it is tried first, and of the object that is tried.
+/// The name of the configuration for the first connection test, and of the test object.
 pub(super) const PROBE: &str = "drover-rules-probe";
-/// Name of the object with which it is tried whether the rules are in force.
+/// The name of the object that tests the installed configuration.
 pub(super) const CHECK: &str = "drover-rules-check";
-/// Longest that the hub waits for an answer.
-const SECONDS: u32 = 5;
-/// Whoever is not Kubernetes itself.
-const NO_KUBERNETES: &str = "!(request.userInfo.username in ['system:apiserver', 'system:kube-controller-manager']) \
+/// The webhook timeout of the hub in seconds.
+const TIMEOUT_SECONDS: u32 = 5;
+/// A CEL condition that excludes Kubernetes components.
+const NOT_KUBERNETES: &str = "!(request.userInfo.username in ['system:apiserver', 'system:kube-controller-manager']) \
      && !request.userInfo.username.startsWith('system:serviceaccount:kube-system:')";
-/// People of Drover.
-const PEOPLE: &str = "request.userInfo.username.startsWith('drover:')";
-/// The object's name, or how it will begin. What is deleted with others is not named in the
-/// request, and what is empty is not there.
+/// A CEL condition for users of Drover.
+const DROVER_USERS: &str = "request.userInfo.username.startsWith('drover:')";
+/// A CEL expression for the object's name or its `generateName`. A deletion of a collection has no
+/// name in the request, and optional fields may be absent.
 const NAME: &str = "(has(request.name) ? request.name : oldObject != null ? \
                     oldObject.metadata.name : object.metadata.?generateName.orValue(''))";
 const WRITES: &[&str] = &["CREATE", "UPDATE", "DELETE"];
 
-/// How the hub reaches the server, and whom it believes to be the server.
-pub(super) struct Asking<'a> {
+/// The inputs of the configuration: the webhook's address and the server's account.
+pub(super) struct WebhookConfig<'a> {
     pub(super) address: &'a Address,
     pub(super) trust: Option<&'a str>,
-    /// The last part of the path at which it asks.
+    /// The secret segment of the webhook's path.
     pub(super) segment: &'a str,
-    /// The server's own name on the hub.
+    /// The server's account on the hub.
     pub(super) server: &'a str,
 }
 
-impl Asking<'_> {
-    /// The rules.
+impl WebhookConfig<'_> {
+    /// Builds the configuration of all rules.
     pub(super) fn rules(&self) -> Value {
         let webhooks = [
             self.kinds(),
@@ -55,48 +55,49 @@ impl Asking<'_> {
             self.namespace(),
             self.definitions(),
             self.certificates(),
-            self.tried("check", CHECK),
+            self.test_object("check", CHECK),
         ];
         let mut rules = configuration(CONFIGURATION, &webhooks);
         rules["metadata"]["annotations"] = json!({ SERVER_ANNOTATION: self.server });
         rules
     }
 
-    /// Drover's own kinds. Of what is deleted, people, settings and what gives rights matter.
+    /// Matches Drover's kinds. Of deletions, matches only users, settings, roles and bindings.
     fn kinds(&self) -> Value {
         let deleted: Vec<_> = admission::JUDGED_WHEN_DELETED
             .iter()
             .map(|resource| literal(resource))
             .collect();
-        let matters = format!(
+        let condition = format!(
             "request.operation != 'DELETE' || request.resource.resource in [{}]",
             deleted.join(", ")
         );
-        let conditions = [self.others(), matters];
+        let conditions = [self.not_exempt(), condition];
         let mut kinds = self.webhook("kinds", GROUP, &["*/*"], WRITES, &conditions);
         kinds["rules"][0]["apiVersions"] = json!(["*"]);
         kinds
     }
 
     fn secrets(&self) -> Value {
-        let conditions = [self.others(), secrets_that_matter()];
+        let conditions = [self.not_exempt(), matching_secrets()];
         let webhook = self.webhook("secrets", "", &["secrets"], WRITES, &conditions);
         self.in_private_namespaces(webhook)
     }
 
-    /// Tokens of accounts: any for people of Drover and for accounts, the server's for everybody.
+    /// Matches requests for service account tokens: all requests of Drover users and service
+    /// accounts, and every request for the server's own account.
     fn accounts(&self) -> Value {
-        let matters = match account(self.server) {
-            None => people_or_accounts(),
+        let condition = match account(self.server) {
+            None => users_or_accounts(),
             Some((namespace, name)) => format!(
                 "{} || (request.namespace == {} && request.name == {})",
-                people_or_accounts(),
+                users_or_accounts(),
                 literal(namespace),
                 literal(name)
             ),
         };
         let no_node = "!('system:nodes' in request.userInfo.groups)".to_owned();
-        let conditions = [self.others(), no_node, matters];
+        let conditions = [self.not_exempt(), no_node, condition];
         let what = &["serviceaccounts/token"];
         let webhook = self.webhook("accounts", "", what, &["CREATE"], &conditions);
         self.in_private_namespaces(webhook)
@@ -109,41 +110,48 @@ impl Asking<'_> {
             "clusterroles",
             "clusterrolebindings",
         ];
-        let conditions = [self.others(), rights_that_matter()];
+        let conditions = [self.not_exempt(), matching_roles()];
         self.webhook("rights", RBAC, what, WRITES, &conditions)
     }
 
-    /// The roles that Kubernetes restores, as far as they are not asked about already.
+    /// Matches default roles of Kubernetes in writes that the webhook for roles does not match.
     fn default_roles(&self) -> Value {
         let asked = format!(
-            "{} || ({PEOPLE} && request.operation == 'DELETE')",
+            "{} || ({DROVER_USERS} && request.operation == 'DELETE')",
             accounts()
         );
         let in_place = "request.resource.resource == 'clusterroles' \
                         || request.namespace in ['kube-system', 'kube-public']";
-        let conditions = [self.others(), asked, in_place.to_owned(), is_default_role()];
+        let conditions = [
+            self.not_exempt(),
+            asked,
+            in_place.to_owned(),
+            is_default_role(),
+        ];
         let what = &["roles", "clusterroles"];
         self.webhook("default-roles", RBAC, what, WRITES, &conditions)
     }
 
-    /// The server's namespace, when it goes or is given an owner with whom it would go.
+    /// Matches the deletion of the server's namespace, and new owner references on it, because
+    /// Kubernetes deletes an object with its owner.
     fn namespace(&self) -> Value {
         let own = format!("{NAME} == '{HUB_NAMESPACE}'");
         let goes = "request.operation == 'DELETE' || has(object.metadata.ownerReferences)";
-        let conditions = [self.others(), own, goes.to_owned()];
+        let conditions = [self.not_exempt(), own, goes.to_owned()];
         let what = &["namespaces", "namespaces/*"];
         self.webhook("namespace", "", what, &["UPDATE", "DELETE"], &conditions)
     }
 
-    /// What Drover's kinds are.
+    /// Matches the CustomResourceDefinitions of Drover's kinds.
     fn definitions(&self) -> Value {
         let own = format!("{NAME}.endsWith('.{GROUP}')");
         let what = &["customresourcedefinitions", "customresourcedefinitions/*"];
-        let conditions = [self.others(), own];
+        let conditions = [self.not_exempt(), own];
         self.webhook("definitions", DEFINITIONS, what, WRITES, &conditions)
     }
 
-    /// Certificates that a person of Drover approves, or asks for where Kubernetes approves.
+    /// Matches certificates that a Drover user approves, or requests from a signer that approves
+    /// automatically.
     fn certificates(&self) -> Value {
         let signers: Vec<_> = CLIENT_SIGNERS.iter().map(|name| literal(name)).collect();
         let logs_in = format!(
@@ -153,7 +161,7 @@ impl Asking<'_> {
             signers.join(", ")
         );
         let what = &["certificatesigningrequests/*"];
-        let conditions = [self.others(), PEOPLE.to_owned(), logs_in];
+        let conditions = [self.not_exempt(), DROVER_USERS.to_owned(), logs_in];
         let name = "certificates";
         let mut webhook = self.webhook(name, CERTIFICATES, what, &["UPDATE"], &conditions);
         let mut asked = webhook["rules"][0].clone();
@@ -168,22 +176,22 @@ impl Asking<'_> {
         webhook
     }
 
-    /// One that asks for nothing but an object that nobody makes.
+    /// Builds the configuration of the connection test. It matches only the test object.
     pub(super) fn probe(&self) -> Value {
-        configuration(PROBE, &[self.tried("probe", PROBE)])
+        configuration(PROBE, &[self.test_object("probe", PROBE)])
     }
 
-    /// Asks for an object that nobody makes, the server's own attempts included.
-    fn tried(&self, webhook: &str, object: &str) -> Value {
+    /// Matches the test object for all accounts, the server's account included.
+    fn test_object(&self, webhook: &str, object: &str) -> Value {
         let name = format!("has(request.name) && request.name == '{object}'");
-        let mut tried = self.webhook(webhook, "", &["configmaps"], &["CREATE"], &[name]);
-        tried["namespaceSelector"] = in_namespaces(&[HUB_NAMESPACE]);
-        tried
+        let mut webhook = self.webhook(webhook, "", &["configmaps"], &["CREATE"], &[name]);
+        webhook["namespaceSelector"] = in_namespaces(&[HUB_NAMESPACE]);
+        webhook
     }
 
-    /// Neither the server nor Kubernetes.
-    fn others(&self) -> String {
-        format!("{} && {NO_KUBERNETES}", not(self.server))
+    /// A CEL condition that excludes the server and Kubernetes components.
+    fn not_exempt(&self) -> String {
+        format!("{} && {NOT_KUBERNETES}", not(self.server))
     }
 
     fn webhook(
@@ -205,7 +213,7 @@ impl Asking<'_> {
             "failurePolicy": "Fail",
             "matchPolicy": "Equivalent",
             "sideEffects": "None",
-            "timeoutSeconds": SECONDS,
+            "timeoutSeconds": TIMEOUT_SECONDS,
             "matchConditions": conditions,
             "rules": [{
                 "apiGroups": [group], "apiVersions": ["v1"], "resources": resources,
@@ -215,7 +223,7 @@ impl Asking<'_> {
     }
 }
 
-/// Whether the object is one of the listed roles, or one that a Kubernetes of another version makes.
+/// A CEL condition for the listed default roles and for default roles of other Kubernetes versions.
 fn is_default_role() -> String {
     let (beginnings, whole): (Vec<_>, Vec<_>) = DEFAULT_ROLES
         .iter()
@@ -234,7 +242,7 @@ fn is_default_role() -> String {
     format!("{listed} || ({NAME}.startsWith('system:') && ({marked}))")
 }
 
-/// Whether the object has a label, or had it.
+/// A CEL condition for an object that has or had the label.
 fn labelled(label: &str) -> String {
     let labelled = ["object", "oldObject"].map(|object| {
         format!(
@@ -246,7 +254,7 @@ fn labelled(label: &str) -> String {
     labelled.join(" || ")
 }
 
-/// Service accounts.
+/// A CEL condition for service accounts.
 fn accounts() -> String {
     format!(
         "request.userInfo.username.startsWith({})",
@@ -254,17 +262,17 @@ fn accounts() -> String {
     )
 }
 
-fn people_or_accounts() -> String {
-    format!("{PEOPLE} || {}", accounts())
+fn users_or_accounts() -> String {
+    format!("{DROVER_USERS} || {}", accounts())
 }
 
-/// Whoever is not this account.
+/// A CEL condition that excludes this account.
 pub(super) fn not(account: &str) -> String {
     format!("request.userInfo.username != {}", literal(account))
 }
 
-/// Whoever is neither of these accounts.
-pub(super) fn also_not(one: &str, other: &str) -> String {
+/// A CEL condition that excludes both accounts.
+pub(super) fn neither(one: &str, other: &str) -> String {
     format!("{} && {}", not(one), not(other))
 }
 
@@ -283,13 +291,13 @@ fn configuration(name: &str, webhooks: &[Value]) -> Value {
     })
 }
 
-/// The server's Secrets, those that hold accounts' tokens, and those of people that are log-ins; all
-/// others must not wait for us.
-fn secrets_that_matter() -> String {
+/// A CEL condition for the server's Secrets, service account token Secrets, and bootstrap tokens of
+/// Drover users. Other Secrets must not wait for the server.
+fn matching_secrets() -> String {
     let of_account = "(object != null && has(object.type) && object.type == \
                       'kubernetes.io/service-account-token')";
     let logs_in = format!(
-        "({PEOPLE} && request.namespace == '{SYSTEM_NAMESPACE}' && object != null \
+        "({DROVER_USERS} && request.namespace == '{SYSTEM_NAMESPACE}' && object != null \
          && has(object.type) && object.type == '{BOOTSTRAP_TOKEN}')"
     );
     let own = SERVERS_SECRETS
@@ -305,11 +313,11 @@ fn secrets_that_matter() -> String {
     )
 }
 
-/// What persons of Drover write, bindings of Drover's names or of everybody, and what the server
-/// keeps, when it goes as well.
-fn rights_that_matter() -> String {
+/// A CEL condition for roles and bindings: writes of Drover users, bindings to Drover names or to
+/// all users, and the server's own objects, deletions included.
+fn matching_roles() -> String {
     let given = format!(
-        "request.operation != 'DELETE' && ({PEOPLE} || (has(object.subjects) && object.subjects.exists(s, \
+        "request.operation != 'DELETE' && ({DROVER_USERS} || (has(object.subjects) && object.subjects.exists(s, \
          s.name.startsWith('drover:') || s.name in ['system:anonymous', 'system:authenticated', \
          'system:serviceaccounts', 'system:unauthenticated'])))"
     );
@@ -320,7 +328,7 @@ fn rights_that_matter() -> String {
     )
 }
 
-/// A text as CEL writes it.
+/// Quotes a text as a CEL string literal.
 fn literal(text: &str) -> String {
     let mut quoted = String::from("'");
     for letter in text.chars() {

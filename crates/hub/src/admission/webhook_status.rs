@@ -1,4 +1,4 @@
-//! How things stand with the rules on the hub, for those who do not read the server's log.
+//! The state of the admission webhook as a metric and as a line of `/readyz`.
 
 use std::sync::Arc;
 
@@ -9,19 +9,20 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use drover_telemetry::{Health, Metrics};
 
-/// How often it may be tried in vain to find out how things stand before somebody should know.
-const TRIES: u32 = 3;
+/// The number of failed attempts before `/readyz` reports an unknown state.
+const MAX_UNREPORTED_ATTEMPTS: u32 = 3;
 
-/// Whether others' writes to the hub are judged.
+/// Whether the hub checks direct writes of other accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookState {
-    /// It is not known, yet or any more, or another server sees to it.
+    /// The state is unknown, or another server leads.
     Unknown,
-    /// They are.
+    /// The hub calls the webhook for direct writes.
     InForce,
-    /// They are not: the hub was not told to ask, because it would not reach the server.
+    /// The webhook is not installed, because the hub would not reach the server.
     Missing,
-    /// They may be refused: the hub was told to ask, and does not reach the server any more.
+    /// The webhook is installed and the hub does not reach the server, so the hub rejects matching
+    /// writes.
     Unanswered,
 }
 
@@ -42,27 +43,25 @@ impl WebhookState {
         }
     }
 
-    /// What is wrong, for anybody to read: neither addresses nor what others said. That nothing
-    /// is known is wrong after some tries.
+    /// The problem without addresses or texts of others. An unknown state is a problem after some
+    /// attempts.
     fn check(self, tries: u32) -> Result<(), String> {
-        let why = match self {
+        let problem = match self {
             Self::InForce => return Ok(()),
-            Self::Unknown if tries < TRIES => return Ok(()),
+            Self::Unknown if tries < MAX_UNREPORTED_ATTEMPTS => return Ok(()),
             Self::Unknown => {
-                "nobody knows whether somebody who writes to the hub directly is judged; the \
-                 server's log says why"
+                "it is unknown whether the hub checks direct writes; see the server's log"
             }
             Self::Missing => {
-                "whoever writes to the hub directly is not judged; the server's log says why, and \
-                 --hub-webhook names an address at which the hub reaches the server"
+                "the hub does not check direct writes; see the server's log, and set --hub-webhook to \
+                 an address at which the hub reaches the server"
             }
             Self::Unanswered => {
-                "the hub does not reach the server, and refuses what it would ask about; name an \
-                 address with --hub-webhook, or: kubectl delete validatingwebhookconfiguration \
-                 drover-rules"
+                "the hub does not reach the server and rejects writes that need a check; set \
+                 --hub-webhook, or run: kubectl delete validatingwebhookconfiguration drover-rules"
             }
         };
-        Err(why.to_owned())
+        Err(problem.to_owned())
     }
 }
 
@@ -71,45 +70,45 @@ struct StateLabel {
     state: &'static str,
 }
 
-/// The standing at present; clones share it.
+/// The current state; clones share it.
 #[derive(Clone, Debug)]
 pub struct WebhookStatus {
-    now: Arc<Mutex<Now>>,
-    shown: Family<StateLabel, Gauge>,
+    now: Arc<Mutex<Current>>,
+    gauges: Family<StateLabel, Gauge>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Now {
+struct Current {
     standing: WebhookState,
-    /// How often it was tried in vain to put the rules into force since they last were.
+    /// Failed attempts since the webhook was last in force.
     tries: u32,
 }
 
 impl WebhookStatus {
-    /// Shown as the metric `drover_hub_rules` and as a line of `/readyz`, which does not fail for it.
+    /// Registers the metric `drover_hub_rules` and an informational line of `/readyz`.
     pub fn new(first: WebhookState, metrics: &Metrics, health: &Health) -> Self {
-        let shown = Family::default();
+        let gauges = Family::default();
         metrics.register(|registry| {
-            let help = "Whether direct writes to the hub are judged: 1 for the present state";
-            registry.register("hub_rules", help, shown.clone());
+            let help = "Whether the hub checks direct writes: 1 for the current state";
+            registry.register("hub_rules", help, gauges.clone());
         });
         let standing = Self {
-            now: Arc::new(Mutex::new(Now {
+            now: Arc::new(Mutex::new(Current {
                 standing: first,
                 tries: 0,
             })),
-            shown,
+            gauges,
         };
         let noted = standing.clone();
         health.note("rules", move || {
-            let Now { standing, tries } = *noted.now.lock();
+            let Current { standing, tries } = *noted.now.lock();
             standing.check(tries)
         });
         standing.set(first);
         standing
     }
 
-    /// From now on it is this.
+    /// Sets the state. [`WebhookState::InForce`] resets the failed attempts.
     pub fn set(&self, standing: WebhookState) {
         {
             let mut now = self.now.lock();
@@ -122,12 +121,12 @@ impl WebhookStatus {
             let label = StateLabel {
                 state: state.label(),
             };
-            let gauge = self.shown.get_or_create(&label);
+            let gauge = self.gauges.get_or_create(&label);
             gauge.set(i64::from(state == standing));
         }
     }
 
-    /// It was tried in vain to put the rules into force.
+    /// Counts a failed attempt to install the webhook.
     pub fn record_failed_attempt(&self) {
         let mut now = self.now.lock();
         now.tries = now.tries.saturating_add(1);
@@ -139,10 +138,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_that_are_not_in_force_are_seen_without_reading_logs_and_stop_no_server() {
+    fn webhook_state_appears_in_metrics_and_readyz_and_does_not_fail_readyz() {
         let (metrics, health) = (Metrics::new(), Health::new());
         let standing = WebhookStatus::new(WebhookState::Unknown, &metrics, &health);
-        for (now, label, said) in [
+        for (now, label, expected) in [
             (WebhookState::Unknown, "unknown", "[+]rules ok"),
             (WebhookState::Missing, "missing", "--hub-webhook"),
             (WebhookState::Unanswered, "unanswered", "kubectl delete"),
@@ -159,26 +158,26 @@ mod tests {
             let findings = health.examine();
             assert!(findings.all_passed(), "{now:?}");
             let report = findings.report("readyz");
-            assert!(report.contains(said), "{now:?}: {report}");
+            assert!(report.contains(expected), "{now:?}: {report}");
             assert!(report.ends_with("readyz check passed\n"), "{report}");
         }
     }
 
     #[test]
-    fn a_standing_that_nobody_can_find_out_is_noted_after_some_tries() {
+    fn unknown_webhook_state_is_reported_after_repeated_failures() {
         let (metrics, health) = (Metrics::new(), Health::new());
         let standing = WebhookStatus::new(WebhookState::Unknown, &metrics, &health);
-        let said = || health.examine().report("readyz");
-        for _ in 1..TRIES {
+        let report = || health.examine().report("readyz");
+        for _ in 1..MAX_UNREPORTED_ATTEMPTS {
             standing.record_failed_attempt();
-            assert!(said().contains("[+]rules ok"), "{}", said());
+            assert!(report().contains("[+]rules ok"), "{}", report());
         }
         standing.record_failed_attempt();
-        assert!(said().contains("[!]rules: nobody knows"), "{}", said());
+        assert!(report().contains("[!]rules: it is unknown"), "{}", report());
         assert!(health.examine().all_passed());
-        // What was tried before the rules were in force is past.
+        // [`WebhookState::InForce`] resets the failed attempts.
         standing.set(WebhookState::InForce);
         standing.set(WebhookState::Unknown);
-        assert!(said().contains("[+]rules ok"), "{}", said());
+        assert!(report().contains("[+]rules ok"), "{}", report());
     }
 }

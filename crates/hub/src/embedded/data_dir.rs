@@ -1,4 +1,4 @@
-//! Where the embedded hub lies.
+//! The data folder of the embedded hub.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -7,30 +7,30 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Folder of the hub in the data folder; nobody but the server's user gets into it.
+/// The hub's folder in the data folder. Only the server's user can access it.
 const FOLDER: &str = "hub";
-/// The hub's file in that folder.
+/// The hub's file in its folder.
 const FILE: &str = "hub.db";
-/// Only the owner.
+/// Mode with access for the owner only.
 const PRIVATE: u32 = 0o700;
 
-/// Why there is no data_dir.
+/// The error of finding or preparing the data folder.
 #[derive(Debug, Error)]
 pub enum DataDirError {
-    /// Nothing says where data lives.
+    /// No default data folder is known.
     #[error(
-        "no place for the server's state: name a folder with --data-dir, or a hub with --kubeconfig \
-         (by default the folder lies in $XDG_DATA_HOME or $HOME, and neither is set)"
+        "no folder for the server's state: set --data-dir, or set a hub with --kubeconfig (the default \
+         folder is in $XDG_DATA_HOME or $HOME, and neither is set)"
     )]
     NoHome,
-    /// The folder cannot be made or made private.
+    /// The folder cannot be created or made private.
     #[error(
-        "cannot keep the server's state in {}: name another folder with --data-dir", path.display()
+        "cannot store the server's state in {}: set another folder with --data-dir", path.display()
     )]
     Folder {
-        /// Which.
+        /// The folder's path.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -40,13 +40,13 @@ pub enum DataDirError {
 pub struct DataDir(PathBuf);
 
 impl DataDir {
-    /// In this data folder.
+    /// Uses this data folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
-    /// The default: `/var/lib/drover` for root, else `drover` where the user's data lives
-    /// (XDG Base Directory Specification).
+    /// Returns the default: `/var/lib/drover` for root, else the folder `drover` in the user's data
+    /// folder (XDG Base Directory Specification).
     pub fn of_user(
         root: bool,
         xdg_data_home: Option<&Path>,
@@ -55,7 +55,7 @@ impl DataDir {
         if root {
             return Ok(Self::new("/var/lib/drover"));
         }
-        // The specification has relative paths ignored.
+        // The specification requires relative paths to be ignored.
         let absolute = |path: &&Path| path.is_absolute();
         let data = match (xdg_data_home.filter(absolute), home.filter(absolute)) {
             (Some(data), _) => data.to_owned(),
@@ -65,17 +65,17 @@ impl DataDir {
         Ok(Self::new(data.join("drover")))
     }
 
-    /// The data folder itself.
+    /// The path of the data folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
 
-    /// The hub's file, whether it is there or not.
+    /// The path of the hub's file, which may not exist.
     pub fn file(&self) -> PathBuf {
         self.0.join(FOLDER).join(FILE)
     }
 
-    /// Makes the folders, and the hub's own private whatever it was before.
+    /// Creates the folders, and makes the hub's folder private even if it exists.
     pub fn prepare(&self) -> Result<PathBuf, DataDirError> {
         let folder = self.0.join(FOLDER);
         let made = DirBuilder::new()
@@ -96,9 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_the_systems_for_root_and_the_users_for_everybody_else() {
+    fn default_folder_is_var_lib_for_root_and_user_data_for_others() {
         let (data, home) = (Path::new("/data"), Path::new("/home/ann"));
-        for (root, xdg, home, wanted) in [
+        for (root, xdg, home, expected) in [
             (true, Some(data), Some(home), Some("/var/lib/drover")),
             (false, Some(data), Some(home), Some("/data/drover")),
             (
@@ -117,12 +117,12 @@ mod tests {
             (false, None, Some(Path::new("ann")), None),
         ] {
             let got = DataDir::of_user(root, xdg, home).ok();
-            assert_eq!(got, wanted.map(DataDir::new), "{root} {xdg:?} {home:?}");
+            assert_eq!(got, expected.map(DataDir::new), "{root} {xdg:?} {home:?}");
         }
     }
 
     #[test]
-    fn the_hubs_folder_is_private_even_where_it_was_open_to_all() {
+    fn hub_folder_becomes_private_if_it_was_public() {
         let folder = tempfile::tempdir().unwrap();
         let data_dir = DataDir::new(folder.path().join("data"));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;

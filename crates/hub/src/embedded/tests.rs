@@ -24,10 +24,10 @@ fn map(name: &str) -> ConfigMap {
 }
 
 #[tokio::test]
-async fn what_one_server_wrote_the_next_reads_as_soon_as_the_first_has_closed() {
+async fn reopened_hub_contains_objects_of_closed_hub() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
-    // A client that outlives its hub does not keep the file.
+    // A client that outlives its hub does not keep the file open.
     let client = hub.client();
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     maps.create(&PostParams::default(), &map("kept"))
@@ -58,7 +58,7 @@ async fn embedded_hub_rejects_pods() {
 }
 
 #[tokio::test]
-async fn a_second_server_on_one_folder_is_refused_with_what_to_do() {
+async fn second_server_on_the_same_folder_fails_with_hint() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
     let refused = Embedded::open(&DataDir::new(folder.path()), HubMemory::default())
@@ -70,7 +70,7 @@ async fn a_second_server_on_one_folder_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn no_header_makes_a_caller_and_those_that_impersonate_do_what_they_say() {
+async fn only_impersonation_headers_change_the_caller() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
     let ask = async |header: Option<(&str, &str)>| {
@@ -93,7 +93,7 @@ async fn no_header_makes_a_caller_and_those_that_impersonate_do_what_they_say() 
 }
 
 #[tokio::test]
-async fn somebody_without_rights_gets_none_by_being_impersonated() {
+async fn impersonated_user_without_roles_receives_403() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
     let request = Request::get("/api/v1/namespaces")
@@ -112,7 +112,7 @@ async fn somebody_without_rights_gets_none_by_being_impersonated() {
     hub.close().await;
 }
 
-/// Makes the account `robot` in `default`.
+/// Creates the service account `robot` in `default`.
 async fn robot(hub: &Embedded) -> Api<ServiceAccount> {
     let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), "default");
     let mut account = ServiceAccount::default();
@@ -123,7 +123,7 @@ async fn robot(hub: &Embedded) -> Api<ServiceAccount> {
 }
 
 #[tokio::test]
-async fn a_service_accounts_token_is_known_to_the_hub() {
+async fn token_review_accepts_service_account_token() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
     let accounts = robot(&hub).await;
@@ -145,18 +145,18 @@ async fn a_service_accounts_token_is_known_to_the_hub() {
             },
             ..TokenReview::default()
         };
-        let said = reviews.create(&PostParams::default(), &review).await;
-        said.unwrap().status.unwrap()
+        let review = reviews.create(&PostParams::default(), &review).await;
+        review.unwrap().status.unwrap()
     };
-    let said = review(&token).await;
-    let user = said.user.unwrap().username.unwrap();
+    let status = review(&token).await;
+    let user = status.user.unwrap().username.unwrap();
     assert_eq!(user, "system:serviceaccount:default:robot");
     assert_ne!(review("a.b.c").await.authenticated, Some(true));
     hub.close().await;
 }
 
 #[tokio::test]
-async fn an_accounts_token_lives_ninety_days_at_most_whatever_is_asked_for() {
+async fn requested_service_account_token_expires_after_90_days_at_most() {
     const DAY: i64 = 24 * 60 * 60;
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
@@ -178,7 +178,7 @@ async fn an_accounts_token_lives_ninety_days_at_most_whatever_is_asked_for() {
             .create_token_request("robot", &PostParams::default(), &request)
             .await
             .unwrap();
-        // The answer says what was granted, and when it ends.
+        // The response contains the granted lifetime and the expiry.
         assert_eq!(made.spec.unwrap().expiration_seconds, Some(granted));
         let ends = made.status.unwrap().expiration_timestamp.unwrap();
         let ends = ends.0.as_second();
@@ -189,7 +189,7 @@ async fn an_accounts_token_lives_ninety_days_at_most_whatever_is_asked_for() {
 }
 
 #[tokio::test]
-async fn token_in_a_secret_lives_ninety_days_at_most() {
+async fn service_account_token_in_secret_expires_after_90_days() {
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     const DAY: i64 = 24 * 60 * 60;
@@ -232,16 +232,17 @@ async fn token_in_a_secret_lives_ninety_days_at_most() {
     hub.close().await;
 }
 
-/// Their bindings are not judged again when they are restored, so people change none of them.
+/// The hub restores the bindings of default roles without a check, so users must not change these
+/// roles.
 #[test]
-fn every_role_that_this_hub_restores_is_one_that_people_do_not_change() {
+fn users_cannot_change_default_roles() {
     use drover_access::admission::{Asker, Operation, RBAC, Write, admit};
     use drover_apiserver::access::bootstrap_objects;
     let roles = bootstrap_objects()
         .into_iter()
         .filter(|object| matches!(object.kind.resource(), "roles" | "clusterroles"));
     for role in roles {
-        // Made by somebody in its place, it says nothing of itself.
+        // A role with a default role's name and no content.
         let plain = serde_json::json!({});
         let write = Write {
             writer: "drover:user:1",
@@ -260,9 +261,9 @@ fn every_role_that_this_hub_restores_is_one_that_people_do_not_change() {
     }
 }
 
-/// What somebody who has one of Kubernetes' own roles holds is reckoned from a copy of it.
+/// The permissions of Kubernetes' default roles are computed from a copy of them.
 #[test]
-fn what_is_known_of_kubernetes_own_roles_is_what_this_hub_makes_of_them() {
+fn copy_of_default_roles_matches_embedded_hub() {
     use drover_access::roles::known_rules;
     use drover_apiserver::access::{BootstrapObject, bootstrap_objects};
     use drover_rbac::{Rule, missing};
@@ -287,13 +288,18 @@ fn what_is_known_of_kubernetes_own_roles_is_what_this_hub_makes_of_them() {
     for name in ["admin", "cluster-admin", "edit", "view"] {
         let role = all.iter().find(|role| role.name == name).unwrap();
         let (known, made) = (known_rules(name), gathered(role, &all));
-        assert_eq!(missing(&made, known), [], "{name} is less than is known");
-        assert_eq!(missing(known, &made), [], "{name} is more than is known");
+        assert_eq!(
+            missing(&made, known),
+            [],
+            "the copy of {name} has extra rules"
+        );
+        assert_eq!(missing(known, &made), [], "the copy of {name} lacks rules");
     }
     assert_eq!(known_rules("something-else"), []);
 }
 
-/// Writes as somebody who may do everything by the hub's own roles; gives the code and its words.
+/// Sends a write as a user with all permissions in the hub's RBAC. Returns the status code and the
+/// message.
 async fn write_as(
     hub: &Embedded,
     writer: &str,
@@ -317,7 +323,7 @@ async fn write_as(
 }
 
 #[tokio::test]
-async fn who_writes_to_the_hub_itself_binds_no_more_than_they_have() {
+async fn direct_write_cannot_bind_role_that_the_user_lacks() {
     use drover_api::kinds::User;
     use http::Method;
     use serde_json::json;
@@ -343,30 +349,32 @@ async fn who_writes_to_the_hub_itself_binds_no_more_than_they_have() {
     let ann = users.create(&PostParams::default(), &ann).await.unwrap();
     let ann = format!("drover:user:{}", ann.metadata.uid.unwrap());
 
-    // Before the server knows who has what, nobody else writes.
-    let (code, said) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
-    assert_eq!(code, 503, "{said}");
+    // Other accounts cannot write before the server enables the checks.
+    let (code, message) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
+    assert_eq!(code, 503, "{message}");
 
     let (stores, tasks) = (Stores::new(), tokio_util::task::TaskTracker::new());
     let stop = CancellationToken::new();
     stores.run_reflectors(&client, &tasks, &stop);
     hub.enforce_rules(stores.clone());
-    assert!(stores.wait_until_synced(CLOSED_WITHIN).await);
-    // Whoever may do everything on the hub may do this, and nobody else with them.
-    let (code, said) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
-    assert_eq!(code, 200, "{said}");
-    let (code, said) = write_as(&hub, &ann, Method::POST, "globalrolebindings", &binding).await;
+    assert!(stores.wait_until_synced(CLOSE_TIMEOUT).await);
+    // A writer with all permissions on the hub may create the role. A Drover user without the role
+    // may not bind it.
+    let (code, message) = write_as(&hub, "jane", Method::POST, "globalroles", &role).await;
+    assert_eq!(code, 200, "{message}");
+    let (code, message) = write_as(&hub, &ann, Method::POST, "globalrolebindings", &binding).await;
     assert!(
-        code == 403 && said.contains("on the hub lack"),
-        "{code} {said}"
+        code == 403 && message.contains("on the hub lack"),
+        "{code} {message}"
     );
-    let (code, said) = write_as(&hub, "jane", Method::POST, "globalrolebindings", &binding).await;
-    assert_eq!(code, 200, "{said}");
+    let (code, message) =
+        write_as(&hub, "jane", Method::POST, "globalrolebindings", &binding).await;
+    assert_eq!(code, 200, "{message}");
     let path = "globalrolebindings/ann";
-    let (code, said) = write_as(&hub, &ann, Method::DELETE, path, &json!({})).await;
+    let (code, message) = write_as(&hub, &ann, Method::DELETE, path, &json!({})).await;
     assert!(
-        code == 403 && said.contains("on the hub lack"),
-        "{code} {said}"
+        code == 403 && message.contains("on the hub lack"),
+        "{code} {message}"
     );
 
     stop.cancel();

@@ -1,4 +1,4 @@
-//! What to do about the Lease, and how it is written. Pure.
+//! Decides the next step of the election and builds the Lease to write. Pure.
 
 use std::time::Duration;
 
@@ -9,38 +9,38 @@ use kube::api::ObjectMeta;
 
 use super::{LEASE, LEASE_DURATION};
 
-/// What to do about the Lease.
+/// The next step of the election.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Move {
-    /// Somebody else has it.
+pub(super) enum Step {
+    /// Another server holds the Lease.
     Wait { holder: String },
-    /// Write it with this term.
+    /// Write the Lease with this term.
     Take { term: i32 },
 }
 
-/// Decides from the stored Lease, how long it has not changed, and whether its holder's process
-/// is known to be gone.
-pub(super) fn decide(stored: Option<&Lease>, me: &str, silent: Duration, gone: bool) -> Move {
+/// Decides from the stored Lease, the time since its last change, and whether its holder's process
+/// has ended.
+pub(super) fn decide(stored: Option<&Lease>, me: &str, silent: Duration, gone: bool) -> Step {
     let Some(stored) = stored else {
-        return Move::Take { term: 1 };
+        return Step::Take { term: 1 };
     };
     let spec = stored.spec.as_ref();
     let term = spec.and_then(|spec| spec.lease_transitions).unwrap_or(0);
     match holder(stored) {
-        held if held == me => Move::Take { term },
-        "" => Move::Take {
+        held if held == me => Step::Take { term },
+        "" => Step::Take {
             term: term.saturating_add(1),
         },
-        _ if gone || silent >= LEASE_DURATION => Move::Take {
+        _ if gone || silent >= LEASE_DURATION => Step::Take {
             term: term.saturating_add(1),
         },
-        other => Move::Wait {
+        other => Step::Wait {
             holder: other.to_owned(),
         },
     }
 }
 
-/// Who holds a Lease; empty if nobody does.
+/// The holder of a Lease; empty if the Lease is free.
 pub(super) fn holder(lease: &Lease) -> &str {
     lease
         .spec
@@ -49,7 +49,7 @@ pub(super) fn holder(lease: &Lease) -> &str {
         .unwrap_or_default()
 }
 
-/// The Lease as `holder` writes it over the stored one.
+/// Builds the Lease that `holder` writes over the stored Lease.
 pub(super) fn lease(stored: Option<&Lease>, holder: &str, term: i32) -> Lease {
     let now = MicroTime(Timestamp::now());
     let old = stored.and_then(|lease| lease.spec.as_ref());
@@ -81,58 +81,59 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lease_is_taken_only_when_free_or_silent_for_its_life_or_its_holder_is_gone() {
+    fn lease_is_taken_only_when_free_or_expired_or_holder_process_ended() {
         let held = |holder: &str, term| lease(None, holder, term);
         let just_short = Duration::from_millis(14_999);
-        let wait = || Move::Wait {
+        let wait = || Step::Wait {
             holder: "other".into(),
         };
-        for (stored, silent, gone, wanted) in [
-            (None, Duration::ZERO, false, Move::Take { term: 1 }),
+        for (stored, silent, gone, expected) in [
+            (None, Duration::ZERO, false, Step::Take { term: 1 }),
             (
                 Some(held("me", 4)),
                 Duration::ZERO,
                 false,
-                Move::Take { term: 4 },
+                Step::Take { term: 4 },
             ),
             (
                 Some(held("", 4)),
                 Duration::ZERO,
                 false,
-                Move::Take { term: 5 },
+                Step::Take { term: 5 },
             ),
             (Some(held("other", 4)), just_short, false, wait()),
             (
                 Some(held("other", 4)),
                 LEASE_DURATION,
                 false,
-                Move::Take { term: 5 },
+                Step::Take { term: 5 },
             ),
             (
                 Some(held("other", 4)),
                 Duration::ZERO,
                 true,
-                Move::Take { term: 5 },
+                Step::Take { term: 5 },
             ),
         ] {
             assert_eq!(
                 decide(stored.as_ref(), "me", silent, gone),
-                wanted,
+                expected,
                 "{stored:?} {silent:?}"
             );
         }
     }
 
     #[test]
-    fn a_lease_of_a_foreign_clock_is_judged_by_our_own() {
-        // Its renewTime lies years back; it still has to stay silent for LEASE_DURATION before our eyes.
+    fn lease_expiry_uses_the_local_clock() {
+        // The renewTime is years old, and the server still waits for LEASE_DURATION by its own
+        // clock.
         let mut stored = lease(None, "other", 1);
         if let Some(spec) = &mut stored.spec {
             spec.renew_time = Some(MicroTime(Timestamp::UNIX_EPOCH));
         }
         assert_eq!(
             decide(Some(&stored), "me", Duration::ZERO, false),
-            Move::Wait {
+            Step::Wait {
                 holder: "other".into()
             }
         );

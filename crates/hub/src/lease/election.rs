@@ -1,4 +1,4 @@
-//! The loop that reads and writes the Lease.
+//! The election loop that reads and writes the Lease.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::decide::{Move, decide, holder, lease};
+use super::decide::{Step, decide, holder, lease};
 use super::{LEASE, LEASE_DURATION, LeaseState, RENEW_DEADLINE, RENEW_PERIOD, presence};
 use crate::{HubError, call};
 use drover_entropy::backoff::full_jitter;
@@ -19,9 +19,9 @@ pub(super) struct Election {
     api: Api<Lease>,
     me: String,
     state: watch::Sender<LeaseState>,
-    /// The Lease's version when it last changed, and when that was noticed.
-    seen: Option<(String, Instant)>,
-    /// When the last renewal that succeeded was begun.
+    /// The Lease's resource version, and the time when it last changed.
+    last_change: Option<(String, Instant)>,
+    /// The start of the last successful renewal.
     renewed: watch::Sender<Instant>,
 }
 
@@ -31,31 +31,31 @@ impl Election {
             api,
             me,
             state,
-            seen: None,
+            last_change: None,
             renewed: watch::Sender::new(Instant::now()),
         }
     }
 
-    /// Takes part until `stop`, or until another has taken over.
+    /// Runs until `stop`, or until another server leads.
     pub(super) async fn run(mut self, stop: CancellationToken) {
-        let doubt = doubt(self.state.clone(), self.renewed.subscribe());
+        let expiry = expire_confirmation(self.state.clone(), self.renewed.subscribe());
         let stopped = tokio::select! {
             stopped = self.elect(&stop) => stopped,
-            never = doubt => match never {},
+            never = expiry => match never {},
         };
         if stopped {
-            self.give_up().await;
+            self.release().await;
         }
     }
 
-    /// Whether it ended because of `stop`.
+    /// Returns true if `stop` ended the loop.
     async fn elect(&mut self, stop: &CancellationToken) -> bool {
         loop {
             match stop.run_until_cancelled(self.step()).await {
                 None => return true,
                 Some(Err(error)) => {
                     let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, "the server's Lease");
+                    tracing::warn!(error, "failed to renew the server's Lease");
                 }
                 Some(Ok(())) => {}
             }
@@ -72,62 +72,62 @@ impl Election {
         }
     }
 
-    /// Waiting servers spread their looks, and look when the Lease may have died; the holder
-    /// renews in time in any case.
+    /// The jittered delay until the next step. A waiting server also wakes when the Lease may have
+    /// expired. The holder always renews in time.
     fn pause(&self) -> Duration {
         let pause = RENEW_PERIOD / 2 + full_jitter(RENEW_PERIOD / 2);
         let waits = matches!(*self.state.borrow(), LeaseState::Waiting { .. });
-        match &self.seen {
+        match &self.last_change {
             Some((_, since)) if waits => pause.min(LEASE_DURATION.saturating_sub(since.elapsed())),
             _ => pause,
         }
     }
 
     async fn step(&mut self) -> Result<(), HubError> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let stored = call("read the server's Lease", self.api.get_opt(LEASE)).await?;
-        let silent = self.observe(stored.as_ref(), begun);
+        let silent = self.observe(stored.as_ref(), started);
         let held = stored.as_ref().map(holder).unwrap_or_default().to_owned();
         let gone = !held.is_empty() && held != self.me && presence::is_gone(&held);
         match decide(stored.as_ref(), &self.me, silent, gone) {
-            Move::Wait { holder } => {
-                self.step_back(holder);
+            Step::Wait { holder } => {
+                self.lose_to(holder);
                 Ok(())
             }
-            Move::Take { term } => {
-                self.write(stored, term, begun).await?;
+            Step::Take { term } => {
+                self.write(stored, term, started).await?;
                 if gone {
-                    presence::forget(&held);
+                    presence::remove_file(&held);
                 }
                 Ok(())
             }
         }
     }
 
-    /// How long the Lease had not changed, by our clock, when the question was asked: a change is
-    /// as young as the answer that showed it.
+    /// The time since the Lease last changed, by the local clock, at the time of the request. A
+    /// change counts from the response that showed it.
     fn observe(&mut self, stored: Option<&Lease>, asked: Instant) -> Duration {
         let version = stored.and_then(|lease| lease.metadata.resource_version.clone());
         let version = version.unwrap_or_default();
-        match &self.seen {
-            Some((seen, since)) if *seen == version => asked.saturating_duration_since(*since),
+        match &self.last_change {
+            Some((last, since)) if *last == version => asked.saturating_duration_since(*since),
             _ => {
-                self.seen = Some((version, Instant::now()));
+                self.last_change = Some((version, Instant::now()));
                 Duration::ZERO
             }
         }
     }
 
-    fn step_back(&self, holder: String) {
+    fn lose_to(&self, holder: String) {
         let next = if self.state.borrow().may_serve() {
             LeaseState::Lost { holder }
         } else {
             LeaseState::Waiting { holder }
         };
-        self.stand(next);
+        self.set_state(next);
     }
 
-    fn stand(&self, next: LeaseState) {
+    fn set_state(&self, next: LeaseState) {
         self.state.send_if_modified(|now| {
             let changes = *now != next;
             *now = next;
@@ -139,7 +139,7 @@ impl Election {
         &self,
         stored: Option<Lease>,
         term: i32,
-        begun: Instant,
+        started: Instant,
     ) -> Result<(), HubError> {
         let lease = lease(stored.as_ref(), &self.me, term);
         let params = PostParams::default();
@@ -151,21 +151,22 @@ impl Election {
             call("create the server's Lease", created).await
         };
         match written {
-            // So late that others may think it dead already: only the next one counts.
-            Ok(_) if begun.elapsed() >= RENEW_DEADLINE => Ok(()),
+            // The renewal took so long that others may consider the Lease expired. Only the next
+            // renewal counts.
+            Ok(_) if started.elapsed() >= RENEW_DEADLINE => Ok(()),
             Ok(_) => {
-                self.renewed.send_replace(begun);
-                self.stand(LeaseState::Leading { term });
+                self.renewed.send_replace(started);
+                self.set_state(LeaseState::Leading { term });
                 Ok(())
             }
-            // Somebody was faster: the next look shows who.
+            // Another server wrote the Lease first; the next step reads it.
             Err(error) if error.is_conflict() => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Leaves the Lease to whoever comes next, so that nobody has to wait for it to die.
-    async fn give_up(self) {
+    /// Releases the Lease, so that the next server need not wait for its expiry.
+    async fn release(self) {
         let (LeaseState::Leading { term } | LeaseState::Unconfirmed { term }) =
             *self.state.borrow()
         else {
@@ -179,30 +180,30 @@ impl Election {
             let free = lease(Some(&stored), "", term);
             let params = PostParams::default();
             let replaced = self.api.replace(LEASE, &params, &free);
-            if let Err(error) = call("give the server's Lease up", replaced).await {
+            if let Err(error) = call("release the server's Lease", replaced).await {
                 let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "Lease not given up");
+                tracing::debug!(error, "failed to release the Lease");
             }
         }
     }
 }
 
-/// Ends a leader's being sure on time, whatever its calls are waiting for.
-async fn doubt(
+/// Ends a leader's confirmation on time, even while its calls hang.
+async fn expire_confirmation(
     state: watch::Sender<LeaseState>,
     mut renewed: watch::Receiver<Instant>,
 ) -> Infallible {
     loop {
         let until = *renewed.borrow_and_update() + RENEW_DEADLINE;
         tokio::select! {
-            // The sender lives beside this future, so this never fails.
+            // The sender outlives this future, so this never fails.
             _ = renewed.changed() => continue,
             () = sleep_until(until) => {}
         }
         state.send_if_modified(|now| match *now {
             LeaseState::Leading { term } => {
                 *now = LeaseState::Unconfirmed { term };
-                tracing::warn!("the hub was not reached in time: controllers pause");
+                tracing::warn!("cannot renew the Lease: controllers pause");
                 true
             }
             _ => false,

@@ -1,9 +1,9 @@
-//! By which a waiting server on the same machine knows that the holder's process is gone.
+//! Lets a waiting server on the same machine detect that the holder's process has ended.
 //!
-//! A server keeps a lock on a file of its own in the machine's memory. Whoever finds that file
-//! unlocked knows that its process has ended: the kernel keeps the lock for exactly as long as the
-//! process has the file open, and a file in memory is on no other machine. No file, a file of
-//! somebody else, or a folder that is not in memory proves nothing: then the Lease has to die.
+//! A server holds a lock on its own file in tmpfs. If the file exists and is unlocked, the process
+//! has ended: the kernel holds the lock exactly as long as the process has the file open, and no
+//! other machine shares tmpfs. A missing file, a file of another user, or a folder that is not
+//! tmpfs proves nothing, and the waiting server waits for the Lease to expire.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// Where the files lie, if it is a file system in memory.
+/// The folder of the lock files, if it is a tmpfs mount.
 const FOLDER: &str = "/dev/shm";
 
-/// This process's name in the election, and the lock that shows others that it lives; drop it
-/// when nothing of the server is under way any more.
+/// This process's name in the election, and its lock. Drop it after all work of the server has
+/// ended.
 #[derive(Debug)]
 pub struct Presence {
     name: String,
@@ -23,15 +23,15 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// A name that nobody else has; starts with the host's, for people.
+    /// Creates a unique name that starts with the host name.
     pub fn new(host: &str) -> Self {
         let id = Uuid::new_v4();
         let held = in_memory(Path::new(FOLDER), &mounts())
-            .then(|| hold(&file(&id)))
+            .then(|| lock(&file(&id)))
             .transpose()
             .unwrap_or_else(|error| {
-                // Others wait for the Lease to die then, as they do on other machines.
-                tracing::debug!(%error, "no lock beside the Lease");
+                // Without a lock, other servers wait for the Lease to expire, as on other machines.
+                tracing::debug!(%error, "cannot create the lock file of the Lease");
                 None
             });
         Self {
@@ -40,16 +40,16 @@ impl Presence {
         }
     }
 
-    /// What stands in the Lease.
+    /// The holder identity in the Lease.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Loses the lock and leaves the file, as a process that is killed does.
+    /// Releases the lock and leaves the file, as a killed process does.
     #[cfg(test)]
-    pub(super) fn let_go(mut self) {
+    pub(super) fn release_lock(mut self) {
         if let Some((_, file)) = self.held.take() {
-            // A child of this process that is being started would keep a lock that is only closed.
+            // A child process that is being started would keep a lock that is only closed.
             file.unlock().expect("the lock is held");
         }
     }
@@ -58,13 +58,13 @@ impl Presence {
 impl Drop for Presence {
     fn drop(&mut self) {
         if let Some((path, _)) = &self.held {
-            // What is left of a failure here is an empty file.
+            // A failure leaves only an empty file.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Whether it is certain that the process of this name has ended.
+/// Returns whether the process of this name has certainly ended.
 pub(super) fn is_gone(name: &str) -> bool {
     let Some(id) = id_of(name) else { return false };
     if !in_memory(Path::new(FOLDER), &mounts()) {
@@ -73,18 +73,18 @@ pub(super) fn is_gone(name: &str) -> bool {
     let Ok(file) = File::open(file(&id)) else {
         return false;
     };
-    // Dropping the file gives the lock back.
+    // Dropping the file releases the lock.
     file.try_lock().is_ok()
 }
 
-/// Removes what a process that is gone has left.
-pub(super) fn forget(name: &str) {
+/// Removes the lock file of an ended process.
+pub(super) fn remove_file(name: &str) {
     if let Some(id) = id_of(name) {
         let _ = std::fs::remove_file(file(&id));
     }
 }
 
-/// The end of a name, if it is such an id: a Lease's text never becomes another path.
+/// The UUID at the end of a name. The check prevents that a Lease's text becomes another path.
 fn id_of(name: &str) -> Option<Uuid> {
     let start = name.len().checked_sub(uuid::fmt::Hyphenated::LENGTH)?;
     Uuid::try_parse(name.get(start..)?).ok()
@@ -94,7 +94,7 @@ fn file(id: &Uuid) -> PathBuf {
     Path::new(FOLDER).join(format!("drover-server-{id}"))
 }
 
-fn hold(path: &Path) -> std::io::Result<(PathBuf, File)> {
+fn lock(path: &Path) -> std::io::Result<(PathBuf, File)> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -112,7 +112,7 @@ fn mounts() -> String {
     std::fs::read_to_string("/proc/self/mounts").unwrap_or_default()
 }
 
-/// Whether a folder is a mount of tmpfs; the last line of a folder is the one that counts.
+/// Returns whether the folder is a tmpfs mount. The last line of a folder counts.
 fn in_memory(folder: &Path, mounts: &str) -> bool {
     let mut kinds = mounts.lines().rev().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);
@@ -126,28 +126,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_gone_exactly_when_its_lock_is() {
-        let living = Presence::new("host");
-        let Some((path, _)) = &living.held else {
-            // Without a file system in memory nothing is ever certain.
+    fn unlocked_file_means_process_ended() {
+        let running = Presence::new("host");
+        let Some((path, _)) = &running.held else {
+            // Without tmpfs the end of a process is never certain.
             assert!(!in_memory(Path::new(FOLDER), &mounts()));
-            assert!(!is_gone(living.name()));
+            assert!(!is_gone(running.name()));
             return;
         };
-        assert!(!is_gone(living.name()), "it lives");
-        let dead = Uuid::new_v4();
-        std::fs::write(file(&dead), "").unwrap();
-        let name = format!("host-{dead}");
-        assert!(is_gone(&name), "nobody holds its lock");
-        forget(&name);
-        assert!(!is_gone(&name), "nothing is known of it");
+        assert!(!is_gone(running.name()), "the process runs");
+        let ended = Uuid::new_v4();
+        std::fs::write(file(&ended), "").unwrap();
+        let name = format!("host-{ended}");
+        assert!(is_gone(&name), "the lock is free");
+        remove_file(&name);
+        assert!(!is_gone(&name), "the file is removed");
         let path = path.clone();
-        drop(living);
+        drop(running);
         assert!(!path.exists());
     }
 
     #[test]
-    fn a_name_from_elsewhere_proves_nothing_and_leads_nowhere() {
+    fn invalid_holder_name_is_ignored() {
         for name in [
             "",
             "host",
@@ -161,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_folder_in_memory_is_this_machines_alone() {
+    fn only_tmpfs_mount_counts_as_local() {
         let folder = Path::new("/dev/shm");
-        for (mounts, wanted) in [
+        for (mounts, expected) in [
             ("tmpfs /dev/shm tmpfs rw 0 0\n", true),
             ("server:/x /dev/shm nfs4 rw 0 0\n", false),
             (
@@ -173,7 +173,7 @@ mod tests {
             ("tmpfs /dev tmpfs rw 0 0\n", false),
             ("", false),
         ] {
-            assert_eq!(in_memory(folder, mounts), wanted, "{mounts}");
+            assert_eq!(in_memory(folder, mounts), expected, "{mounts}");
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::decide::holder;
 use super::*;
 
-/// A hub that keeps one Lease, and can stop to answer.
+/// A hub with one Lease that can stop responding.
 #[derive(Clone, Default)]
 struct Hub {
     lease: Arc<Mutex<Option<Lease>>>,
@@ -58,7 +58,7 @@ impl Hub {
             .map(|lease| holder(lease).to_owned())
     }
 
-    /// Takes part in the background.
+    /// Runs the election in the background.
     fn join(&self, me: &Presence) -> (Leadership, CancellationToken, tokio::task::JoinHandle<()>) {
         let stop = CancellationToken::new();
         let (leadership, election) = join(self.client(), me, stop.clone());
@@ -82,7 +82,7 @@ async fn leads(leadership: &Leadership) -> Instant {
 }
 
 #[test]
-fn only_a_holder_serves_and_only_a_sure_one_controls() {
+fn only_holder_serves_and_only_confirmed_holder_runs_controllers() {
     let term = 1;
     let holder = String::new;
     for (state, serves, controls) in [
@@ -97,12 +97,12 @@ fn only_a_holder_serves_and_only_a_sure_one_controls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_whose_calls_hang_stops_being_sure_before_anybody_could_take_over() {
+async fn leader_with_hanging_calls_becomes_unconfirmed_before_lease_expires() {
     let hub = Hub::default();
     let me = Presence::new("a");
     let (leadership, _stop, _task) = hub.join(&me);
     leads(&leadership).await;
-    // Long enough to renew some times, so that the last renewal is not the first.
+    // Long enough for several renewals.
     sleep(LEASE_DURATION * 3).await;
     let mut last = Instant::now();
     let version = |hub: &Hub| {
@@ -117,19 +117,22 @@ async fn a_leader_whose_calls_hang_stops_being_sure_before_anybody_could_take_ov
         sleep(Duration::from_millis(10)).await;
     }
     hub.silent.store(true, Ordering::Relaxed);
-    let mut doubting = leadership.clone();
-    doubting
+    let mut unconfirmed = leadership.clone();
+    unconfirmed
         .wait_for(|state| !state.may_control())
         .await
         .unwrap();
     assert!(last.elapsed() < LEASE_DURATION, "{:?}", last.elapsed());
-    assert!(leadership.state().may_serve(), "requests go on");
+    assert!(
+        leadership.state().may_serve(),
+        "the server still serves requests"
+    );
     hub.silent.store(false, Ordering::Relaxed);
     leads(&leadership).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_was_unsure_for_too_long_has_to_end() {
+async fn server_ends_after_being_unconfirmed_too_long() {
     let hub = Hub::default();
     let me = Presence::new("a");
     let (leadership, _stop, _task) = hub.join(&me);
@@ -141,7 +144,10 @@ async fn a_server_that_was_unsure_for_too_long_has_to_end() {
     sleep(most / 2).await;
     hub.silent.store(false, Ordering::Relaxed);
     sleep(most * 2).await;
-    assert!(!ended.is_finished(), "the hub was away for half of it only");
+    assert!(
+        !ended.is_finished(),
+        "the hub was unreachable for half of the limit only"
+    );
     hub.silent.store(true, Ordering::Relaxed);
     let ending = timeout(most + LEASE_DURATION, ended)
         .await
@@ -151,7 +157,7 @@ async fn a_server_that_was_unsure_for_too_long_has_to_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_leaves_the_lease_free() {
+async fn stopped_server_releases_the_lease() {
     let hub = Hub::default();
     let me = Presence::new("a");
     let (leadership, stop, task) = hub.join(&me);
@@ -163,18 +169,18 @@ async fn a_server_that_ends_leaves_the_lease_free() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_lease_is_taken_as_soon_as_it_has_died() {
+async fn expired_lease_is_taken_immediately() {
     let hub = Hub::default();
-    // Of another machine: nothing here can tell whether it lives.
+    // The holder runs on another machine, so its lock file is unknown here.
     *hub.lease.lock() = Some({
         let mut lease = decide::lease(None, "elsewhere", 1);
         lease.metadata.resource_version = Some("7".to_owned());
         lease
     });
     let me = Presence::new("a");
-    let begun = Instant::now();
+    let started = Instant::now();
     let (leadership, _stop, _task) = hub.join(&me);
-    let waited = leads(&leadership).await - begun;
+    let waited = leads(&leadership).await - started;
     let late = Duration::from_millis(100);
     assert!(
         waited >= LEASE_DURATION && waited < LEASE_DURATION + late,
@@ -183,7 +189,7 @@ async fn a_silent_lease_is_taken_as_soon_as_it_has_died() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lease_of_a_process_that_ended_on_this_machine_is_taken_at_once() {
+async fn lease_of_ended_local_process_is_taken_before_expiry() {
     let hub = Hub::default();
     let (killed, second) = (Presence::new("a"), Presence::new("a"));
     let (leadership, _stop, task) = hub.join(&killed);
@@ -191,9 +197,12 @@ async fn the_lease_of_a_process_that_ended_on_this_machine_is_taken_at_once() {
     task.abort();
     let (waiting, _stop, _task) = hub.join(&second);
     sleep(RENEW_PERIOD).await;
-    assert!(!waiting.state().may_serve(), "the process lives");
-    let begun = Instant::now();
-    killed.let_go();
-    let waited = leads(&waiting).await - begun;
+    assert!(
+        !waiting.state().may_serve(),
+        "the holder's process still runs"
+    );
+    let started = Instant::now();
+    killed.release_lock();
+    let waited = leads(&waiting).await - started;
     assert!(waited <= RENEW_PERIOD, "{waited:?}");
 }

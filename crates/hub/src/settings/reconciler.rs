@@ -1,5 +1,5 @@
-//! Reconciles the hub's Setting objects: each known setting has one, and its status shows the value
-//! in effect.
+//! Reconciles the hub's Setting objects: creates one per known setting and writes the value in
+//! effect to its status.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use super::Settings;
 use crate::{Hub, HubError, call};
 use drover_telemetry::LogFilter;
 
-/// Changes that come together are reconciled together.
+/// The debounce of changes.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// What has to be done about one setting.
+/// The next step for one setting.
 #[derive(Debug, PartialEq)]
 enum Step {
     Nothing,
@@ -30,7 +30,7 @@ enum Step {
     WriteStatus(SettingStatus),
 }
 
-/// Reconciles the objects of all settings.
+/// Reconciles all Setting objects.
 struct SettingObjects {
     hub: Hub,
     settings: Settings,
@@ -46,7 +46,7 @@ impl Reconciler for SettingObjects {
     }
 }
 
-/// Runs the controller of the objects.
+/// Runs the controller of the Setting objects.
 pub async fn run(hub: Hub, settings: Settings, runtime: Runtime) {
     let options = Options {
         debounce: DEBOUNCE,
@@ -58,11 +58,11 @@ pub async fn run(hub: Hub, settings: Settings, runtime: Runtime) {
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// Puts the setting `log-filter` into effect.
+/// Applies the setting `log-filter`.
 struct LogFilterSetting {
     settings: Settings,
     filter: LogFilter,
-    /// The value that was last put into effect, or tried.
+    /// The last applied value, or the last value that failed.
     tried: Mutex<String>,
 }
 
@@ -78,7 +78,7 @@ impl Reconciler for LogFilterSetting {
                 Ok(()) => tracing::info!(filter = wanted, "log filter changed"),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
-                    tracing::warn!(error, "cannot use the setting log-filter");
+                    tracing::warn!(error, "failed to apply the setting log-filter");
                 }
             }
         }
@@ -86,7 +86,7 @@ impl Reconciler for LogFilterSetting {
     }
 }
 
-/// Runs the controller of this process's log filter.
+/// Runs the controller of this process's log filter, in every replica.
 pub async fn run_log_filter(settings: Settings, filter: LogFilter, runtime: Runtime) {
     let changed = settings.stores.changed();
     let reconciler = LogFilterSetting {
@@ -125,7 +125,7 @@ fn decide(
     };
     let before = stored.status.clone().unwrap_or_default();
     let mut after = SettingStatus {
-        in_effect: settings.judge(setting, &stored.spec.value),
+        in_effect: settings.resolve(setting, &stored.spec.value),
         conditions: before.conditions.clone(),
     };
     let verdict = verdict(settings, setting, &stored.spec.value);
@@ -145,18 +145,18 @@ fn decide(
 
 fn verdict(settings: &Settings, setting: Setting, value: &str) -> Verdict {
     let checked = Settings::check(setting, value);
-    if let (Ok(()), Some(why)) = (&checked, settings.overruled(setting)) {
+    if let (Ok(()), Some(reason)) = (&checked, settings.override_reason(setting)) {
         return Verdict {
             status: Tristate::True,
             reason: "Overruled",
-            message: format!("not in effect: {why}"),
+            message: format!("not in effect: {reason}"),
         };
     }
     match checked {
         Ok(()) if value.is_empty() => Verdict {
             status: Tristate::True,
             reason: "Default",
-            message: "nothing is set; the default is in effect".to_owned(),
+            message: "the setting is empty; the default is in effect".to_owned(),
         },
         Ok(()) => Verdict {
             status: Tristate::True,
@@ -179,7 +179,7 @@ async fn create(hub: &Hub, setting: Setting) -> Result<(), HubError> {
         },
     );
     match call(
-        "show a setting",
+        "create a setting",
         hub.settings().create(&PostParams::default(), &object),
     )
     .await
@@ -222,14 +222,14 @@ mod tests {
     use crate::Stores;
 
     #[test]
-    fn a_filter_that_is_not_in_effect_is_not_said_to_be() {
+    fn overridden_log_filter_has_reason_overruled() {
         let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
-        let typed = settings.clone().with_log_filter(Some("warn".to_owned()));
+        let with_option = settings.clone().with_log_filter(Some("warn".to_owned()));
         for (settings, value, status, reason) in [
             (&settings, "debug", "True", "Set"),
             (&settings, "a=loud", "False", "Invalid"),
-            (&typed, "debug", "True", "Overruled"),
-            (&typed, "a=loud", "False", "Invalid"),
+            (&with_option, "debug", "True", "Overruled"),
+            (&with_option, "a=loud", "False", "Invalid"),
         ] {
             let verdict = verdict(settings, Setting::LogFilter, value);
             assert_eq!((verdict.status.as_str(), verdict.reason), (status, reason));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_shown_judged_and_then_left_alone() {
+    fn setting_is_created_then_status_is_written_once() {
         let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
         let now = Timestamp::UNIX_EPOCH;
         assert_eq!(
@@ -256,7 +256,7 @@ mod tests {
             let Step::WriteStatus(written) =
                 decide(&settings, Setting::SessionTtl, Some(&object), now)
             else {
-                panic!("{value:?} is not judged");
+                panic!("{value:?} has no status");
             };
             assert_eq!(written.in_effect, in_effect);
             let condition = &written.conditions[0];

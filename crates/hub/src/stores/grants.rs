@@ -1,9 +1,9 @@
-//! Who has which role where, from the stores as they are now.
+//! Computes the grants (the roles of each subject) from the stores.
 //!
-//! A task gathers anew when a role, a binding, a project or a provider changes, or when somebody
-//! comes, goes, is enabled or disabled; that a cluster was seen or that somebody signed in, which
-//! happens all the time, is none of that. Whoever is about to be refused is looked at once more
-//! with [`LiveGrants::fresh`]: what was written just now may not have been gathered yet.
+//! A task recomputes the grants when a role, a binding, a project or a provider changes, and when a
+//! user is created, deleted, enabled or disabled. Frequent status changes of clusters and users do
+//! not trigger it. Before a rejection, callers use [`LiveGrants::fresh`], because the latest write
+//! may not be in the grants yet.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -28,19 +28,19 @@ use super::store::Changed;
 use crate::stores::Stores;
 use crate::stores::groups::groups_of;
 
-/// Least pause after gathering; changes often come in bursts.
-const PAUSE: Duration = Duration::from_millis(20);
-/// Longest time between two looks: what a provider said about groups holds for so long only.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// The minimum pause after a computation; changes often come in bursts.
+const MIN_PAUSE: Duration = Duration::from_millis(20);
+/// The maximum time between two computations, because group memberships expire.
+const MAX_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The grants as they were gathered last; cheap to clone.
+/// The last computed grants; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct LiveGrants(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     gathered: ArcSwap<Gathered>,
-    /// Held by whoever gathers.
+    /// The lock of the computation.
     gathering: Mutex<()>,
     changed: Changed,
 }
@@ -48,85 +48,85 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Gathered {
     grants: Arc<Grants>,
-    /// From which state of the stores.
-    seen: Seen,
-    /// Of what matters of users and clusters.
+    /// The store versions that the grants are from.
+    versions: StoreVersions,
+    /// The digest of the relevant fields of users and clusters.
     people: u64,
-    /// When that was looked at.
-    looked: Option<Instant>,
+    /// The time of the computation.
+    computed_at: Option<Instant>,
 }
 
-/// How often each store had changed by then.
+/// The change counters of the stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Seen {
-    /// Roles, bindings, projects and providers: every change of theirs counts.
+struct StoreVersions {
+    /// Roles, bindings, projects and providers: every change is relevant.
     roles: [u64; 7],
-    /// Users, clusters and settings: few changes of theirs do.
+    /// Users, clusters and settings: few changes are relevant.
     people: [u64; 3],
 }
 
 impl LiveGrants {
-    /// As they were gathered last.
+    /// The last computed grants.
     pub fn current(&self) -> Arc<Grants> {
         Arc::clone(&self.0.gathered.load().grants)
     }
 
-    /// As the stores are now.
+    /// The grants of the current stores; computes them if the stores have changed.
     pub fn fresh(&self, stores: &Stores) -> Arc<Grants> {
-        let seen = self.0.gathered.load().seen;
-        if seen != Seen::of(stores) {
-            self.gather(stores, seen);
+        let versions = self.0.gathered.load().versions;
+        if versions != StoreVersions::of(stores) {
+            self.gather(stores, versions);
         }
         self.current()
     }
 
-    /// A receiver whose `changed()` resolves after the next change.
+    /// A receiver that is notified after each change of the grants.
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// Gathers whenever it matters, until `stop`.
+    /// Recomputes the grants after each relevant change, until `stop`.
     pub(super) async fn follow(self, stores: Stores, stop: CancellationToken) {
         let following = async {
             let mut changed = stores.changed();
             loop {
-                // The sender lives in `stores`, so this fails by time only.
-                let told = tokio::time::timeout(LOOK_EVERY, changed.changed()).await;
+                // The sender lives in `stores`, so only the timeout can fail.
+                let notified = tokio::time::timeout(MAX_INTERVAL, changed.changed()).await;
                 let began = Instant::now();
                 let (grants, from) = (self.clone(), stores.clone());
-                // It takes tens of milliseconds where there are many thousands of bindings.
+                // The computation takes tens of milliseconds with many thousands of bindings.
                 let gathering = tokio::task::spawn_blocking(move || {
                     let last = grants.0.gathered.load_full();
                     let old = last
-                        .looked
-                        .is_none_or(|looked| looked.elapsed() >= LOOK_EVERY);
-                    if told.is_err() || old {
-                        grants.gather(&from, last.seen);
+                        .computed_at
+                        .is_none_or(|at| at.elapsed() >= MAX_INTERVAL);
+                    if notified.is_err() || old {
+                        grants.gather(&from, last.versions);
                     } else {
                         drop(grants.fresh(&from));
                     }
                 });
                 if let Err(error) = gathering.await {
-                    tracing::error!(%error, "roles and bindings could not be gathered");
+                    tracing::error!(%error, "failed to compute grants");
                 }
-                tokio::time::sleep(PAUSE.max(2 * began.elapsed())).await;
+                tokio::time::sleep(MIN_PAUSE.max(2 * began.elapsed())).await;
             }
         };
         stop.run_until_cancelled(following).await;
     }
 
-    /// Gathers, unless somebody else has done it since `before`.
-    fn gather(&self, stores: &Stores, before: Seen) {
+    /// Computes the grants, unless another caller has done so since `before`.
+    fn gather(&self, stores: &Stores, before: StoreVersions) {
         let _gathering = self.0.gathering.lock();
         let last = self.0.gathered.load_full();
-        // Before the stores are read: what changes meanwhile is seen by the next look.
-        let seen = Seen::of(stores);
-        if last.seen != before && last.seen == seen {
+        // The counters are read before the objects, so the next run sees concurrent changes.
+        let versions = StoreVersions::of(stores);
+        if last.versions != before && last.versions == versions {
             return;
         }
         let users = users(stores);
         let people = people(&users, stores);
-        let same = last.seen.roles == seen.roles && last.people == people;
+        let same = last.versions.roles == versions.roles && last.people == people;
         let grants = if same {
             Arc::clone(&last.grants)
         } else {
@@ -134,9 +134,9 @@ impl LiveGrants {
         };
         let gathered = Gathered {
             grants,
-            seen,
+            versions,
             people,
-            looked: Some(Instant::now()),
+            computed_at: Some(Instant::now()),
         };
         self.0.gathered.store(Arc::new(gathered));
         if !same {
@@ -145,7 +145,7 @@ impl LiveGrants {
     }
 }
 
-impl Seen {
+impl StoreVersions {
     fn of(stores: &Stores) -> Self {
         Self {
             roles: [
@@ -166,7 +166,7 @@ impl Seen {
     }
 }
 
-/// A digest of what matters of users and clusters.
+/// A digest of the relevant fields of users and clusters.
 fn people(users: &[Grouped], stores: &Stores) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (user, groups) in users {
@@ -179,10 +179,10 @@ fn people(users: &[Grouped], stores: &Stores) -> u64 {
     hasher.finish()
 }
 
-/// Somebody, with the groups that they are in now.
+/// A user with current groups.
 type Grouped = (Arc<User>, Vec<GroupName>);
 
-/// Everybody.
+/// All users with their current groups.
 fn users(stores: &Stores) -> Vec<Grouped> {
     let (now, users) = (Timestamp::now(), stores.users.all().into_iter());
     let with_groups = users.map(|user| {
@@ -203,7 +203,7 @@ fn user_facts((user, groups): &Grouped) -> Option<(&str, UserFacts)> {
     Some((name, facts))
 }
 
-/// The name and the UID of what is there and stays.
+/// The name and the UID of an object that is not being deleted.
 fn named<K: Resource>(object: &K) -> Option<(&str, &str)> {
     let meta = object.meta();
     if meta.deletion_timestamp.is_some() {
@@ -212,7 +212,7 @@ fn named<K: Resource>(object: &K) -> Option<(&str, &str)> {
     Some((meta.name.as_deref()?, meta.uid.as_deref()?))
 }
 
-/// The hub's objects that roles and bindings are, held while they are looked at.
+/// A snapshot of the objects from which grants are computed.
 #[derive(Debug)]
 pub struct Objects {
     users: Vec<Grouped>,
@@ -246,7 +246,7 @@ impl Objects {
         }
     }
 
-    /// What grants are gathered from.
+    /// The inputs of the computation.
     pub fn facts(&self) -> Facts<'_> {
         let clusters = by_name(&self.clusters, |_, uid| ClusterUid::new(uid));
         let projects = self.projects.iter().filter_map(|project| {
@@ -277,8 +277,8 @@ impl Objects {
     }
 }
 
-/// Its namespaces are those that the server says are its own, in the cluster that it was pinned to:
-/// what people write is a wish.
+/// Uses the namespaces of the project's status in its pinned cluster. The spec may name namespaces
+/// that the project does not own.
 fn project_facts(
     project: &Project,
     uid: &str,

@@ -1,4 +1,4 @@
-//! Which groups somebody is in.
+//! Looks up the groups of a user.
 
 use drover_access::names::GroupName;
 use drover_api::kinds::User;
@@ -7,18 +7,17 @@ use jiff::Timestamp;
 use crate::Stores;
 use crate::stores::identity_status;
 
-/// The groups that count now: those of the providers whose word about the person stands. People who
-/// are known by a password only are in none.
+/// The current groups of a user, from the providers whose identity is valid. Users with a password
+/// only have no groups.
 pub fn groups_of(user: &User, stores: &Stores, now: Timestamp) -> Vec<GroupName> {
     let identities = user.status.iter().flat_map(|status| &status.identities);
-    let standing =
-        identities.filter(|one| identity_status::check_identity(one, stores, now).is_ok());
-    let groups = standing.flat_map(|one| {
+    let valid = identities.filter(|one| identity_status::check_identity(one, stores, now).is_ok());
+    let groups = valid.flat_map(|one| {
         let names = one
             .groups
             .iter()
             .filter_map(|group| GroupName::parse(&group.name));
-        // Whatever stands in the status: a provider says nothing of another's groups.
+        // Ignores groups in the status that belong to another provider.
         names.filter(|name| name.provider() == one.provider)
     });
     groups.collect()

@@ -1,5 +1,4 @@
-//! Whether what a provider said of somebody still counts: for their groups, for the tokens that
-//! stand on it, and for what these have open. Everything else asks here.
+//! Decides whether an identity of a provider is valid, for groups, tokens and open streams.
 
 use drover_access::setting::Setting;
 use drover_api::ids::ProviderUid;
@@ -9,33 +8,35 @@ use thiserror::Error;
 
 use crate::Stores;
 
-/// Why it does not count any more.
+/// The reason why an identity is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidReason {
-    /// There is no such provider, or another of its name.
-    #[error("its identity provider is deleted: sign in with another, or ask an administrator")]
+    /// The provider is deleted, or another provider has its name.
+    #[error(
+        "its identity provider is deleted: sign in with another provider, or ask an administrator"
+    )]
     ProviderDeleted,
-    /// An administrator switched it off.
+    /// An administrator disabled the provider.
     #[error("its identity provider is disabled: ask an administrator")]
     ProviderDisabled,
-    /// The user is not that provider's any more.
-    #[error("its user is not linked to the identity provider any more: ask an administrator")]
+    /// The user has no identity of the provider.
+    #[error("its user is no longer linked to the identity provider: ask an administrator")]
     Unlinked,
-    /// The provider, or its list of who is allowed, says no.
+    /// The provider or its list of allowed users refuses the user.
     #[error("the identity provider refuses its user: sign in again, or ask an administrator")]
     Refused,
-    /// Nothing was heard of the provider for too long.
+    /// The provider has not confirmed the user within the grace period.
     #[error("the identity provider has not confirmed its user for too long: sign in again")]
     GracePeriodExpired,
 }
 
-/// How long a provider's word counts while it says nothing.
+/// The grace period without confirmation, from the setting `provider-grace`.
 pub fn grace(stores: &Stores) -> SignedDuration {
     let grace = stores.duration(Setting::ProviderGrace);
     SignedDuration::try_from(grace).unwrap_or(SignedDuration::MAX)
 }
 
-/// Whether what a provider said of somebody counts now.
+/// Checks whether an identity is valid now.
 pub fn check_identity(
     identity: &ProviderIdentity,
     stores: &Stores,
@@ -51,7 +52,7 @@ pub fn check_identity(
     Ok(())
 }
 
-/// Whether a token's user may use it, as far as identity providers are concerned.
+/// Checks whether a token's identity provider allows its use. A token without a provider is valid.
 pub fn check_token(
     token: &Token,
     user: &User,
@@ -64,7 +65,7 @@ pub fn check_token(
     }
 }
 
-/// Whether somebody may use what stands on this provider.
+/// Checks whether a user's identity of this provider is valid.
 pub fn check_link(
     provider: &TokenProvider,
     user: &User,
@@ -76,7 +77,7 @@ pub fn check_link(
     check_identity(identity, stores, now)
 }
 
-/// Who a user is to the provider with this UID.
+/// The user's identity of the provider with this UID.
 pub fn identity<'a>(user: &'a User, provider: &ProviderUid) -> Option<&'a ProviderIdentity> {
     let mut identities = user.status.iter().flat_map(|status| &status.identities);
     identities.find(|identity| identity.provider_uid == *provider)

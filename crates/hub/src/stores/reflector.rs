@@ -1,9 +1,9 @@
-//! Keeps a store current: list, then watch from there, for ever.
+//! Keeps a store current with a list and a continuous watch.
 //!
-//! kube's own watcher hides bookmarks and successful reconnects, so one cannot tell a quiet kind
-//! from a dead connection. How old a decision is matters here, therefore this loop is our own:
-//! every answer of the hub, bookmarks and a watch's orderly end included, proves the store
-//! current, and short watches make that proof come at least every `WATCH_SECONDS`.
+//! kube's watcher hides bookmarks and successful reconnects, so its user cannot distinguish an idle
+//! kind from a dead connection. Drover limits the age of its decisions, so this reflector is
+//! separate. Every response of the hub, bookmarks and the normal end of a watch included, confirms
+//! the store. Each watch ends after `WATCH_SECONDS`, so a confirmation comes at least that often.
 
 use std::time::Duration;
 
@@ -24,28 +24,28 @@ use crate::error::HubError;
 use crate::{CALL_TIMEOUT, call};
 use drover_entropy::backoff::Backoff;
 
-/// How long one watch lasts before the hub ends it.
+/// The requested duration of one watch in seconds.
 const WATCH_SECONDS: u32 = 45;
-/// Silence after which a watch counts as dead: its orderly end is overdue.
-const SILENCE: Duration = Duration::from_mins(1);
-/// A watch that ends sooner is opened again only after a pause.
-const SHORT: Duration = Duration::from_secs(1);
-/// Objects a page when listing.
-const PAGE: u32 = 500;
+/// The time without events after which a watch counts as dead, because its normal end is overdue.
+const MAX_SILENCE: Duration = Duration::from_mins(1);
+/// The minimum duration of a watch. A shorter watch is retried with backoff.
+const MIN_WATCH: Duration = Duration::from_secs(1);
+/// The page size of a list.
+const PAGE_SIZE: u32 = 500;
 
-/// What can be mirrored: any kind of ours.
+/// A Drover kind that a store can contain.
 pub trait Kind: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static {}
 
 impl<K: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync + 'static> Kind for K {}
 
-/// Why the store fell out of step.
+/// The error of a reflector.
 #[derive(Debug, Error)]
 enum ReflectorError {
     #[error(transparent)]
     Hub(#[from] HubError),
     #[error("the hub's list has no resource version")]
     NoVersion,
-    #[error("the watch broke")]
+    #[error("the watch failed")]
     Watch(#[source] ClientError),
     #[error("the hub ended the watch with {code} {reason}: {message}")]
     Ended {
@@ -53,35 +53,35 @@ enum ReflectorError {
         reason: String,
         message: String,
     },
-    #[error("the watch went silent for {} s", SILENCE.as_secs())]
+    #[error("the watch had no event for {} s", MAX_SILENCE.as_secs())]
     Silent,
 }
 
-/// How much of each object the hub sends.
+/// The part of each object that the hub sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// All of it.
+    /// The full object.
     Full,
-    /// Its metadata (`meta.k8s.io` PartialObjectMetadata).
+    /// The metadata (`meta.k8s.io` PartialObjectMetadata).
     Metadata,
 }
 
 /// A store that [`reflect_into`] keeps current.
 pub trait Sink: Send + Sync {
-    /// What is kept of an object.
+    /// The stored form of an object.
     type Object: Send;
-    /// How much of each object to ask for.
+    /// The part of each object to request.
     const FORM: Form;
 
-    /// Reads an object without managed fields; `None` hides this one object.
+    /// Converts an object without managed fields. `None` omits this object.
     fn read(object: DynamicObject) -> Option<Self::Object>;
-    /// Takes a complete listing.
+    /// Replaces all objects with a complete list.
     fn replace(&self, objects: Vec<Self::Object>);
-    /// Takes one object that was added or modified.
+    /// Stores an object that was added or modified.
     fn apply(&self, object: Self::Object);
-    /// Drops the object of this name; a cluster-wide kind has no namespace.
+    /// Removes the object with this name. `namespace` is `None` for a cluster-scoped kind.
     fn remove(&self, namespace: Option<&str>, name: &str);
-    /// Notes that the hub's watch is alive.
+    /// Records that the hub's watch is alive.
     fn touch(&self);
 }
 
@@ -97,7 +97,7 @@ impl<K: Kind> Sink for Store<K> {
                 tracing::error!(
                     object.name = name,
                     error = &error as &dyn std::error::Error,
-                    "an object on the hub cannot be read and is ignored"
+                    "cannot parse an object on the hub; ignoring it"
                 );
                 None
             }
@@ -121,7 +121,7 @@ impl<K: Kind> Sink for Store<K> {
     }
 }
 
-/// Follows a kind of ours until `stop`.
+/// Keeps a store of a Drover kind current until `stop`.
 pub async fn reflect<K: Kind>(client: Client, store: Store<K>, stop: CancellationToken) {
     reflect_into(client, ApiResource::erase::<K>(&()), store, stop).await;
 }
@@ -135,21 +135,21 @@ pub async fn reflect_into<S: Sink>(
 ) {
     let api: Api<DynamicObject> = Api::all_with(client, &resource);
     let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(15));
-    let following = async {
+    let reflecting = async {
         loop {
             let Err(error) = list_and_watch(&api, &sink, &mut backoff).await;
             tracing::warn!(
                 kind = %resource.kind,
                 error = &error as &dyn std::error::Error,
-                "lost step with the hub; listing again"
+                "reflector failed; listing again"
             );
             tokio::time::sleep(backoff.next_delay()).await;
         }
     };
-    stop.run_until_cancelled(following).await;
+    stop.run_until_cancelled(reflecting).await;
 }
 
-/// One listing and the watches that continue it; returns only when they cannot be continued.
+/// Lists once and watches from there. Returns only when a new list is necessary.
 async fn list_and_watch<S: Sink>(
     api: &Api<DynamicObject>,
     sink: &S,
@@ -160,7 +160,7 @@ async fn list_and_watch<S: Sink>(
     loop {
         let opened = Instant::now();
         match watch(api, sink, &mut version).await {
-            Ok(()) if opened.elapsed() >= SHORT => backoff.reset(),
+            Ok(()) if opened.elapsed() >= MIN_WATCH => backoff.reset(),
             Ok(()) => tokio::time::sleep(backoff.next_delay()).await,
             Err(ReflectorError::Ended {
                 code,
@@ -173,9 +173,12 @@ async fn list_and_watch<S: Sink>(
                     message,
                 });
             }
-            // Nothing is lost: the next watch starts where this one broke.
+            // No event is lost, because the next watch resumes at the last version.
             Err(error) => {
-                tracing::info!(error = &error as &dyn std::error::Error, "watching again");
+                tracing::info!(
+                    error = &error as &dyn std::error::Error,
+                    "watch failed; resuming"
+                );
                 tokio::time::sleep(backoff.next_delay()).await;
             }
         }
@@ -186,7 +189,7 @@ async fn list<S: Sink>(
     api: &Api<DynamicObject>,
 ) -> Result<(Vec<S::Object>, String), ReflectorError> {
     let mut objects = Vec::new();
-    let mut params = ListParams::default().limit(PAGE);
+    let mut params = ListParams::default().limit(PAGE_SIZE);
     loop {
         let page = call("list objects", page(api, S::FORM, &params)).await?;
         objects.extend(page.items.into_iter().filter_map(read::<S>));
@@ -210,7 +213,7 @@ async fn page(
             Ok(ObjectList {
                 types: page.types,
                 metadata: page.metadata,
-                items: page.items.into_iter().map(bare).collect(),
+                items: page.items.into_iter().map(without_data).collect(),
             })
         }
     }
@@ -228,20 +231,20 @@ async fn events(
         Form::Full => Ok(api.watch(params, version).await?.boxed()),
         Form::Metadata => {
             let events = api.watch_metadata(params, version).await?;
-            let bare = |event| match event {
-                WatchEvent::Added(object) => WatchEvent::Added(bare(object)),
-                WatchEvent::Modified(object) => WatchEvent::Modified(bare(object)),
-                WatchEvent::Deleted(object) => WatchEvent::Deleted(bare(object)),
+            let convert = |event| match event {
+                WatchEvent::Added(object) => WatchEvent::Added(without_data(object)),
+                WatchEvent::Modified(object) => WatchEvent::Modified(without_data(object)),
+                WatchEvent::Deleted(object) => WatchEvent::Deleted(without_data(object)),
                 WatchEvent::Bookmark(mark) => WatchEvent::Bookmark(mark),
                 WatchEvent::Error(status) => WatchEvent::Error(status),
             };
-            Ok(events.map_ok(bare).boxed())
+            Ok(events.map_ok(convert).boxed())
         }
     }
 }
 
-/// An object of which only the metadata is known.
-fn bare(object: PartialObjectMeta<DynamicObject>) -> DynamicObject {
+/// Converts metadata to an object without data.
+fn without_data(object: PartialObjectMeta<DynamicObject>) -> DynamicObject {
     DynamicObject {
         types: object.types,
         metadata: object.metadata,
@@ -249,7 +252,7 @@ fn bare(object: PartialObjectMeta<DynamicObject>) -> DynamicObject {
     }
 }
 
-/// One watch, to its orderly end; `version` moves along with what was taken.
+/// Runs one watch to its normal end. Updates `version` with each event.
 async fn watch<S: Sink>(
     api: &Api<DynamicObject>,
     sink: &S,
@@ -261,12 +264,12 @@ async fn watch<S: Sink>(
     let mut stream = stream.map_err(watch_error)?.map_err(watch_error);
     sink.touch();
     loop {
-        let next = tokio::time::timeout(SILENCE, stream.try_next()).await;
+        let next = tokio::time::timeout(MAX_SILENCE, stream.try_next()).await;
         match next.map_err(|_| ReflectorError::Silent)?? {
             None => break,
             Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
                 version.clone_from(&object.resource_version().unwrap_or_default());
-                take(sink, object);
+                apply_or_remove(sink, object);
             }
             Some(WatchEvent::Deleted(object)) => {
                 version.clone_from(&object.resource_version().unwrap_or_default());
@@ -283,24 +286,25 @@ async fn watch<S: Sink>(
     Ok(())
 }
 
-fn take<S: Sink>(sink: &S, object: DynamicObject) {
+fn apply_or_remove<S: Sink>(sink: &S, object: DynamicObject) {
     let (namespace, name) = (object.namespace(), object.name_any());
     match read::<S>(object) {
         Some(object) => sink.apply(object),
-        // What it was before must not stay in effect.
+        // The old object must not stay in effect.
         None => sink.remove(namespace.as_deref(), &name),
     }
 }
 
-/// Reads an object; one that this version cannot read hides itself only, not its whole kind.
+/// Reads an object. An object that this version cannot read is omitted, and the other objects of
+/// its kind stay.
 fn read<S: Sink>(mut object: DynamicObject) -> Option<S::Object> {
-    // Who wrote which field is most of an object's size, and nothing here asks for it. A write
-    // without it leaves the hub's as it is.
+    // Managed fields are most of an object's size, and no code here uses them. A write without them
+    // leaves the hub's managed fields unchanged.
     object.metadata.managed_fields = None;
     S::read(object)
 }
 
-/// Tells a watch that can be resumed from one whose version the hub no longer has.
+/// Distinguishes a watch that can resume from a watch whose version the hub no longer has.
 fn watch_error(error: kube::Error) -> ReflectorError {
     match error {
         kube::Error::Api(status) => ended(*status),

@@ -1,4 +1,4 @@
-//! A store in memory of all objects of one kind, by name and by UID.
+//! An in-memory store of all objects of one kind, by name and by UID.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -11,13 +11,13 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Longest wait until the store contains a write.
-const VISIBLE_WITHIN: Duration = Duration::from_secs(5);
+/// The timeout for a write to appear in the store.
+const VISIBLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All objects of kind `K` as last heard from the hub; cheap to clone.
+/// All objects of kind `K` in the last synced state; cheap to clone.
 ///
-/// Only [`super::reflector`] writes to it: what a request creates or deletes appears when the hub's
-/// watch says so, so that a late creation can never outlive a deletion.
+/// Only [`super::reflector`] writes to it. A request's write appears when the hub's watch sends it,
+/// so a late creation can never outlive a deletion.
 pub struct Store<K> {
     shared: Arc<Shared<K>>,
 }
@@ -26,12 +26,12 @@ struct Shared<K> {
     index: RwLock<Index<K>>,
     synced: AtomicBool,
     started: Instant,
-    /// Milliseconds from `started` to the last sign that the hub's watch is alive.
+    /// Milliseconds from `started` to the last sign of life of the hub's watch.
     contact_ms: AtomicU64,
     changes: AtomicU64,
-    /// Of this kind alone.
+    /// Notified after each change of this kind.
     own: Changed,
-    /// Of one object, for those who follow it.
+    /// Notified after each change of one object, by UID.
     watched: Mutex<HashMap<String, Changed>>,
     changed: Changed,
 }
@@ -41,7 +41,7 @@ struct Index<K> {
     by_uid: HashMap<String, Arc<K>>,
 }
 
-/// Ticks whenever any store changes; shared by all stores of a server.
+/// A change counter. All stores of a server share one that counts every change.
 #[derive(Clone, Debug)]
 pub struct Changed(watch::Sender<u64>);
 
@@ -52,7 +52,7 @@ impl Default for Changed {
 }
 
 impl Changed {
-    /// A receiver whose `changed()` resolves after the next change.
+    /// A receiver that is notified after each change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.0.subscribe()
     }
@@ -78,15 +78,15 @@ impl<K> std::fmt::Debug for Store<K> {
     }
 }
 
-/// What every store knows of itself, whatever its kind.
+/// The operations of a store that do not depend on its kind.
 pub(super) trait AnyStore {
-    /// Whether the whole kind has been listed once.
+    /// Returns whether the kind has been listed once.
     fn is_synced(&self) -> bool;
 
-    /// How long ago the hub last proved that it is current.
+    /// The time since the hub last confirmed the store.
     fn age(&self) -> Duration;
 
-    /// Takes a listing without objects.
+    /// Replaces all objects with an empty list.
     fn clear(&self);
 }
 
@@ -105,7 +105,7 @@ impl<K: ResourceExt> AnyStore for Store<K> {
 }
 
 impl<K: ResourceExt> Store<K> {
-    /// An empty store that has not heard of the hub yet.
+    /// Creates an empty store that is not synced.
     pub fn new(changed: Changed) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -124,7 +124,7 @@ impl<K: ResourceExt> Store<K> {
         }
     }
 
-    /// The object of this name.
+    /// The object with this name.
     pub fn by_name(&self, name: &str) -> Option<Arc<K>> {
         self.shared.index.read().by_name.get(name).cloned()
     }
@@ -134,13 +134,13 @@ impl<K: ResourceExt> Store<K> {
         self.shared.index.read().by_uid.get(uid).cloned()
     }
 
-    /// All objects in the order of their names.
+    /// All objects sorted by name.
     pub fn all(&self) -> Vec<Arc<K>> {
         self.shared.index.read().by_name.values().cloned().collect()
     }
 
-    /// At most `limit` objects that satisfy `wanted`, in the order of their names, from behind
-    /// `after` on; and whether there are more.
+    /// At most `limit` objects that satisfy `wanted` after the name `after`, sorted by name, and
+    /// whether more objects follow.
     pub fn page(
         &self,
         after: Option<&str>,
@@ -159,32 +159,32 @@ impl<K: ResourceExt> Store<K> {
         (page, more)
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.shared.index.read().by_name.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the store has no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the whole kind has been listed once.
+    /// Returns whether the kind has been listed once.
     pub fn is_synced(&self) -> bool {
         self.shared.synced.load(Ordering::Acquire)
     }
 
-    /// How long ago the hub last proved that this store is current.
+    /// The time since the hub last confirmed this store.
     pub fn age(&self) -> Duration {
         let contact = Duration::from_millis(self.shared.contact_ms.load(Ordering::Relaxed));
         self.shared.started.elapsed().saturating_sub(contact)
     }
 
-    /// Waits a bounded time until the store contains a written object, or a newer one.
+    /// Waits a bounded time until the store contains the written object or a newer version.
     ///
-    /// Returns whether it does.
+    /// Returns whether the store contains it.
     pub async fn wait_for(&self, written: &K) -> bool {
-        self.wait_for_within(written, VISIBLE_WITHIN).await
+        self.wait_for_within(written, VISIBLE_TIMEOUT).await
     }
 
     pub(crate) async fn wait_for_within(&self, written: &K, limit: Duration) -> bool {
@@ -199,9 +199,9 @@ impl<K: ResourceExt> Store<K> {
         .await
     }
 
-    /// Waits a bounded time until the object with this UID is gone; returns whether it is.
+    /// Waits a bounded time until the object with this UID is gone. Returns whether it is gone.
     pub async fn wait_until_gone(&self, uid: &str) -> bool {
-        self.wait(VISIBLE_WITHIN, || self.by_uid(uid).is_none())
+        self.wait(VISIBLE_TIMEOUT, || self.by_uid(uid).is_none())
             .await
     }
 
@@ -218,21 +218,21 @@ impl<K: ResourceExt> Store<K> {
         tokio::time::timeout(limit, waiting).await.is_ok()
     }
 
-    /// How many times this store changed; what did not grow is what it was.
+    /// The number of changes of this store. An equal number means that the store has not changed.
     ///
-    /// Ask *before* reading what is to be compared later.
+    /// Read it *before* the objects to compare later.
     pub fn changes(&self) -> u64 {
         self.shared.changes.load(Ordering::Acquire)
     }
 
-    /// A receiver whose `changed()` resolves after the next change of this kind.
+    /// A receiver that is notified after each change of this kind.
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.shared.own.subscribe()
     }
 
-    /// The same for the object with this UID: with many objects, following all of them is work for
-    /// everybody whenever any of them changes. When the object goes, `changed()` resolves once more,
-    /// and fails from then on.
+    /// A receiver that is notified after each change of the object with this UID. It avoids wakeups
+    /// by other objects. When the object is deleted, `changed()` resolves once more and fails from
+    /// then on.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
         let mut watched = self.shared.watched.lock();
         match watched.get(uid) {
@@ -247,7 +247,7 @@ impl<K: ResourceExt> Store<K> {
         self.shared.changed.tick();
     }
 
-    /// Tells those who follow one object, and then all others.
+    /// Notifies the watchers of one object and of the kind.
     fn tick_one(&self, uid: &str) {
         {
             let mut watched = self.shared.watched.lock();
@@ -261,8 +261,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Tells those who follow an object that it is gone, and keeps nothing for them: no UID comes
-    /// twice.
+    /// Notifies the watchers of a deleted object and drops its entry. UIDs are never reused.
     fn tick_gone(&self, uid: &str) {
         let watched = self.shared.watched.lock().remove(uid);
         if let Some(changed) = watched {
@@ -271,7 +270,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Tells those who follow any object.
+    /// Notifies the watchers of all objects.
     fn tick_all(&self) {
         self.shared.watched.lock().retain(|_, changed| {
             changed.tick();
@@ -280,7 +279,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Notes that the hub's watch is alive.
+    /// Records that the hub's watch is alive.
     pub fn touch(&self) {
         let since = self.shared.started.elapsed().as_millis();
         self.shared
@@ -288,7 +287,7 @@ impl<K: ResourceExt> Store<K> {
             .store(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Takes a complete listing.
+    /// Replaces all objects with a complete list.
     pub fn replace(&self, objects: Vec<K>) {
         let mut by_name = BTreeMap::new();
         let mut by_uid = HashMap::with_capacity(objects.len());
@@ -303,7 +302,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick_all();
     }
 
-    /// Takes one object that was added or modified.
+    /// Stores an object that was added or modified.
     pub fn apply(&self, object: K) {
         let (name, uid, object) = (object.name_any(), object.uid(), Arc::new(object));
         let uid = uid.unwrap_or_default();
@@ -324,7 +323,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick_one(&uid);
     }
 
-    /// Drops the object of this name.
+    /// Removes the object with this name.
     pub fn remove(&self, name: &str) {
         let gone = {
             let mut index = self.shared.index.write();
@@ -338,8 +337,8 @@ impl<K: ResourceExt> Store<K> {
     }
 }
 
-/// Whether one resource version comes before another; Kubernetes 1.35 made them comparable, and
-/// every version before compared the same way.
+/// Returns whether one resource version is older than another. Kubernetes 1.35 makes resource
+/// versions comparable, and earlier versions compare the same way.
 fn is_older(held: Option<&str>, wanted: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
     match (number(held), number(wanted)) {
@@ -371,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_counts_its_own_changes_and_no_others() {
+    fn store_counts_only_its_own_changes() {
         let changed = Changed::default();
         let (ours, other) = (Store::new(changed.clone()), Store::new(changed));
         let before = ours.changes();
@@ -391,30 +390,39 @@ mod tests {
     }
 
     #[test]
-    fn who_follows_one_object_hears_of_that_one_only() {
+    fn watcher_of_one_object_is_notified_only_of_that_object() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
-        let heard = |change: &dyn Fn()| {
+        let notified = |change: &dyn Fn()| {
             let (mut one, mut other) = (store.watch("1"), store.watch("2"));
             one.mark_unchanged();
             other.mark_unchanged();
             change();
-            // The end is a change as well.
+            // A closed channel counts as a change.
             let changed = |one: &watch::Receiver<u64>| one.has_changed().unwrap_or(true);
             (changed(&one), changed(&other))
         };
-        assert_eq!(heard(&|| store.apply(setting("a", "1", 2))), (true, false));
-        assert_eq!(heard(&|| store.apply(setting("b", "2", 2))), (false, true));
-        assert_eq!(heard(&|| store.apply(setting("a", "3", 3))), (true, false));
-        assert_eq!(heard(&|| store.remove("b")), (false, true));
-        assert_eq!(heard(&|| store.replace(Vec::new())), (true, true));
-        // Nobody follows any more, and nothing is kept for those who did.
+        assert_eq!(
+            notified(&|| store.apply(setting("a", "1", 2))),
+            (true, false)
+        );
+        assert_eq!(
+            notified(&|| store.apply(setting("b", "2", 2))),
+            (false, true)
+        );
+        assert_eq!(
+            notified(&|| store.apply(setting("a", "3", 3))),
+            (true, false)
+        );
+        assert_eq!(notified(&|| store.remove("b")), (false, true));
+        assert_eq!(notified(&|| store.replace(Vec::new())), (true, true));
+        // Without watchers the store keeps no entries.
         store.replace(Vec::new());
         assert!(store.shared.watched.lock().is_empty());
     }
 
     #[tokio::test]
-    async fn nothing_is_kept_for_an_object_that_is_gone_and_who_follows_it_hears_of_it() {
+    async fn deleted_object_notifies_watcher_and_drops_its_entry() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
         let (mut removed, mut replaced) = (store.watch("1"), store.watch("2"));
@@ -422,13 +430,13 @@ mod tests {
         store.apply(setting("b", "3", 2));
         assert!(store.shared.watched.lock().is_empty());
         for gone in [&mut removed, &mut replaced] {
-            assert!(gone.changed().await.is_ok(), "told of its end");
-            assert!(gone.changed().await.is_err(), "and of nothing more");
+            assert!(gone.changed().await.is_ok(), "the deletion is notified");
+            assert!(gone.changed().await.is_err(), "the channel is closed");
         }
     }
 
     #[tokio::test]
-    async fn pages_reflect_each_other_without_gap_or_repetition() {
+    async fn pages_have_no_gap_and_no_duplicate() {
         let store = Store::new(Changed::default());
         store.replace(
             (0..5)
@@ -440,7 +448,7 @@ mod tests {
             (names(&first), more),
             (vec!["s0".into(), "s1".into()], true)
         );
-        // The object at the boundary goes away between two pages.
+        // The object at the page boundary is deleted between two pages.
         store.remove("s1");
         let (second, more) = store.page(Some("s1"), 2, |_| true);
         assert_eq!(
@@ -452,7 +460,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_made_again_has_only_the_new_uid() {
+    async fn recreated_object_replaces_old_uid() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "old", 1)]);
         store.apply(setting("a", "new", 2));
@@ -463,7 +471,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_is_waited_for_until_the_watch_brings_it() {
+    async fn wait_for_returns_when_watch_delivers_the_write() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "1", 5)]);
         let written = setting("a", "1", 10);
@@ -472,7 +480,7 @@ mod tests {
                 .wait_for_within(&written, Duration::from_secs(1))
                 .await
         );
-        let (seen, ()) = tokio::join!(
+        let (visible, ()) = tokio::join!(
             store.wait_for_within(&written, Duration::from_mins(1)),
             async {
                 store.apply(setting("a", "1", 9));
@@ -480,11 +488,11 @@ mod tests {
                 store.apply(setting("a", "1", 11));
             }
         );
-        assert!(seen);
+        assert!(visible);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn age_counts_from_the_last_sign_of_the_hub() {
+    async fn age_counts_from_last_contact_with_the_hub() {
         let store = Store::<Setting>::new(Changed::default());
         tokio::time::advance(Duration::from_secs(7)).await;
         assert_eq!(store.age(), Duration::from_secs(7));

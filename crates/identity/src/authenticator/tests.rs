@@ -334,7 +334,7 @@ async fn nobody_is_known_once_the_memory_is_too_old() {
     let authenticator = Authenticator::new(hub, LastUse::default());
     let headers = bearer(issued.token.expose_secret());
     assert!(authenticator.identify(head(&headers)).await.is_ok());
-    tokio::time::advance(drover_hub::stores::TRUSTED_FOR).await;
+    tokio::time::advance(drover_hub::stores::MAX_STORE_AGE).await;
     let error = authenticator.identify(head(&headers)).await.unwrap_err();
     assert_eq!(Status::from(error).code(), 503);
 }

@@ -103,7 +103,7 @@ async fn server_unreachable_from_its_hub_reports_it_and_blocks_no_write() {
     .await
     .unwrap();
     server
-        .says("[!]rules: whoever writes to the hub directly is not judged")
+        .says("[!]rules: the hub does not check direct writes")
         .await;
     server.stop().await;
 }

@@ -6,41 +6,42 @@ use crate::Stores;
 use crate::admission::WriteAuthorizer;
 use drover_telemetry::{Health, Metrics};
 
-fn refused(message: &str) -> HubError {
-    said(403, message)
+fn forbidden(message: &str) -> HubError {
+    api_error(403, message)
 }
 
-fn said(code: u16, message: &str) -> HubError {
+fn api_error(code: u16, message: &str) -> HubError {
     let status = kube::core::Status::failure(message, "Because").with_code(code);
     HubError::of_call("try", kube::Error::Api(status.boxed()))
 }
 
 #[test]
-fn only_the_servers_own_word_proves_that_it_is_reached() {
+fn only_denial_by_the_probed_webhook_proves_connection() {
     let address: Address = "https://drover.example".parse().unwrap();
     let reached =
         "admission webhook \"probe.rules.drover.dev\" denied the request: drover-rules-probe";
-    assert!(verdict(refused(reached), PROBE, &address).is_ok());
-    // Another of the webhooks, perhaps at another address, proves nothing about this one.
-    let error = verdict(refused(reached), CHECK, &address).unwrap_err();
-    assert!(matches!(error, NotInForce::Hub(_)), "{error}");
+    assert!(verdict(forbidden(reached), PROBE, &address).is_ok());
+    // A denial by another webhook proves nothing about this webhook's address.
+    let error = verdict(forbidden(reached), CHECK, &address).unwrap_err();
+    assert!(matches!(error, InstallError::Hub(_)), "{error}");
     let unreachable = "failed calling webhook \"probe.rules.drover.dev\": connection refused";
-    let error = verdict(refused(unreachable), PROBE, &address).unwrap_err();
-    assert!(matches!(error, NotInForce::Unreachable { .. }), "{error}");
-    let other = verdict(refused("configmaps is forbidden"), PROBE, &address).unwrap_err();
-    assert!(matches!(other, NotInForce::Hub(_)), "{other}");
+    let error = verdict(forbidden(unreachable), PROBE, &address).unwrap_err();
+    assert!(matches!(error, InstallError::Unreachable { .. }), "{error}");
+    let other = verdict(forbidden("configmaps is forbidden"), PROBE, &address).unwrap_err();
+    assert!(matches!(other, InstallError::Hub(_)), "{other}");
 }
 
-/// An installer whose hub answers whatever is read with this code; and what it shows.
+/// Returns an installer whose hub answers every read with this code, and its metrics and health.
 fn installer(code: u16) -> (Installer, Metrics, Health) {
     let asks = serde_json::json!([{
         "name": CHECK, "clientConfig": {}, "sideEffects": "None", "admissionReviewVersions": ["v1"],
     }]);
-    installer_that_finds(code, asks)
+    installer_with_webhooks(code, asks)
 }
 
-/// The same, with what an object that is read asks.
-fn installer_that_finds(code: u16, webhooks: Value) -> (Installer, Metrics, Health) {
+/// Returns an installer whose hub returns a configuration with these webhooks, and its metrics and
+/// health.
+fn installer_with_webhooks(code: u16, webhooks: Value) -> (Installer, Metrics, Health) {
     let hub = tower::service_fn(move |_: Request<Body>| {
         let answer = if code == 200 {
             serde_json::json!({
@@ -79,32 +80,32 @@ fn installer_that_finds(code: u16, webhooks: Value) -> (Installer, Metrics, Heal
 }
 
 #[tokio::test]
-async fn what_the_hub_refuses_is_shown_and_what_passes_changes_nothing() {
-    let unreachable = || NotInForce::Unreachable {
+async fn permanent_install_error_sets_state_and_transient_error_keeps_it() {
+    let unreachable = || InstallError::Unreachable {
         address: String::new(),
-        said: String::new(),
+        message: String::new(),
     };
-    let hub = |code| NotInForce::Hub(said(code, "no"));
-    let nameless = |code| NotInForce::Nameless(AccountError::Hub(said(code, "no")));
+    let hub = |code| InstallError::Hub(api_error(code, "no"));
+    let nameless = |code| InstallError::Account(AccountError::Hub(api_error(code, "no")));
     for (error, read, leads, state) in [
-        // Never installed, because the account may not.
+        // The account lacks the permission, so the webhook was never installed.
         (hub(403), 404, true, "missing"),
         (nameless(403), 404, true, "missing"),
-        // Installed once; whether it still holds, nobody can say.
+        // The webhook exists, but the hub rejects the test of it.
         (hub(403), 200, true, "unknown"),
         (hub(403), 403, true, "unknown"),
         (
-            NotInForce::Nameless(AccountError::Unsaid),
+            InstallError::Account(AccountError::NoUserName),
             200,
             true,
             "unknown",
         ),
-        // In a moment the hub may say otherwise.
+        // Transient errors do not change the state.
         (hub(500), 404, true, "in_force"),
         (hub(429), 404, true, "in_force"),
         (hub(409), 404, true, "in_force"),
         (nameless(503), 404, true, "in_force"),
-        // Another server sees to it.
+        // This server does not lead.
         (nameless(403), 404, false, "in_force"),
         (unreachable(), 200, true, "unanswered"),
         (unreachable(), 404, true, "missing"),
@@ -121,10 +122,10 @@ async fn what_the_hub_refuses_is_shown_and_what_passes_changes_nothing() {
 }
 
 #[tokio::test]
-async fn rules_that_a_chart_made_room_for_are_missing_until_they_ask_something() {
-    let (installer, metrics, _health) = installer_that_finds(200, serde_json::json!([]));
+async fn configuration_without_webhooks_counts_as_missing() {
+    let (installer, metrics, _health) = installer_with_webhooks(200, serde_json::json!([]));
     installer
-        .record_failure(&NotInForce::Hub(said(403, "no")), true)
+        .record_failure(&InstallError::Hub(api_error(403, "no")), true)
         .await;
     let text = metrics.encode().unwrap();
     assert!(
@@ -134,16 +135,20 @@ async fn rules_that_a_chart_made_room_for_are_missing_until_they_ask_something()
 }
 
 #[tokio::test]
-async fn a_leader_who_never_finds_out_says_so_and_one_who_waits_does_not() {
+async fn leader_reports_unknown_webhook_state_and_standby_does_not() {
     for (leads, noted) in [(true, true), (false, false)] {
         let (installer, _metrics, health) = installer(404);
         installer.status.set(WebhookState::Unknown);
         for _ in 0..10 {
             installer
-                .record_failure(&NotInForce::Hub(said(503, "no")), leads)
+                .record_failure(&InstallError::Hub(api_error(503, "no")), leads)
                 .await;
         }
         let report = health.examine().report("readyz");
-        assert_eq!(report.contains("[!]rules: nobody knows"), noted, "{report}");
+        assert_eq!(
+            report.contains("[!]rules: it is unknown whether"),
+            noted,
+            "{report}"
+        );
     }
 }

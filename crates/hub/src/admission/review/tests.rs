@@ -19,7 +19,7 @@ fn reviews() -> Reviews {
         stores: crate::Stores::new(),
     };
     let reviews = Reviews::new(authorizer, "secret");
-    reviews.server_is("drover:server");
+    reviews.set_server_account("drover:server");
     reviews
 }
 
@@ -30,8 +30,8 @@ fn from(address: [u8; 4], body: Body) -> Request {
         .unwrap()
 }
 
-/// A body of this length that does not arrive.
-fn dripping(bytes: usize) -> Body {
+/// A body with this length that never arrives.
+fn pending_body(bytes: usize) -> Body {
     #[derive(Debug)]
     struct Endless(u64);
     impl http_body::Body for Endless {
@@ -58,12 +58,12 @@ fn question(resource: &Value, object: &Value) -> Body {
     Body::from(serde_json::to_vec(&asked).unwrap())
 }
 
-/// One that is decided at once.
+/// A review that needs no read of the hub.
 fn plain() -> Body {
     question(&json!({ "group": "", "resource": "pods" }), &json!({}))
 }
 
-/// One for which a role has to be read.
+/// A review that reads a role from the hub.
 fn binding() -> Body {
     let resource = json!({
         "group": "rbac.authorization.k8s.io", "resource": "clusterrolebindings",
@@ -75,12 +75,12 @@ fn binding() -> Body {
     question(&resource, &object)
 }
 
-async fn ask(reviews: &Reviews, request: Request) -> Result<Response, Status> {
+async fn send(reviews: &Reviews, request: Request) -> Result<Response, Status> {
     review(reviews, request).await
 }
 
 #[tokio::test]
-async fn only_who_knows_the_secret_path_asks_the_rules() {
+async fn wrong_path_segment_returns_404() {
     use tower::ServiceExt as _;
     for (segment, code) in [
         ("secret", 200),
@@ -97,68 +97,72 @@ async fn only_who_knows_the_secret_path_asks_the_rules() {
 }
 
 #[tokio::test]
-async fn reviews_that_never_arrive_from_one_network_keep_no_hub_waiting() {
+async fn slow_reviews_of_one_network_do_not_block_other_networks() {
     let reviews = reviews();
-    let mut waiting: Vec<_> = (0..PLACES.1)
-        .map(|_| Box::pin(ask(&reviews, from(HERE, dripping(10)))))
+    let mut waiting: Vec<_> = (0..SLOT_LIMITS.1)
+        .map(|_| Box::pin(send(&reviews, from(HERE, pending_body(10)))))
         .collect();
-    for one in &mut waiting {
-        assert!(one.now_or_never().is_none(), "the body is being read");
+    for review in &mut waiting {
+        assert!(review.now_or_never().is_none(), "the body is being read");
     }
-    assert_eq!(reviews.room.available_permits(), AT_ONCE, "none is decided");
-    let refused = ask(&reviews, from(HERE, plain())).await.unwrap_err();
+    assert_eq!(
+        reviews.decisions.available_permits(),
+        MAX_CONCURRENT,
+        "no review is decided"
+    );
+    let refused = send(&reviews, from(HERE, plain())).await.unwrap_err();
     assert_eq!(refused.code(), 429);
-    assert!(ask(&reviews, from(THERE, plain())).await.is_ok());
+    assert!(send(&reviews, from(THERE, plain())).await.is_ok());
     drop(waiting);
-    assert!(ask(&reviews, from(HERE, plain())).await.is_ok());
+    assert!(send(&reviews, from(HERE, plain())).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_review_takes_as_much_room_as_it_may_need() {
-    let large = || dripping(LARGEST * PLACE);
-    // A length that is not said may be any.
-    let unsaid = || {
+async fn review_takes_slots_for_its_maximum_size() {
+    let large = || pending_body(MAX_SLOTS * SLOT_BYTES);
+    // A body without a length may be of any size.
+    let without_length = || {
         let never = futures::stream::pending::<Result<Bytes, std::io::Error>>();
         Body::from_stream(never)
     };
-    let bodies: [&dyn Fn() -> Body; 2] = [&large, &unsaid];
+    let bodies: [&dyn Fn() -> Body; 2] = [&large, &without_length];
     for body in bodies {
         let reviews = reviews();
-        let mut waiting: Vec<_> = (0..PLACES.1 / LARGEST)
-            .map(|_| Box::pin(ask(&reviews, from(HERE, body()))))
+        let mut waiting: Vec<_> = (0..SLOT_LIMITS.1 / MAX_SLOTS)
+            .map(|_| Box::pin(send(&reviews, from(HERE, body()))))
             .collect();
-        for one in &mut waiting {
-            assert!(one.now_or_never().is_none(), "the body is being read");
+        for review in &mut waiting {
+            assert!(review.now_or_never().is_none(), "the body is being read");
         }
-        let refused = ask(&reviews, from(HERE, plain())).await.unwrap_err();
+        let refused = send(&reviews, from(HERE, plain())).await.unwrap_err();
         assert_eq!(refused.code(), 429);
     }
     let reviews = reviews();
-    let too_large = dripping(LARGEST * PLACE + 1);
-    let refused = ask(&reviews, from(HERE, too_large)).await.unwrap_err();
+    let too_large = pending_body(MAX_SLOTS * SLOT_BYTES + 1);
+    let refused = send(&reviews, from(HERE, too_large)).await.unwrap_err();
     assert_eq!(refused.code(), 413);
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_reviews_are_decided_at_once_than_there_is_room_for() {
+async fn concurrent_decisions_are_limited() {
     let reviews = reviews();
-    let mut deciding: Vec<_> = (0..AT_ONCE)
-        .map(|_| Box::pin(ask(&reviews, from(HERE, binding()))))
+    let mut deciding: Vec<_> = (0..MAX_CONCURRENT)
+        .map(|_| Box::pin(send(&reviews, from(HERE, binding()))))
         .collect();
-    for one in &mut deciding {
-        assert!(one.now_or_never().is_none(), "it reads a role");
+    for review in &mut deciding {
+        assert!(review.now_or_never().is_none(), "the review reads a role");
     }
-    assert_eq!(reviews.room.available_permits(), 0);
-    // It waits for its turn, and is decided when there is room.
-    let mut next = Box::pin(ask(&reviews, from(THERE, plain())));
+    assert_eq!(reviews.decisions.available_permits(), 0);
+    // The next review waits until a decision slot is free.
+    let mut next = Box::pin(send(&reviews, from(THERE, plain())));
     assert!((&mut next).now_or_never().is_none());
     deciding.pop();
     assert!(next.await.is_ok());
-    // For a while, that is: the hub does not wait for ever either.
-    deciding.push(Box::pin(ask(&reviews, from(HERE, binding()))));
-    for one in &mut deciding {
-        assert!(one.now_or_never().is_none());
+    // The wait ends with a timeout, because the hub's request times out as well.
+    deciding.push(Box::pin(send(&reviews, from(HERE, binding()))));
+    for review in &mut deciding {
+        assert!(review.now_or_never().is_none());
     }
-    let refused = ask(&reviews, from(THERE, plain())).await.unwrap_err();
+    let refused = send(&reviews, from(THERE, plain())).await.unwrap_err();
     assert_eq!(refused.code(), 429);
 }

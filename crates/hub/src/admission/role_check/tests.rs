@@ -8,11 +8,11 @@ use super::*;
 
 /// An object whose UID is its name.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
-    let whole = json!({
+    let object = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
         "metadata": { "name": name, "uid": name }, "spec": spec,
     });
-    serde_json::from_value(whole).unwrap()
+    serde_json::from_value(object).unwrap()
 }
 
 fn reader() -> RoleTemplate {
@@ -37,8 +37,8 @@ fn stores() -> Stores {
     stores
 }
 
-/// A hub that would answer everything, and nobody asks.
-fn silent() -> Client {
+/// A hub that never answers.
+fn silent_hub() -> Client {
     let never = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
     });
@@ -50,11 +50,15 @@ async fn check_on_hub(
     stores: &Stores,
     write: &Write<'_>,
 ) -> Result<(), AdmissionError> {
-    check_writer(client, stores, write, &WAITING_ON_HUB).await
+    check_writer(client, stores, write, &DIRECT_WAITING).await
 }
 
-/// Making the global role `new`, which gives `reader` in every cluster.
-async fn giving(stores: &Stores, writer: &str, groups: &[&str]) -> Result<(), AdmissionError> {
+/// Creates the global role `new`, which grants `reader` in every cluster.
+async fn create_global_role(
+    stores: &Stores,
+    writer: &str,
+    groups: &[&str],
+) -> Result<(), AdmissionError> {
     let new = json!({ "metadata": { "name": "new" }, "spec": { "inEveryCluster": ["reader"] } });
     let groups: Vec<_> = groups.iter().map(|&group| group.to_owned()).collect();
     let write = Write {
@@ -69,31 +73,34 @@ async fn giving(stores: &Stores, writer: &str, groups: &[&str]) -> Result<(), Ad
         object: Some(&new),
         old: None,
     };
-    check_on_hub(&silent(), stores, &write).await
+    check_on_hub(&silent_hub(), stores, &write).await
 }
 
-fn said(answer: Result<(), AdmissionError>) -> String {
+fn rejection(answer: Result<(), AdmissionError>) -> String {
     answer.unwrap_err().to_string()
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_writes_is_who_the_hub_says_they_are_now() {
+async fn writer_is_checked_with_current_roles() {
     let stores = stores();
     stores.role_templates.apply(reader());
-    giving(&stores, "drover:user:root", &[]).await.unwrap();
-    let lacks = said(giving(&stores, "drover:user:ann", &[]).await);
+    create_global_role(&stores, "drover:user:root", &[])
+        .await
+        .unwrap();
+    let lacks = rejection(create_global_role(&stores, "drover:user:ann", &[]).await);
     assert!(lacks.contains("lack"), "{lacks}");
     for writer in ["drover:user:off", "drover:user:nobody"] {
-        let gone = said(giving(&stores, writer, &[]).await);
+        let gone = rejection(create_global_role(&stores, writer, &[]).await);
         assert!(gone.contains("was deleted or disabled"), "{writer}: {gone}");
     }
-    // Nobody asks the hub what a name of Drover's may do that is no person's.
-    let none = said(giving(&stores, "drover:oidc:admins", &["system:masters"]).await);
+    // The check does not ask the hub about a Drover name that is not a user.
+    let none =
+        rejection(create_global_role(&stores, "drover:oidc:admins", &["system:masters"]).await);
     assert!(none.contains("only Drover users"), "{none}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn groups_of_the_request_count_for_nothing() {
+async fn groups_of_the_request_are_ignored() {
     let stores = stores();
     stores.role_templates.apply(reader());
     let provider = json!({ "enabled": true });
@@ -113,46 +120,48 @@ async fn groups_of_the_request_count_for_nothing() {
     );
     stores.global_role_bindings.apply(bound);
     assert!(stores.grants.fresh(&stores).problems().is_empty());
-    let claimed = giving(&stores, "drover:user:ann", &["drover:oidc:devs"]).await;
-    let lacks = said(claimed);
+    let claimed = create_global_role(&stores, "drover:user:ann", &["drover:oidc:devs"]).await;
+    let lacks = rejection(claimed);
     assert!(lacks.contains("lack"), "{lacks}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_refused_because_memory_was_late() {
+async fn write_waits_for_stores_to_sync_a_new_role() {
     let stores = stores();
-    let heard = async {
+    let sync = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
         stores.role_templates.apply(reader());
         stores.grants.fresh(&stores);
     };
-    let began = Instant::now();
-    let (admitted, ()) = tokio::join!(giving(&stores, "drover:user:root", &[]), heard);
+    let started = Instant::now();
+    let (admitted, ()) = tokio::join!(create_global_role(&stores, "drover:user:root", &[]), sync);
     admitted.unwrap();
-    assert_eq!(began.elapsed(), Duration::from_millis(100));
+    assert_eq!(started.elapsed(), Duration::from_millis(100));
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_refused_waits_no_longer_than_memory_may_need() {
+async fn rejected_write_waits_for_grants_timeout_at_most() {
     let stores = stores();
-    let began = Instant::now();
-    let refused = said(giving(&stores, "drover:user:root", &[]).await);
+    let started = Instant::now();
+    let refused = rejection(create_global_role(&stores, "drover:user:root", &[]).await);
     assert!(refused.contains("reader"), "{refused}");
-    assert_eq!(began.elapsed(), GRANTS_WITHIN);
+    assert_eq!(started.elapsed(), GRANTS_TIMEOUT);
 }
 
 #[tokio::test(start_paused = true)]
-async fn stores_that_are_not_read_or_not_trusted_judge_nobody() {
-    let unread = giving(&Stores::new(), "drover:user:root", &[]).await;
+async fn unsynced_or_stale_stores_reject_writes() {
+    let unread = create_global_role(&Stores::new(), "drover:user:root", &[]).await;
     assert!(
         matches!(unread, Err(AdmissionError::Unavailable(_))),
         "{unread:?}"
     );
     let stores = stores();
     stores.role_templates.apply(reader());
-    giving(&stores, "drover:user:root", &[]).await.unwrap();
-    tokio::time::advance(crate::stores::TRUSTED_FOR).await;
-    let stale = giving(&stores, "drover:user:root", &[]).await;
+    create_global_role(&stores, "drover:user:root", &[])
+        .await
+        .unwrap();
+    tokio::time::advance(crate::stores::MAX_STORE_AGE).await;
+    let stale = create_global_role(&stores, "drover:user:root", &[]).await;
     assert!(
         matches!(stale, Err(AdmissionError::Unavailable(_))),
         "{stale:?}"
@@ -160,7 +169,7 @@ async fn stores_that_are_not_read_or_not_trusted_judge_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
+async fn write_for_a_user_is_checked_with_the_users_roles() {
     use crate::Keys;
     use drover_access::identity::TokenLimits;
     use drover_api::ids::UserUid;
@@ -168,12 +177,12 @@ async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
 
     let stores = stores();
     stores.role_templates.apply(reader());
-    let hub = Hub::new(silent(), stores, Keys::generate().unwrap());
+    let hub = Hub::new(silent_hub(), stores, Keys::generate().unwrap());
     let caller = |name: &str| Identity {
         user_uid: UserUid::new(name),
         user_name: name.to_owned(),
         display_name: None,
-        // By the token; what counts is what is in the stores.
+        // The administrator flag of the token; the check uses the stores.
         administrator: true,
         groups: Vec::new(),
         token: TokenLimits {
@@ -198,24 +207,24 @@ async fn what_the_server_writes_for_somebody_is_judged_as_theirs() {
         old: None,
     };
     check_write(&hub, &caller("root"), &write).await.unwrap();
-    for (name, why) in [("ann", "lack"), ("off", "was deleted or disabled")] {
+    for (name, expected) in [("ann", "lack"), ("off", "was deleted or disabled")] {
         let refused = check_write(&hub, &caller(name), &write).await;
         let status = Status::from(refused.unwrap_err());
         assert_eq!(status.code(), 403);
-        assert!(status.message().contains(why), "{name}: {status}");
+        assert!(status.message().contains(expected), "{name}: {status}");
     }
-    // A cluster without an image of its own depends on nobody's roles.
+    // Creating a cluster without a custom image requires no role.
     write.resource = "clusters";
     check_write(&hub, &caller("ann"), &write).await.unwrap();
-    // The rules that depend on nobody's roles apply as well.
+    // The rules without role checks apply too.
     write.resource = "tokens";
     let refused = check_write(&hub, &caller("root"), &write).await;
     let status = Status::from(refused.unwrap_err());
     assert_eq!(status.code(), 403, "{status}");
 }
 
-/// A hub on which whatever is asked for was made anew after memory heard of it.
-fn made_anew() -> Client {
+/// A hub that recreated every object after the stores synced.
+fn hub_with_recreated_roles() -> Client {
     let anew = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
         let name = request.uri().path().rsplit('/').next().unwrap().to_owned();
         let object = json!({
@@ -229,7 +238,7 @@ fn made_anew() -> Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_role_that_was_made_anew_is_not_bound_by_what_it_was() {
+async fn a_role_that_was_hub_with_recreated_roles_is_not_bound_by_what_it_was() {
     let stores = stores();
     stores
         .global_roles
@@ -248,19 +257,21 @@ async fn a_role_that_was_made_anew_is_not_bound_by_what_it_was() {
         object: Some(&new),
         old: None,
     };
-    let refused = check_on_hub(&made_anew(), &stores, &write).await;
+    let refused = check_on_hub(&hub_with_recreated_roles(), &stores, &write).await;
     assert!(
         matches!(refused, Err(AdmissionError::Unavailable(_))),
         "{refused:?}"
     );
-    let mut heard: GlobalRole = object("GlobalRole", "harmless", &json!({}));
-    heard.metadata.uid = Some("another".to_owned());
-    stores.global_roles.apply(heard);
-    check_on_hub(&made_anew(), &stores, &write).await.unwrap();
+    let mut synced: GlobalRole = object("GlobalRole", "harmless", &json!({}));
+    synced.metadata.uid = Some("another".to_owned());
+    stores.global_roles.apply(synced);
+    check_on_hub(&hub_with_recreated_roles(), &stores, &write)
+        .await
+        .unwrap();
 }
 
-/// A hub with one role more than memory has, which rests on `reader`; of the kind whose list it is in.
-fn with_an_heir(list: &'static str, spec: Value) -> Client {
+/// A hub with one role that the stores lack, in the list of this kind. The role refers to `reader`.
+fn hub_with_inheriting_role(list: &'static str, spec: Value) -> Client {
     let hub = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         let heir = json!({ "metadata": { "name": "heir", "uid": "heir" }, "spec": spec });
         let of_kind = request.uri().path().ends_with(list);
@@ -273,7 +284,7 @@ fn with_an_heir(list: &'static str, spec: Value) -> Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
+async fn role_with_unsynced_inheriting_role_cannot_be_deleted() {
     let stores = stores();
     stores.role_templates.apply(reader());
     let old = serde_json::to_value(reader()).unwrap();
@@ -292,9 +303,9 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
     let inherits = json!({ "context": "Cluster", "inherits": ["reader"] });
     let gives = json!({ "inEveryCluster": ["reader"] });
     for (list, heir) in [("/roletemplates", &inherits), ("/globalroles", &gives)] {
-        // Of what is deleted with others, the hub says no name.
+        // The hub sends an empty name for a deletion of a collection.
         for name in ["reader", ""] {
-            let hub = with_an_heir(list, heir.clone());
+            let hub = hub_with_inheriting_role(list, heir.clone());
             let refused = check_on_hub(&hub, &stores, &Write { name, ..write }).await;
             assert!(
                 matches!(refused, Err(AdmissionError::Unavailable(_))),
@@ -302,18 +313,18 @@ async fn a_role_stays_on_which_another_rests_that_memory_has_not_heard_of() {
             );
         }
     }
-    let hub = with_an_heir("/nothing", json!({}));
+    let hub = hub_with_inheriting_role("/nothing", json!({}));
     check_on_hub(&hub, &stores, &write).await.unwrap();
-    // As soon as memory hears of it, the refusal says which it is.
-    let hub = with_an_heir("/roletemplates", inherits.clone());
-    let heard = async {
+    // After the stores sync, the rejection names the inheriting role.
+    let hub = hub_with_inheriting_role("/roletemplates", inherits.clone());
+    let sync = async {
         tokio::time::sleep(Duration::from_millis(100)).await;
         stores
             .role_templates
             .apply(object("RoleTemplate", "heir", &inherits));
         stores.grants.fresh(&stores);
     };
-    let (refused, ()) = tokio::join!(check_on_hub(&hub, &stores, &write), heard);
-    let refused = said(refused);
+    let (refused, ()) = tokio::join!(check_on_hub(&hub, &stores, &write), sync);
+    let refused = rejection(refused);
     assert!(refused.contains("\"heir\" inherits from"), "{refused}");
 }

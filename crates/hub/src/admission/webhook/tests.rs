@@ -1,10 +1,10 @@
 use super::*;
 use crate::webhook_name::is_about;
 
-/// What a hub is told to ask a server of this name.
+/// The webhooks that a server with this account installs.
 fn webhooks(server: &str) -> Vec<Value> {
     let address: Address = "https://drover.example".parse().unwrap();
-    let asking = Asking {
+    let asking = WebhookConfig {
         address: &address,
         trust: Some("PEM"),
         segment: "secret",
@@ -22,7 +22,7 @@ fn conditions(webhook: &Value) -> String {
 }
 
 #[test]
-fn whatever_the_server_is_called_is_one_text_in_a_condition() {
+fn server_account_is_quoted_in_conditions() {
     assert_eq!(literal("a'b\\c"), "'a\\'b\\\\c'");
     for webhook in webhooks("o'neil") {
         assert!(is_about(&format!(
@@ -30,9 +30,9 @@ fn whatever_the_server_is_called_is_one_text_in_a_condition() {
             webhook["name"]
         )));
         let conditions = conditions(&webhook);
-        let tried = webhook["name"] == "check.rules.drover.dev";
+        let is_test = webhook["name"] == "check.rules.drover.dev";
         let exempt = conditions.contains("username != 'o\\'neil'");
-        assert!(exempt || tried, "{conditions}");
+        assert!(exempt || is_test, "{conditions}");
     }
 }
 
@@ -46,7 +46,7 @@ fn every_webhook_fails_closed() {
 }
 
 #[test]
-fn a_server_that_is_an_account_has_its_own_namespace_guarded_too() {
+fn webhook_covers_namespace_of_the_servers_service_account() {
     let system = ["drover-system", "kube-system"];
     let with_ops = ["drover-system", "kube-system", "ops"];
     for (server, namespaces, named) in [
@@ -71,7 +71,7 @@ fn a_server_that_is_an_account_has_its_own_namespace_guarded_too() {
 }
 
 /// The webhook of this name.
-fn one(name: &str) -> Value {
+fn webhook_named(name: &str) -> Value {
     let all = webhooks("drover:server");
     let name = format!("{name}.rules.drover.dev");
     all.into_iter()
@@ -80,8 +80,8 @@ fn one(name: &str) -> Value {
 }
 
 #[test]
-fn certificates_are_asked_about_when_they_are_approved_and_when_they_approve_themselves() {
-    let webhook = one("certificates");
+fn webhook_covers_approved_and_auto_approved_certificates() {
+    let webhook = webhook_named("certificates");
     let rules: Vec<_> = webhook["rules"].as_array().unwrap().iter().collect();
     let asked: Vec<_> = rules
         .iter()
@@ -99,29 +99,30 @@ fn certificates_are_asked_about_when_they_are_approved_and_when_they_approve_the
         assert_eq!(rule["apiVersions"], json!(["v1"]));
     }
     let conditions = conditions(&webhook);
-    let at_once = "object.spec.signerName == 'kubernetes.io/kube-apiserver-client-kubelet' || (";
-    assert!(conditions.contains(at_once), "{conditions}");
+    let auto_approved =
+        "object.spec.signerName == 'kubernetes.io/kube-apiserver-client-kubelet' || (";
+    assert!(conditions.contains(auto_approved), "{conditions}");
 }
 
 #[test]
-fn what_the_server_keeps_on_the_hub_is_asked_about_when_it_is_stripped_and_when_it_goes() {
-    let rights = one("rights");
+fn webhook_covers_update_and_delete_of_server_objects() {
+    let rights = webhook_named("rights");
     assert_eq!(rights["rules"][0]["operations"], json!(WRITES));
-    let said = conditions(&rights);
+    let conditions = conditions(&rights);
     for part in [
         ".startsWith('drover-hub-')",
         "'management.drover.dev/hub-access' in object.metadata.labels",
         "'management.drover.dev/hub-access' in oldObject.metadata.labels",
-        // There is no object when one goes.
+        // A deletion has no object.
         "request.operation != 'DELETE' && (request.userInfo.username.startsWith('drover:') || (has(",
     ] {
-        assert!(said.contains(part), "{part}: {said}");
+        assert!(conditions.contains(part), "{part}: {conditions}");
     }
 }
 
 #[test]
-fn bootstrap_tokens_of_people_are_asked_about_and_no_others() {
-    let conditions = conditions(&one("secrets"));
+fn webhook_covers_only_bootstrap_tokens_of_drover_users() {
+    let conditions = conditions(&webhook_named("secrets"));
     let people = "(request.userInfo.username.startsWith('drover:') \
                   && request.namespace == 'kube-system' && object != null && has(object.type) \
                   && object.type == 'bootstrap.kubernetes.io/token')";
@@ -129,9 +130,9 @@ fn bootstrap_tokens_of_people_are_asked_about_and_no_others() {
 }
 
 #[test]
-fn whatever_a_rule_could_refuse_to_delete_is_asked_about() {
+fn webhook_covers_every_deletion_that_a_rule_could_reject() {
     use drover_access::admission::{Operation, Write, depends_on_roles};
-    let conditions = conditions(&one("kinds"));
+    let conditions = conditions(&webhook_named("kinds"));
     let definitions = drover_api::kinds::definitions();
     let mut asked = 0;
     for definition in &definitions {
@@ -145,18 +146,18 @@ fn whatever_a_rule_could_refuse_to_delete_is_asked_about() {
             resource,
             subresource: "",
             namespace: "",
-            // Of settings, those that decide what runs in the clusters.
+            // The setting `server-url` decides which image runs in the clusters.
             name: "server-url",
             object: None,
             old: Some(&old),
         };
-        let wanted = depends_on_roles(&write);
-        asked += usize::from(wanted);
+        let expected = depends_on_roles(&write);
+        asked += usize::from(expected);
         let is_asked = conditions.contains(&format!("'{resource}'"));
-        assert_eq!(is_asked, wanted, "{resource}: {conditions}");
+        assert_eq!(is_asked, expected, "{resource}: {conditions}");
     }
     assert_eq!(
         asked, 9,
-        "people, providers, settings, roles, bindings and projects"
+        "users, providers, settings, roles, bindings and projects"
     );
 }

@@ -16,65 +16,65 @@ fn changed(change: impl FnOnce(&mut ProviderIdentity)) -> User {
 }
 
 #[test]
-fn a_token_and_groups_stand_while_the_provider_and_its_word_do() {
+fn token_and_groups_are_valid_while_the_identity_is_valid() {
     let day = 24 * 60 * 60;
     let mut leaving = provider("corp", "p1", true);
     leaving.metadata.deletion_timestamp = Some(Time(at(1)));
     let refused = changed(|identity| identity.state = IdentityState::Refused);
     let unreachable = changed(|identity| identity.state = IdentityState::Unreachable);
     let unlinked = changed(|identity| identity.provider_uid = ProviderUid::new("p9"));
-    for (what, provider, user, now, wanted) in [
+    for (case, provider, user, now, expected) in [
         (
-            "all is well",
+            "valid identity",
             provider("corp", "p1", true),
             person(),
             1,
             Ok(()),
         ),
         (
-            "the provider is disabled",
+            "disabled provider",
             provider("corp", "p1", false),
             person(),
             1,
             Err(InvalidReason::ProviderDisabled),
         ),
         (
-            "another of its name is there",
+            "another provider with the same name",
             provider("corp", "p2", true),
             person(),
             1,
             Err(InvalidReason::ProviderDeleted),
         ),
         (
-            "it is being deleted",
+            "provider in deletion",
             leaving,
             person(),
             1,
             Err(InvalidReason::ProviderDeleted),
         ),
         (
-            "the provider said no",
+            "refused by the provider",
             provider("corp", "p1", true),
             refused,
             1,
             Err(InvalidReason::Refused),
         ),
         (
-            "it cannot be asked, within the grace time",
+            "unreachable provider within the grace period",
             provider("corp", "p1", true),
             unreachable.clone(),
             day,
             Ok(()),
         ),
         (
-            "it cannot be asked for longer",
+            "unreachable provider after the grace period",
             provider("corp", "p1", true),
             unreachable,
             day + 1,
             Err(InvalidReason::GracePeriodExpired),
         ),
         (
-            "the user is not its any more",
+            "unlinked user",
             provider("corp", "p1", true),
             unlinked,
             1,
@@ -87,7 +87,7 @@ fn a_token_and_groups_stand_while_the_provider_and_its_word_do() {
         assert_eq!(
             check_token(&token, &user, &stores, at(now)),
             Ok(()),
-            "{what}"
+            "{case}"
         );
         token.spec.provider = Some(TokenProvider {
             name: "corp".to_owned(),
@@ -95,22 +95,22 @@ fn a_token_and_groups_stand_while_the_provider_and_its_word_do() {
         });
         assert_eq!(
             check_token(&token, &user, &stores, at(now)),
-            wanted,
-            "{what}"
+            expected,
+            "{case}"
         );
         let groups = groups_of(&user, &stores, at(now));
         let groups: Vec<_> = groups.iter().map(GroupName::as_str).collect();
-        let counted: &[_] = if wanted.is_ok() {
+        let counted: &[_] = if expected.is_ok() {
             &["drover:corp:devs"]
         } else {
             &[]
         };
-        assert_eq!(groups, counted, "{what}");
+        assert_eq!(groups, counted, "{case}");
     }
 }
 
 #[test]
-fn the_grace_time_is_a_setting() {
+fn grace_period_is_configurable() {
     let stores = Stores::synced_empty();
     assert_eq!(grace(&stores), SignedDuration::from_hours(24));
     let spec = drover_api::kinds::SettingSpec {

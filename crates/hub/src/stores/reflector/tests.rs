@@ -27,7 +27,8 @@ fn listing(version: &str, items: &[Value]) -> Vec<Value> {
     })]
 }
 
-/// A hub that gives prepared answers in turn, then watches in silence; and what it was asked.
+/// A hub that returns prepared responses in order and then keeps watches silent. The second value
+/// lists the requests.
 fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&asked);
@@ -65,7 +66,7 @@ fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read() {
+async fn reflector_resumes_relists_and_omits_unreadable_objects() {
     let (client, asked) = hub(vec![
         listing(
             "5",
@@ -83,7 +84,7 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
                 "metadata": { "resourceVersion": "8" },
             } }),
         ],
-        // The first watch ended in good order; this one is too late.
+        // The first watch ended normally; the second one has an expired version.
         vec![json!({ "type": "ERROR", "object": {
             "kind": "Status", "apiVersion": "v1", "status": "Failure",
             "code": 410, "reason": "Expired", "message": "too old resource version",
@@ -92,7 +93,7 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
     ]);
     let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();
-    let following = tokio::spawn(reflect(client, store.clone(), stop.clone()));
+    let reflecting = tokio::spawn(reflect(client, store.clone(), stop.clone()));
     let names = || store.all().iter().map(|s| s.name_any()).collect::<Vec<_>>();
 
     let limit = Duration::from_mins(1);
@@ -100,10 +101,10 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
     assert!(store.wait_for_within(&expected, limit).await);
     let expected: Setting = serde_json::from_value(object("c", "19", &json!("1"))).unwrap();
     assert!(store.wait_for_within(&expected, limit).await);
-    // What was deleted while nobody watched is gone, and so is what cannot be read any more.
+    // Objects that were deleted between watches are gone, and so are objects that cannot be parsed.
     assert_eq!(names(), ["c"]);
-    // The silent watch goes on; after its time is overdue, it is opened anew from where it was.
-    tokio::time::sleep(SILENCE + Duration::from_secs(30)).await;
+    // A silent watch is reopened at the last version after its end is overdue.
+    tokio::time::sleep(MAX_SILENCE + Duration::from_secs(30)).await;
     let asked = asked.lock().clone();
     assert_eq!(
         asked[..6],
@@ -117,11 +118,11 @@ async fn a_mirror_follows_resumes_lists_again_and_survives_what_it_cannot_read()
         ]
     );
     stop.cancel();
-    following.await.unwrap();
+    reflecting.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_of_several_pages_is_mirrored_whole() {
+async fn reflector_lists_all_pages() {
     let mut first = listing("5", &[object("a", "3", &json!("1"))]);
     first[0]["metadata"]["continue"] = json!("after-a");
     let last = listing("5", &[object("b", "4", &json!("1"))]);
@@ -141,7 +142,7 @@ async fn a_kind_of_several_pages_is_mirrored_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_makes_a_mirror_old_and_an_answer_makes_it_young() {
+async fn age_of_store_grows_without_responses() {
     let (client, _) = hub(vec![listing("5", &[])]);
     let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();
@@ -149,14 +150,14 @@ async fn silence_makes_a_mirror_old_and_an_answer_makes_it_young() {
     tokio::time::sleep(Duration::from_secs(50)).await;
     assert!(store.is_synced());
     assert!(store.age() >= Duration::from_secs(45), "{:?}", store.age());
-    // The next watch is answered: the hub is there.
+    // The next watch gets a response, so the hub is reachable.
     tokio::time::sleep(Duration::from_secs(12)).await;
     assert!(store.age() < Duration::from_secs(45), "{:?}", store.age());
     stop.cancel();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mirror_holds_nothing_of_who_wrote_which_field() {
+async fn store_omits_managed_fields() {
     let mut listed = object("a", "3", &json!("1"));
     listed["metadata"]["managedFields"] = json!([{
         "manager": "kubectl", "operation": "Apply", "apiVersion": "management.drover.dev/v1alpha1",
