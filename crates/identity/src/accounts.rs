@@ -1,13 +1,13 @@
-//! Service accounts of the hub, by tokens that only the hub can judge (TokenReview).
+//! Authenticates service accounts of the hub by their tokens (TokenReview).
 //!
-//! The hub is asked about a token once. From then on the server follows the objects that the token
-//! is bound to (the account, a Secret, a Pod, a Node), and the token is withdrawn when one of them
-//! is deleted. Open streams cost no reviews: a followed token is reviewed again every
-//! `REVIEW_EVERY`, all tokens together at most ten times a second.
+//! The hub reviews a token once. Then the server watches the objects that the token is bound to
+//! (the account, a Secret, a Pod, a Node), and revokes the token when one of them is deleted. Open
+//! streams cause no reviews: a token with watched objects is reviewed again every `REVIEW_EVERY`,
+//! all such tokens together at most ten times a second.
 //!
-//! A token whose objects cannot be watched (its claims do not name them, or the hub does not let the
-//! server list them) is polled: a verdict counts for `FRESH`, and a token with open streams is
-//! reviewed again after that, all polled tokens together at most a hundred times a second.
+//! A token whose objects cannot be watched (its claims do not name them, or the server may not list
+//! them) is polled: a positive review is valid for `FRESH`, and a token with open streams is then
+//! reviewed again, all polled tokens together at most a hundred times a second.
 
 mod known;
 mod review;
@@ -40,59 +40,60 @@ use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, network};
 use drover_hub::{Hub, HubError};
 
-/// Reviews a second of tokens that the hub has not accepted before, for one network, wider ones, and for all
-/// together; as many as of two, and of five, seconds may come at once after a quiet time.
-const OF_A_NETWORK: [networks::Quota; 3] = [
+/// The rate limits per second for reviews of unknown tokens, per network and per wider networks,
+/// with bursts.
+const NETWORK_RATES: [networks::Quota; 3] = [
     networks::Quota::per_second(30).burst(60),
     networks::Quota::per_second(60).burst(250),
     networks::Quota::per_second(100).burst(500),
 ];
-const OF_ALL: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
-const BURST_OF_ALL: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
-/// Networks that are counted before those are forgotten that have been quiet.
-const NETWORKS: usize = 20_000;
-/// How long a verdict in favour of a polled token counts without asking again.
+const TOTAL_RATE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
+const TOTAL_BURST: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
+/// The maximum number of proven networks before idle ones are removed.
+const MAX_NETWORKS: usize = 20_000;
+/// The time that a positive review of a polled token is valid.
 const FRESH: Duration = Duration::from_secs(2);
-/// How long a verdict in favour of a followed token counts without asking again.
+/// The time that a positive review of a token with watched objects is valid.
 const REVIEW_EVERY: Duration = Duration::from_mins(10);
-/// How long a verdict against counts.
-const REFUSED_FOR: Duration = Duration::from_secs(5);
-/// How long something open may stand on the last verdict in favour when the hub gives no other.
-const HELD_FOR: Duration = Duration::from_mins(10);
-/// Tokens that are remembered at most; then those make room that were used longest ago.
-const REMEMBERED: usize = 16_384;
-/// How many make room at once.
-const ROOM: usize = REMEMBERED / 8;
-/// An accepted token that was not used for so long is a stranger's again.
-const KNOWN_FOR: Duration = Duration::from_hours(24);
-/// How long a hub that does not take a token it took before is left alone before it is asked once
-/// more.
-const DOUBT: Duration = Duration::from_millis(500);
-/// Looks for which nothing open has stood on a token, after which its text is forgotten.
-const LOOKS: u8 = 10;
-/// Time between looks at what something open stands on.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Reviews of a look, of polled tokens and of followed tokens; when more are due, the next look goes
-/// on with those that wait longest.
-const POLLED_A_LOOK: usize = 50;
-const FOLLOWED_A_LOOK: usize = 5;
-/// Reviews at one time of what something open stands on.
-const AT_ONCE: usize = 8;
+/// The time that a negative review is valid.
+const REJECTION_TTL: Duration = Duration::from_secs(5);
+/// The maximum time that a stream stays open after the last positive review, if the hub does not
+/// respond.
+const MAX_UNCONFIRMED: Duration = Duration::from_mins(10);
+/// The maximum number of cached tokens. The least recently used are removed first.
+const MAX_TOKENS: usize = 16_384;
+/// The number of tokens that one eviction removes.
+const EVICTED: usize = MAX_TOKENS / 8;
+/// The time without use after which an accepted token counts as unknown again.
+const MAX_UNUSED: Duration = Duration::from_hours(24);
+/// The delay before a second review when the hub rejects a token that it accepted before.
+const RECHECK_DELAY: Duration = Duration::from_millis(500);
+/// The number of checks without an open stream after which the token's text is removed.
+const MAX_UNUSED_CHECKS: u8 = 10;
+/// The interval between checks of tokens with open streams.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// The maximum number of reviews per check, for polled tokens and for tokens with watched objects.
+/// Further due tokens wait for the next check.
+const MAX_POLLED_PER_CHECK: usize = 50;
+const MAX_WATCHED_PER_CHECK: usize = 5;
+/// The maximum number of concurrent reviews for open streams.
+const MAX_CONCURRENT: usize = 8;
 
-/// What memory says of a token that the hub accepted.
+/// The validity of a token that the hub accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenValidity {
-    /// It was still good when the hub was last asked.
+    /// The token was valid at the last review.
     Valid,
-    /// The hub does not take it any more.
+    /// The hub no longer accepts the token.
     Revoked,
-    /// The hub has not answered for too long.
+    /// The hub has not responded for too long.
     Unknown,
 }
 
 type Review = Shared<BoxFuture<'static, Result<Option<Account>, LookupError>>>;
 
-/// Shows tokens to the hub: one review a token at a time, and a bounded rate of strangers' ones.
+/// Reviews service account tokens on the hub: one review per token at a time, and rate limits for
+/// unknown tokens.
 #[derive(Clone)]
 pub struct Accounts {
     hub: Hub,
@@ -100,13 +101,13 @@ pub struct Accounts {
 }
 
 struct SharedState {
-    strangers: Rates,
-    all_strangers: DefaultDirectRateLimiter,
-    /// Networks from which the hub has accepted a token, and when it last did.
+    unknown: Rates,
+    all_unknown: DefaultDirectRateLimiter,
+    /// Networks from which a valid token came, with the time of the last one.
     proven: Mutex<HashMap<IpAddr, Instant>>,
     known: Mutex<HashMap<TokenDigest, Known>>,
     watched: WatchedObjects,
-    places: Semaphore,
+    review_permits: Semaphore,
 }
 
 impl std::fmt::Debug for Accounts {
@@ -117,23 +118,23 @@ impl std::fmt::Debug for Accounts {
 
 impl Accounts {
     pub(super) fn new(hub: Hub) -> Self {
-        let of_all = Quota::per_second(OF_ALL).allow_burst(BURST_OF_ALL);
+        let of_all = Quota::per_second(TOTAL_RATE).allow_burst(TOTAL_BURST);
         Self {
             hub,
             shared: Arc::new(SharedState {
-                strangers: Rates::new(OF_A_NETWORK),
-                all_strangers: RateLimiter::direct(of_all),
+                unknown: Rates::new(NETWORK_RATES),
+                all_unknown: RateLimiter::direct(of_all),
                 proven: Mutex::default(),
                 known: Mutex::default(),
                 watched: WatchedObjects::default(),
-                places: Semaphore::new(AT_ONCE),
+                review_permits: Semaphore::new(MAX_CONCURRENT),
             }),
         }
     }
 
-    /// Whose token this is, as the hub says; `None` if it is nobody's.
+    /// Returns the account of the token; `None` if the hub rejects the token.
     ///
-    /// Tokens that the hub has not accepted before are limited by where they come from.
+    /// Unknown tokens are rate-limited by their network.
     pub(super) async fn identify(
         &self,
         token: AccountToken,
@@ -151,8 +152,8 @@ impl Accounts {
         Ok(account)
     }
 
-    /// What something open stands on that was begun with this token; from then on the token is
-    /// looked after until nobody asks here any more.
+    /// Returns the validity of a token with an open stream. The token is reviewed regularly until
+    /// no caller asks for it.
     pub fn validity(&self, token: TokenDigest) -> TokenValidity {
         let mut known = self.shared.known.lock();
         let Some(Known::Accepted(accepted)) = known.get_mut(&token) else {
@@ -160,15 +161,14 @@ impl Accounts {
         };
         accepted.used = Instant::now();
         (accepted.open, accepted.unused) = (true, 0);
-        if accepted.held.elapsed() < HELD_FOR {
+        if accepted.held.elapsed() < MAX_UNCONFIRMED {
             TokenValidity::Valid
         } else {
             TokenValidity::Unknown
         }
     }
 
-    /// Reviews the tokens of open requests: watches the objects that they are bound to, and shows
-    /// the hub those again that are due.
+    /// Runs the controller that watches bound objects and reviews the tokens of open streams.
     pub async fn run(self, watchable_kinds: WatchableKinds, runtime: Runtime) {
         let reconciler = TokenReviews {
             accounts: self,
@@ -186,10 +186,10 @@ impl Accounts {
         let mut known = self.shared.known.lock();
         match known.get_mut(&digest) {
             Some(Known::Asked(review)) => return Ok(Answer::Asked(review.clone())),
-            Some(Known::Refused(at)) if at.elapsed() < REFUSED_FOR => {
+            Some(Known::Refused(at)) if at.elapsed() < REJECTION_TTL => {
                 return Ok(Answer::Known(None));
             }
-            Some(Known::Accepted(accepted)) if accepted.used.elapsed() < KNOWN_FOR => {
+            Some(Known::Accepted(accepted)) if accepted.used.elapsed() < MAX_UNUSED => {
                 accepted.used = Instant::now();
                 accepted.unused = 0;
                 accepted.token.get_or_insert_with(|| Arc::clone(&token));
@@ -205,8 +205,8 @@ impl Accounts {
             }
             Some(Known::Refused(_) | Known::Accepted(_)) | None => {}
         }
-        self.admit_stranger(network)?;
-        if known.len() >= REMEMBERED {
+        self.check_rate_limits(network)?;
+        if known.len() >= MAX_TOKENS {
             evict(&mut known);
         }
         let review = self.begin(token);
@@ -214,30 +214,31 @@ impl Accounts {
         Ok(Answer::Asked(review))
     }
 
-    fn admit_stranger(&self, network: IpAddr) -> Result<(), LookupError> {
+    fn check_rate_limits(&self, network: IpAddr) -> Result<(), LookupError> {
         let shared = &*self.shared;
-        let limited = shared.strangers.check(&(), network);
+        let limited = shared.unknown.check(&(), network);
         limited.map_err(|_| LookupError::TooMany)?;
         let proven = shared.proven.lock().get(&network).copied();
-        if proven.is_some_and(|at| at.elapsed() < KNOWN_FOR) {
+        if proven.is_some_and(|at| at.elapsed() < MAX_UNUSED) {
             return Ok(());
         }
-        let limited = shared.all_strangers.check();
+        let limited = shared.all_unknown.check();
         limited.map_err(|_| LookupError::TooMany)
     }
 
-    /// Where accounts come from, new tokens come from, too: those are not kept out by others'.
+    /// A network with a valid token is exempt from the global limit, so that other clients' unknown
+    /// tokens do not block its new tokens.
     fn prove(&self, network: IpAddr) {
         let mut proven = self.shared.proven.lock();
-        if proven.len() >= NETWORKS {
-            proven.retain(|_, at| at.elapsed() < KNOWN_FOR);
+        if proven.len() >= MAX_NETWORKS {
+            proven.retain(|_, at| at.elapsed() < MAX_UNUSED);
         }
-        if proven.len() < NETWORKS || proven.contains_key(&network) {
+        if proven.len() < MAX_NETWORKS || proven.contains_key(&network) {
             proven.insert(network, Instant::now());
         }
     }
 
-    /// Tokens to be reviewed now: those with something open, the longest waiting first.
+    /// Returns the tokens with open streams that are due for a review, the longest waiting first.
     fn due(&self) -> Vec<Arc<AccountToken>> {
         let mut known = self.shared.known.lock();
         let (mut polled, mut watched, mut gone) = (Vec::new(), Vec::new(), Vec::new());
@@ -258,24 +259,24 @@ impl Accounts {
                 BoundState::Present | BoundState::Unknown => {}
             }
         }
-        let mut due = first(polled, POLLED_A_LOOK);
-        due.extend(first(watched, FOLLOWED_A_LOOK));
+        let mut due = first(polled, MAX_POLLED_PER_CHECK);
+        due.extend(first(watched, MAX_WATCHED_PER_CHECK));
         for digest in gone {
             known.insert(digest, Known::Refused(Instant::now()));
         }
         due
     }
 
-    async fn review_in_turn(self, token: Arc<AccountToken>) {
-        let Ok(_place) = self.shared.places.acquire().await else {
+    async fn review_queued(self, token: Arc<AccountToken>) {
+        let Ok(_permit) = self.shared.review_permits.acquire().await else {
             return;
         };
         let review = match self.shared.known.lock().get_mut(&token.digest()) {
             Some(Known::Accepted(accepted)) => self.again(accepted, &token),
             _ => return,
         };
-        // A hub that does not answer is asked again at a later look; until then what it said last
-        // holds.
+        // If the hub does not respond, a later check repeats the review, and the last result stays
+        // valid.
         let _ = review.await;
     }
 
@@ -284,23 +285,24 @@ impl Accounts {
         accepted.again.get_or_insert_with(begin).clone()
     }
 
-    /// A task of its own: it ends and is remembered even when all who wait for it go away.
+    /// A separate task, so that the review completes even if all waiting callers are dropped.
     fn begin(&self, token: Arc<AccountToken>) -> Review {
-        tokio::spawn(self.clone().review_and_remember(token))
+        tokio::spawn(self.clone().review_and_cache(token))
             .map(|done| done.unwrap_or(Err(LookupError::Interrupted)))
             .boxed()
             .shared()
     }
 
-    async fn review_and_remember(
+    async fn review_and_cache(
         self,
         token: Arc<AccountToken>,
     ) -> Result<Option<Account>, LookupError> {
         let mut at = Instant::now();
         let mut result = review(&self.hub, &token).await;
         if matches!(result, Ok(None)) && self.was_accepted(token.digest()) {
-            // A hub says of a failure of its own what it says of a token that is not good.
-            tokio::time::sleep(DOUBT).await;
+            // The hub reports an internal failure like an invalid token, so the review is repeated
+            // once.
+            tokio::time::sleep(RECHECK_DELAY).await;
             at = Instant::now();
             result = review(&self.hub, &token).await;
         }
@@ -347,7 +349,7 @@ impl Accounts {
     }
 }
 
-/// How long a verdict in favour counts.
+/// The time that a positive review is valid.
 fn fresh(state: BoundState) -> Duration {
     match state {
         BoundState::Present => REVIEW_EVERY,
@@ -355,7 +357,7 @@ fn fresh(state: BoundState) -> Duration {
     }
 }
 
-/// Queues those that wait longest for a review, at most `limit`.
+/// Queues the longest waiting tokens for a review, at most `limit`.
 fn first(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<AccountToken>> {
     due.sort_by_key(|accepted| accepted.at);
     due.truncate(limit);
@@ -372,7 +374,7 @@ enum Answer {
     Asked(Review),
 }
 
-/// Begins the reviews that are due.
+/// Starts the reviews that are due.
 struct TokenReviews {
     accounts: Accounts,
     watchable_kinds: WatchableKinds,
@@ -388,9 +390,9 @@ impl Reconciler for TokenReviews {
         let watched = &accounts.shared.watched;
         watched.begin(&accounts.hub, self.watchable_kinds, &self.stop);
         for token in accounts.due() {
-            tokio::spawn(accounts.clone().review_in_turn(token));
+            tokio::spawn(accounts.clone().review_queued(token));
         }
-        Ok(Action::requeue(LOOK_EVERY))
+        Ok(Action::requeue(CHECK_INTERVAL))
     }
 }
 

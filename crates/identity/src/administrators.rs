@@ -1,4 +1,4 @@
-//! Who administers Drover, and that somebody does.
+//! Finds and restores administrators.
 
 use drover_api::kinds::{User, UserSpec};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
@@ -8,43 +8,42 @@ use thiserror::Error;
 
 use drover_hub::{HubError, call};
 
-/// Whether somebody can administer Drover at present.
+/// Returns whether the user is an enabled administrator that is not being deleted.
 pub fn is_administrator(user: &User) -> bool {
     user.spec.administrator && user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// Why nobody could be brought back.
+/// The error of finding or creating the user to restore.
 #[derive(Debug, Error)]
 pub enum RecoverError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// There is no such user, and no need for one.
+    /// The user does not exist, and other administrators exist.
     #[error(
-        "the hub has no user {name:?}; name an administrator with --user: {}", administrators.join(", ")
+        "the hub has no user {name:?}; set --user to an administrator: {}", administrators.join(", ")
     )]
     NoSuchUser {
-        /// The name.
+        /// The requested name.
         name: String,
-        /// Who administers Drover.
+        /// The names of the administrators.
         administrators: Vec<String>,
     },
-    /// The user is about to be deleted.
-    #[error("the user {0:?} is being deleted; name another with --user")]
+    /// The user is being deleted.
+    #[error("the user {0:?} is being deleted; set --user to another user")]
     BeingDeleted(String),
 }
 
-/// Somebody who is to be able to log in again.
+/// A user whose login is to be restored.
 #[derive(Debug)]
 pub struct Candidate {
-    /// The user as they are on the hub.
+    /// The User object on the hub.
     pub user: User,
-    /// Whether nobody else administers Drover, so that they have to.
+    /// True if no administrator exists, so that this user must become one.
     pub needed: bool,
 }
 
-/// The user of a name. Where nobody administers Drover there need be none: then one is made, who
-/// has no password yet.
+/// Finds the user by name. Creates an administrator without a password if no administrator exists.
 pub async fn find_or_create(client: &Client, name: &str) -> Result<Candidate, RecoverError> {
     let api: Api<User> = Api::all(client.clone());
     let all = call("list users", api.list(&ListParams::default())).await?;
@@ -72,12 +71,11 @@ pub async fn find_or_create(client: &Client, name: &str) -> Result<Candidate, Re
     Ok(Candidate { user, needed })
 }
 
-/// Makes the user an enabled administrator; call it when their old password is good no more, and
-/// their tokens are gone.
+/// Makes the user an enabled administrator. Call it after the old password and tokens are revoked.
 pub async fn grant_administrator(client: &Client, user: &User) -> Result<(), HubError> {
     let api: Api<User> = Api::all(client.clone());
     let spec = json!({ "enabled": true, "administrator": true });
-    // With the UID, a user of the same name made meanwhile is a conflict.
+    // With the UID, a recreated user of the same name causes a conflict.
     let mut metadata = json!({ "uid": user.uid() });
     metadata["ownerReferences"] = NO_OWNERS;
     let patch = Patch::Merge(json!({ "metadata": metadata, "spec": spec }));
@@ -87,8 +85,8 @@ pub async fn grant_administrator(client: &Client, user: &User) -> Result<(), Hub
     Ok(())
 }
 
-/// In a merge patch: whoever administers Drover belongs to no other object, with which Kubernetes
-/// would delete them.
+/// The owner references of an administrator in a merge patch. An administrator has no owner,
+/// because Kubernetes deletes an object with its owner.
 pub const NO_OWNERS: serde_json::Value = serde_json::Value::Null;
 
 fn administrator(name: &str) -> User {

@@ -1,4 +1,4 @@
-//! From a request's headers to an [`Identity`], in memory.
+//! Maps a request's headers to an [`Identity`] with the in-memory stores.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,46 +27,49 @@ use drover_hub::stores::identity_status;
 use drover_hub::stores::identity_status::InvalidReason;
 use drover_hub::{Hub, Stores, StoresHealth};
 
-/// Why a request has no identity.
+/// The error of authentication.
 #[derive(Debug, Error)]
 pub enum IdentifyError {
-    /// There is no credential, or not exactly one well-formed.
+    /// The request has no credential, or more than one, or a malformed one.
     #[error(transparent)]
     Credential(#[from] CredentialError),
-    /// No such token, or the wrong secret; deliberately one case.
-    #[error("the token is not valid: it may have been deleted; \"drover login\" gets a new one")]
+    /// The token does not exist or its secret is wrong. Both cases have the same error, so that
+    /// callers cannot distinguish them.
+    #[error(
+        "the token is not valid: it may have been deleted; get a new one with \"drover login\""
+    )]
     Unknown,
-    /// Its time is over.
-    #[error("the token has expired: \"drover login\" gets a new one")]
+    /// The token has expired.
+    #[error("the token has expired: get a new one with \"drover login\"")]
     Expired,
-    /// A browser's session is over, or never was.
+    /// The session of the cookie has ended or never existed.
     #[error("the session has ended: sign in again")]
     NoSession,
-    /// A page of somebody else's made a browser send the request.
+    /// A page of another origin sent the request.
     #[error(transparent)]
     Foreign(#[from] Foreign),
-    /// A token of a service account that the hub does not take.
+    /// The hub rejects the service account token.
     #[error(
-        "the hub does not take this service account's token: it has expired or its account is \
-         deleted; \"kubectl create token\" makes a new one"
+        "the hub rejects the service account token: it has expired or its account is deleted; \
+         create a new one with \"kubectl create token\""
     )]
     UnknownAccount,
-    /// A token of a service account, for what only people may use.
+    /// A service account token on a route for users only.
     #[error(
-        "this is a service account's token, which opens /k8s/clusters/local and nothing else: \
-         \"drover login\" gets a person's"
+        "a service account token is valid only for /k8s/clusters/local: get a user token with \
+         \"drover login\""
     )]
     NoPerson,
-    /// The person may not use Drover any more.
+    /// The token's user is disabled or deleted.
     #[error("the token's user is disabled or deleted: ask an administrator")]
     UserGone,
-    /// What the token stands on at an identity provider does not count any more.
-    #[error("the token does not count any more: {0}")]
+    /// The identity of the token's provider is not valid.
+    #[error("the token is no longer valid: {0}")]
     ProviderInvalid(#[from] InvalidReason),
-    /// The hub has been out of reach for too long to trust what is in memory.
-    #[error("the server's memory of the hub is too old to decide from")]
+    /// The stores are too old.
+    #[error("the server's stores of the hub are too old for a decision")]
     Untrusted(StoresHealth),
-    /// A token that is not in memory could not be looked up.
+    /// The lookup of an unknown token failed.
     #[error(transparent)]
     Lookup(#[from] LookupError),
 }
@@ -95,7 +98,7 @@ impl From<IdentifyError> for Status {
     }
 }
 
-/// Finds out who asks; cheap to clone.
+/// Authenticates requests; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Authenticator {
     hub: Hub,
@@ -105,7 +108,7 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// Answers from the hub's stores; `last_use` learns of every token that was accepted.
+    /// Authenticates with the hub's stores. `last_use` records every accepted token.
     pub fn new(hub: Hub, last_use: LastUse) -> Self {
         Self {
             lookup: Lookup::new(hub.clone()),
@@ -115,21 +118,22 @@ impl Authenticator {
         }
     }
 
-    /// What is known of the use of tokens.
+    /// The recorded last uses of tokens.
     pub fn last_use(&self) -> &LastUse {
         &self.last_use
     }
 
-    /// What is known of service accounts' tokens.
+    /// The authenticator of service accounts.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
     }
 
-    /// Who sends these headers, at present: a person, or nobody.
+    /// Authenticates a user.
     ///
-    /// The order: exactly one credential; its form; memory recent enough; the token by its id; its
-    /// secret, in the same time whether the id exists or not; its time; its user. Only a token that
-    /// is not in memory costs a read of the hub, shared by all who ask for it and limited in rate.
+    /// The order of checks: exactly one credential; its format; the age of the stores; the token by
+    /// its ID; its secret, in constant time even for an unknown ID; its expiry; its user. Only a
+    /// token that is not in the stores causes a read of the hub, which concurrent requests share
+    /// and a rate limit bounds.
     pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
         match self.person_or_other(head).await? {
             Claim::Person(identity) => Ok(*identity),
@@ -140,7 +144,7 @@ impl Authenticator {
         }
     }
 
-    /// Who sends these headers from there, at present: a person, or a service account of the hub.
+    /// Authenticates a user or a service account of the hub.
     pub async fn principal(
         &self,
         head: Head<'_>,
@@ -155,15 +159,15 @@ impl Authenticator {
         if Timestamp::now() >= token.expires_at() {
             return Err(IdentifyError::UnknownAccount);
         }
-        // Boxed: the future of each request would have room for it.
+        // Boxed to keep the future of each request small.
         let account = Box::pin(self.accounts.identify(token, from)).await?;
         let account = account.ok_or(IdentifyError::UnknownAccount)?;
         Ok(Principal::Account(account))
     }
 
-    /// The id of the session whose cookie is presented, as far as memory knows.
+    /// The ID of the session in the cookie, if the stores contain it.
     ///
-    /// Whoever shows its secret may end it; for anything else see [`Self::identify`].
+    /// A matching secret allows to end the session only. For other purposes use [`Self::identify`].
     pub fn presented_session_id(&self, headers: &HeaderMap) -> Option<String> {
         let Ok(Presented::Cookie(cookie)) = credential::presented(headers) else {
             return None;
@@ -174,26 +178,30 @@ impl Authenticator {
         matches.then(|| held.id().to_owned())
     }
 
-    /// The token that is presented, whatever it is worth still: whoever shows its secret may end it.
+    /// Returns the presented token even if it is no longer valid. A matching secret allows to
+    /// revoke it.
     pub async fn presented_token(&self, head: Head<'_>) -> Result<Arc<Token>, IdentifyError> {
-        let (shown, way) = match credential::presented(head.headers)? {
-            Presented::Bearer(text) => (UserToken::parse(text.expose_secret()), Way::Bearer),
+        let (shown, transport) = match credential::presented(head.headers)? {
+            Presented::Bearer(text) => (
+                UserToken::parse(text.expose_secret()),
+                TokenTransport::Bearer,
+            ),
             Presented::Cookie(text) => {
                 let shown = UserToken::parse(text.expose_secret());
                 let shown = shown.ok_or(IdentifyError::NoSession)?;
                 same_origin::check(head, &shown)?;
-                (Some(shown), Way::Cookie)
+                (Some(shown), TokenTransport::Cookie)
             }
         };
         let shown = shown.ok_or(IdentifyError::Unknown)?;
         let found = self.matching(&shown).await?;
         let (token, _) = found
-            .filter(|(token, _)| way.serves(token.spec.purpose))
+            .filter(|(token, _)| transport.allows(token.spec.purpose))
             .ok_or(IdentifyError::Unknown)?;
         Ok(token)
     }
 
-    /// The person whose token is presented, or the text of a bearer token that is no person's.
+    /// Authenticates a user's token, or returns the text of another bearer token.
     async fn person_or_other(&self, head: Head<'_>) -> Result<Claim, IdentifyError> {
         let text = match credential::presented(head.headers)? {
             Presented::Bearer(text) => text,
@@ -204,14 +212,16 @@ impl Authenticator {
         };
         match UserToken::parse(text.expose_secret()) {
             Some(bearer) => {
-                let identity = self.identify_person(&bearer, Way::Bearer).await?;
+                let identity = self
+                    .identify_person(&bearer, TokenTransport::Bearer)
+                    .await?;
                 Ok(Claim::Person(Box::new(identity)))
             }
             None => Ok(Claim::Other(text)),
         }
     }
 
-    /// Who is signed in, if it is their page that asks.
+    /// Authenticates a session cookie after the same-origin check.
     async fn identify_session(
         &self,
         head: Head<'_>,
@@ -219,7 +229,7 @@ impl Authenticator {
     ) -> Result<Identity, IdentifyError> {
         let token = UserToken::parse(cookie.expose_secret()).ok_or(IdentifyError::NoSession)?;
         same_origin::check(head, &token)?;
-        let found = self.identify_person(&token, Way::Cookie).await;
+        let found = self.identify_person(&token, TokenTransport::Cookie).await;
         found.map_err(|error| match error {
             IdentifyError::Unknown | IdentifyError::Expired => IdentifyError::NoSession,
             other => other,
@@ -229,32 +239,32 @@ impl Authenticator {
     async fn identify_person(
         &self,
         bearer: &UserToken,
-        way: Way,
+        transport: TokenTransport,
     ) -> Result<Identity, IdentifyError> {
         self.check_memory()?;
         let found = self.matching(bearer).await?;
         let (token, user) = found
-            .filter(|(token, _)| way.serves(token.spec.purpose))
+            .filter(|(token, _)| transport.allows(token.spec.purpose))
             .ok_or(IdentifyError::Unknown)?;
         let now = Timestamp::now();
         let identity = decide(&token, user.as_deref(), self.hub.stores(), now)?;
-        if self.has_idled(&token, now) {
+        if self.is_idle_now(&token, now) {
             return Err(IdentifyError::Expired);
         }
         self.last_use.note(&token);
         Ok(identity)
     }
 
-    /// Whether a token is neither over nor has been idle for too long.
+    /// Returns whether a token is neither expired nor idle.
     pub fn is_live(&self, token: &Token, now: Timestamp) -> bool {
-        token.spec.expires_at.0 > now && !self.has_idled(token, now)
+        token.spec.expires_at.0 > now && !self.is_idle_now(token, now)
     }
 
-    fn has_idled(&self, token: &Token, now: Timestamp) -> bool {
+    fn is_idle_now(&self, token: &Token, now: Timestamp) -> bool {
         is_idle(token, now) && !self.last_use.is_noted(&token.name_any())
     }
 
-    /// The token with this id and secret, in the same time whether the id exists or not.
+    /// Finds the token with this ID and secret, in constant time even for an unknown ID.
     async fn matching(&self, shown: &UserToken) -> Result<Option<Found>, LookupError> {
         let found = match self.in_memory(shown.id()) {
             Some(found) => Some(found),
@@ -286,23 +296,23 @@ impl Authenticator {
     }
 }
 
-/// IdentityKey a credential is about.
+/// The result of parsing a credential.
 enum Claim {
     Person(Box<Identity>),
     Other(SecretString),
 }
 
-/// How a token came.
+/// The transport of a token.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum TokenTransport {
     Bearer,
     Cookie,
 }
 
-impl Way {
-    /// A session's token is no bearer token: its limits stand on the browser. And no other becomes
-    /// a session by being put into a cookie.
-    fn serves(self, purpose: TokenPurpose) -> bool {
+impl TokenTransport {
+    /// Returns whether a token of this purpose is allowed over this transport. A browser session is
+    /// not valid as a bearer token, and other tokens are not valid as a cookie.
+    fn allows(self, purpose: TokenPurpose) -> bool {
         match (self, purpose) {
             (_, TokenPurpose::PasswordChange) => true,
             (Self::Cookie, purpose) => purpose == TokenPurpose::Browser,
@@ -311,7 +321,7 @@ impl Way {
     }
 }
 
-/// What a token with the right secret is worth now.
+/// Computes the identity of a token with a matching secret.
 fn decide(
     token: &Token,
     user: Option<&User>,
@@ -341,7 +351,7 @@ fn decide(
         user_uid: UserUid::new(token.spec.user_uid.as_str()),
         user_name: user.name_any(),
         display_name: user.spec.display_name.clone(),
-        // What their User says holds before the grants have heard of it.
+        // The User's flag applies before the grants contain it.
         administrator: user.spec.administrator || stores.grants.current().administers(who),
         groups,
         token: TokenLimits {
@@ -354,13 +364,13 @@ fn decide(
     })
 }
 
-/// Whether nobody has used a token for as long as it may go unused, as far as that is recorded.
+/// Returns whether a token was unused for longer than its idle limit, by the recorded last use.
 pub fn is_idle(token: &Token, now: Timestamp) -> bool {
     idle_deadline(token).is_some_and(|end| now > end)
 }
 
-/// When a token that may not go unused for ever ends, if nobody uses it until then. Its uses are
-/// recorded late, so that this is some minutes later than what it was given.
+/// The time when an idle token ends. Uses are recorded late, so this is some minutes later than the
+/// idle limit.
 pub fn idle_deadline(token: &Token) -> Option<Timestamp> {
     let idle = SignedDuration::from_secs(token.spec.idle_seconds?.into());
     let used = token

@@ -1,4 +1,4 @@
-//! The caller of a route, as its handler demands.
+//! Axum extractors for the caller of a route.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use kube::ResourceExt as _;
 use super::Authenticator;
 use drover_audit::{AuditNotes, Person};
 
-/// Anybody with a valid token, one that only allows a password change included.
+/// A user with any valid token, even one that only allows a password change.
 #[derive(Debug)]
 pub struct AnyToken(pub Identity);
 
-/// A token whose secret the request shows, whatever it is worth still.
+/// The presented token, even if it is no longer valid.
 #[derive(Debug)]
 pub struct PresentedToken(pub Arc<Token>);
 
-/// A person, by a token that is not limited to one cluster or one purpose.
+/// A user with a token that is not limited to one cluster or one purpose.
 #[derive(Debug)]
 pub struct Caller(pub Identity);
 
-/// A person who may do everything.
+/// A user who is an administrator.
 #[derive(Debug)]
 pub struct Administrator(pub Identity);
 
@@ -108,24 +108,24 @@ pub async fn identify(
     Ok(identity)
 }
 
-/// Refuses all but administrators, by a token that is good for this API.
+/// Returns status 403 unless the caller is an administrator with a token for this API.
 pub fn check_administrator(identity: &Identity) -> Result<(), Status> {
     check_token(identity)?;
     if identity.administrator {
         Ok(())
     } else {
         Err(Status::forbidden(
-            "only an administrator may do this; ask one",
+            "this operation requires an administrator",
         ))
     }
 }
 
-/// Refuses tokens that were handed out for something narrower than this API.
+/// Returns status 403 for tokens that are limited to a cluster or a narrower purpose.
 pub fn check_token(identity: &Identity) -> Result<(), Status> {
     let token = &identity.token;
     if token.cluster.is_some() {
         return Err(Status::forbidden(
-            "this token works on one cluster only and nowhere else; use your login",
+            "this token is valid for one cluster only; use your login",
         ));
     }
     match token.purpose {
@@ -134,7 +134,7 @@ pub fn check_token(identity: &Identity) -> Result<(), Status> {
             "set a new password first: run \"drover login\" again or POST /v1/me/password",
         )),
         TokenPurpose::Kubeconfig | TokenPurpose::Credential => Err(Status::forbidden(
-            "this token was made for kubectl and works on clusters only; use your login",
+            "this token is valid for clusters only; use your login",
         )),
     }
 }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_handed_out_for_a_cluster_opens_nothing_else() {
+    fn cluster_token_is_rejected_by_the_api() {
         use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
         for (purpose, cluster, allowed) in [
             (Session, None, true),

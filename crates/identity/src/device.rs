@@ -1,9 +1,8 @@
-//! Log-ins of programs that a person confirms in a browser where they are signed in.
+//! Logins of programs that a user confirms in a browser session.
 //!
-//! As the device flow of RFC 8628, of Drover's own: a program is given two codes, one that only it
-//! knows and a short one to show; the person types the short one, sees from where it was asked for,
-//! and confirms. What is confirmed is given to the program once. All of it is in memory, bounded,
-//! and gone after ten minutes.
+//! Similar to the device flow of RFC 8628: a program gets a secret device code and a short user
+//! code. The user enters the user code, sees the address of the request, and confirms. The program
+//! gets a token once. All state is in memory, bounded, and expires after ten minutes.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -33,37 +32,37 @@ use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, call};
 
-/// A log-in can be confirmed, and then fetched, for so long.
+/// The time in which a login can be confirmed and fetched.
 pub const LOGIN_TTL: SignedDuration = SignedDuration::from_mins(10);
-/// Programs ask no more often.
+/// The minimum polling interval of programs in seconds.
 pub const INTERVAL_SECONDS: u32 = 2;
-/// Log-ins that wait, from everywhere and from one network.
+/// The maximum number of pending logins, in total and per network.
 const MAX_PENDING: (usize, usize) = (2000, 20);
-/// Letters of a code that people type: none that looks like another, and no vowels to make words of.
+/// The letters of user codes: no similar letters, and no vowels that could form words.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 
-/// Why a program did not log in so.
+/// The error of a device login.
 #[derive(Debug, Error)]
 pub enum DeviceError {
-    /// Too many wait, or somebody tries too many codes.
-    #[error("too many log-ins, or codes of them; wait {} s and try again", .0.seconds())]
+    /// Too many pending logins or attempts to enter codes.
+    #[error("too many logins or codes; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
-    /// No log-in with this code waits, or not any more.
-    #[error("no log-in with this code waits to be confirmed: it may have expired; begin again")]
+    /// No pending login has this code.
+    #[error("no login with this code is pending: it may have expired; start again")]
     NotFound,
-    /// Somebody else has confirmed it.
-    #[error("it is confirmed already")]
+    /// The login is already confirmed.
+    #[error("the login is already confirmed")]
     Confirmed,
-    /// A token that was not a log-in itself cannot hand on one.
-    #[error("only who is logged in can confirm another log-in: sign in, or run \"drover login\"")]
+    /// The confirming token is not a login.
+    #[error("only a login can confirm another login: sign in, or run \"drover login\"")]
     NoLogin,
-    /// Who confirmed it may not use Drover any more.
-    #[error("who confirmed it may not log in any more; begin again")]
+    /// The confirming user may no longer use Drover.
+    #[error("the confirming user may no longer log in; start again")]
     ConfirmerInvalid,
-    /// The system gave no randomness.
+    /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// No token could be made.
+    /// The token could not be created.
     #[error(transparent)]
     Token(#[from] TokenError),
 }
@@ -87,25 +86,25 @@ impl From<DeviceError> for Status {
     }
 }
 
-/// A log-in that begins.
+/// The codes of a new login.
 #[derive(Debug)]
 pub struct Codes {
-    /// What only the program knows.
+    /// The secret code for the program.
     pub device: SecretString,
-    /// What the person types.
+    /// The short code for the user.
     pub user: String,
 }
 
-/// A log-in that waits, as it is shown.
+/// A pending login as shown to the user.
 #[derive(Clone, Debug)]
 pub struct LoginRequest {
-    /// From where the program asked.
+    /// The program's address.
     pub source: IpAddr,
-    /// When it asked.
+    /// The time of the request.
     pub requested_at: Timestamp,
 }
 
-/// Log-ins of programs; clones share what waits.
+/// Pending device logins; clones share the state.
 #[derive(Clone, Debug)]
 pub struct DeviceLogins {
     hub: Hub,
@@ -123,7 +122,7 @@ struct PendingLogin {
     confirmed: Option<Confirmed>,
 }
 
-/// Who confirmed a log-in.
+/// The user and the token that confirmed a login.
 #[derive(Clone, Debug)]
 struct Confirmed {
     user: UserUid,
@@ -138,7 +137,7 @@ impl PendingLogin {
 }
 
 impl DeviceLogins {
-    /// Log-ins on a hub; `limits` are those of passwords.
+    /// Creates the state. `limits` are shared with password logins.
     pub fn new(hub: Hub, settings: Settings, limits: LoginLimits) -> Self {
         Self {
             hub,
@@ -148,7 +147,7 @@ impl DeviceLogins {
         }
     }
 
-    /// Begins a log-in.
+    /// Starts a login.
     pub fn begin(&self, source: IpAddr, now: Timestamp) -> Result<Codes, DeviceError> {
         self.limits
             .check_begin(source)
@@ -156,7 +155,7 @@ impl DeviceLogins {
         begin(&mut self.pending.lock(), source, now)
     }
 
-    /// What is about to be confirmed, and its code as it was given out.
+    /// Finds a pending login by its code. Returns the normalized code.
     pub fn find(
         &self,
         code: &str,
@@ -171,7 +170,7 @@ impl DeviceLogins {
         Ok((code, shown.ok_or(DeviceError::NotFound)?))
     }
 
-    /// Confirms it: the program will act as who confirms.
+    /// Confirms a login: the program gets a token of the confirming user.
     pub fn confirm(&self, code: &str, who: &Identity, now: Timestamp) -> Result<(), DeviceError> {
         let is_login = matches!(
             who.token.purpose,
@@ -196,7 +195,7 @@ impl DeviceLogins {
         Ok(())
     }
 
-    /// The program's token, once the log-in was confirmed; it is given once.
+    /// Returns the program's token once after the confirmation; `None` before it.
     pub async fn fetch(
         &self,
         device: &SecretString,
@@ -207,14 +206,14 @@ impl DeviceLogins {
         };
         let issued = self.issue(&confirmed, now).await;
         if let Err(DeviceError::Token(_)) = &issued {
-            // The program asks again.
+            // The program retries.
             self.pending.lock().entry(code).or_insert(login);
         }
         issued.map(Some)
     }
 
-    /// The program's token: it ends no later than the one that confirmed it, or a log-in could renew
-    /// itself for ever.
+    /// Creates the program's token. It expires no later than the confirming token, so that a login
+    /// cannot renew itself forever.
     async fn issue(
         &self,
         confirmed: &Confirmed,
@@ -233,7 +232,7 @@ impl DeviceLogins {
             idle: None,
         };
         let (secret, token) = tokens::create(&self.hub, &user, login).await?;
-        // Whoever ended the log-in that confirmed it meanwhile has not seen this one.
+        // A concurrent revocation of the confirming login does not include this token.
         let found = self.hub.tokens();
         let found = call("read a token", found.get_opt(&confirmed.token_id)).await;
         if matches!(&found, Ok(Some(one)) if one.metadata.deletion_timestamp.is_none()) {
@@ -244,7 +243,7 @@ impl DeviceLogins {
         Err(DeviceError::ConfirmerInvalid)
     }
 
-    /// Who confirmed a log-in and until when they are logged in themselves, if they still are.
+    /// Returns the confirming user and the expiry of the confirming token, if both are still valid.
     fn confirming_user(
         &self,
         confirmed: &Confirmed,
@@ -264,7 +263,7 @@ impl DeviceLogins {
     }
 }
 
-/// When a token that confirms a log-in ends; `None` if it has, or is about to be deleted.
+/// The expiry of a confirming token; `None` if it has expired or is being deleted.
 fn expiry_of(token: &Token, now: Timestamp) -> Option<Timestamp> {
     let ends = token.spec.expires_at.0;
     let good = token.metadata.deletion_timestamp.is_none() && now < ends && !is_idle(token, now);
@@ -292,12 +291,12 @@ fn begin(
         confirmed: None,
     };
     let device = SecretString::from(format!("{user}.{secret}"));
-    // One that is taken is as good as never drawn: 20^8 codes, 2,000 of them in use.
+    // A collision is negligible: 20^8 codes and 2,000 pending logins.
     pending.insert(user.clone(), login);
     Ok(Codes { device, user })
 }
 
-/// Takes what was confirmed out, with its code; `None` while it was not.
+/// Removes a confirmed login with its code; `None` while it is not confirmed.
 fn take(
     pending: &mut HashMap<String, PendingLogin>,
     device: &SecretString,
@@ -323,7 +322,7 @@ fn hash(secret: &str) -> [u8; 32] {
     hash
 }
 
-/// `BCDF-GHJK`, from bytes as random as it is.
+/// Formats random bytes as a code like `BCDF-GHJK`.
 fn code(bytes: [u8; 16]) -> String {
     let mut number = u128::from_be_bytes(bytes);
     let mut text = String::with_capacity(9);
@@ -331,14 +330,14 @@ fn code(bytes: [u8; 16]) -> String {
         if place == 4 {
             text.push('-');
         }
-        let letter = usize::try_from(number % 20).expect("less than 20");
+        let letter = usize::try_from(number % 20).expect("the remainder is less than 20");
         text.push(char::from(LETTERS[letter]));
         number /= 20;
     }
     text
 }
 
-/// A code as it was given out, from however somebody types it.
+/// Normalizes a code that a user typed.
 fn normalize_code(code: &str) -> String {
     let letters = code.chars().filter(char::is_ascii_alphabetic).take(9);
     let mut text: String = letters.map(|c| c.to_ascii_uppercase()).collect();

@@ -17,90 +17,92 @@ use super::passwords::{PasswordError, Passwords, create_hash, read_hash, write_h
 use drover_entropy::{NoRandomness, random_password};
 use drover_hub::{Hub, HubError, call};
 
-/// Name of the first administrator.
+/// The name of the first administrator.
 pub const NAME: &str = "admin";
-/// Label of the first administrator, who gets a new password at a start when the old one is gone.
+/// The label of the first administrator, who gets a new password at startup if the Secret is
+/// missing.
 const LABEL: &str = "management.drover.dev/first-administrator";
 
-/// Annotation of the first administrator while nobody has been told the password.
+/// The annotation of the first administrator until the password has been printed.
 const PASSWORD_PENDING: &str = "management.drover.dev/first-password-untold";
 
-/// Why the first administrator could not be made.
+/// The error of creating the first administrator.
 #[derive(Debug, Error)]
 pub enum FirstAdministratorError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// No password could be made.
+    /// The password could not be generated or hashed.
     #[error(transparent)]
     Password(#[from] PasswordError),
-    /// No password could be made.
+    /// The password could not be generated or hashed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// The password could not be written to its file.
+    /// The password file could not be written.
     #[error("cannot write the first password to {}: choose a path that does not exist yet in a folder that does", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// Makes the administrator `admin` if the hub has no user, and tells the password once.
+/// Creates the administrator `admin` if the hub has no user, and prints the password once.
 ///
-/// Each step is a creation that one server wins, so that two starting at once tell one password.
-/// The user says whether its password was told: a crash before that costs a second password, at
-/// the next start. The file is there before anything is stored, so that it cannot be what fails.
+/// Each step is a creation that one server wins, so two concurrent servers print one password. The
+/// User records whether the password was printed: a crash before that causes a second password at
+/// the next start. The file is opened before any write to the hub, so that a file error changes
+/// nothing.
 pub async fn ensure(
     hub: &Hub,
     passwords: &Passwords,
     file: Option<&Path>,
 ) -> Result<(), FirstAdministratorError> {
     let found = find_or_create(hub).await?;
-    warn_if_nobody_administers(hub, found.as_ref());
+    warn_without_administrator(hub, found.as_ref());
     let Some(user) = found else {
         return Ok(());
     };
     let stored = read_hash(hub, &user.uid().unwrap_or_default()).await?.phc;
-    let untold =
+    let not_printed =
         user.annotations().contains_key(PASSWORD_PENDING) && user.spec.must_change_password;
-    if stored.is_some() && !untold {
+    if stored.is_some() && !not_printed {
         return Ok(());
     }
-    let place = file.map(Place::create).transpose()?;
+    let output = file.map(PasswordFile::create).transpose()?;
     let password = random_password()?;
     let phc = passwords.hash(password.clone()).await?;
     if stored.is_some() {
         write_hash(hub, &user, &phc).await?;
     } else if !create_hash(hub, &user, &phc).await? {
-        // Another server tells it.
+        // Another server prints the password.
         return Ok(());
     }
-    tell(&password, place)?;
-    note_told(hub).await;
+    print(&password, output)?;
+    record_printed(hub).await;
     Ok(())
 }
 
-/// Whoever only writes to the hub cannot make it so, but its administrators' older ways could.
-fn warn_if_nobody_administers(hub: &Hub, found: Option<&User>) {
+/// Admission prevents this state, but older versions could cause it.
+fn warn_without_administrator(hub: &Hub, found: Option<&User>) {
     let users = hub.stores().users.all();
     let known = users.iter().map(AsRef::as_ref).chain(found);
     if !known.into_iter().any(is_administrator) {
         tracing::warn!(
-            "nobody administers Drover: every administrator is disabled or deleted; stop the server \
-             and run \"drover server recover\" on its hub"
+            "no enabled administrator exists; stop the server and run \"drover server recover\" on its \
+             hub"
         );
     }
 }
 
-/// A new file for a password; removed when dropped without one.
-struct Place {
+/// A new password file; removed if it is dropped without content.
+struct PasswordFile {
     path: PathBuf,
     file: Option<File>,
 }
 
-impl Place {
+impl PasswordFile {
     fn create(path: &Path) -> Result<Self, FirstAdministratorError> {
         let mut options = File::options();
         let opened = options.write(true).create_new(true).mode(0o600).open(path);
@@ -118,7 +120,7 @@ impl Place {
         let Some(mut file) = self.file.take() else {
             return Ok(());
         };
-        // At once, so that whoever watches the file reads a whole line.
+        // One write, so that a reader sees a complete line.
         let line = format!("{}\n", password.expose_secret());
         let written = file
             .write_all(line.as_bytes())
@@ -130,7 +132,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PasswordFile {
     fn drop(&mut self) {
         if self.file.is_some() {
             let _ = std::fs::remove_file(&self.path);
@@ -138,22 +140,22 @@ impl Drop for Place {
     }
 }
 
-/// From now on the password stays; a failure costs another password at the next start, unless
-/// somebody has changed this one by then.
-async fn note_told(hub: &Hub) {
+/// Removes the annotation. A failure causes another password at the next start, unless the user has
+/// changed this one.
+async fn record_printed(hub: &Hub) {
     let patch = Patch::Merge(json!({ "metadata": { "annotations": { PASSWORD_PENDING: null } } }));
     let (api, params) = (hub.users(), PatchParams::default());
     let noted = call(
-        "note that the first password was told",
+        "record that the first password was printed",
         api.patch(NAME, &params, &patch),
     );
     if let Err(error) = noted.await {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "the next start may tell another first password");
+        tracing::warn!(error, "the next start may print another first password");
     }
 }
 
-/// The first administrator; `None` when the hub has users, but not that one.
+/// Finds or creates the first administrator; `None` if the hub has other users.
 async fn find_or_create(hub: &Hub) -> Result<Option<User>, HubError> {
     let api = hub.users();
     let found = call("read the first administrator", api.get_opt(NAME)).await?;
@@ -193,15 +195,18 @@ fn admin() -> User {
     user
 }
 
-/// The one place where a password leaves the server; not a log line, so that no collector has it.
-fn tell(password: &SecretString, place: Option<Place>) -> Result<(), FirstAdministratorError> {
-    // In one piece, so that nothing of another thread comes in between.
+/// Prints the password to standard error. Logs never contain it, because log collectors store them.
+fn print(
+    password: &SecretString,
+    place: Option<PasswordFile>,
+) -> Result<(), FirstAdministratorError> {
+    // One write, so that output of other threads does not interleave.
     let text = format!(
         "\nThe first administrator is {NAME:?} with the password\n\n    {}\n\n\
          It is shown this once and must be changed at the first login: drover login\n\n",
         password.expose_secret()
     );
-    // Who starts a server without standard error has a file, or uses `drover server recover`.
+    // Without standard error, use the file or `drover server recover`.
     let _ = std::io::stderr().write_all(text.as_bytes());
     place.map_or(Ok(()), |place| place.fill(password))
 }
@@ -213,11 +218,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_password_file_is_the_owners_alone_and_replaces_nothing() {
+    fn password_file_is_private_and_never_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("first-password");
-        let place = Place::create(&path).unwrap();
-        tell(&SecretString::from("a first password"), Some(place)).unwrap();
+        let output = PasswordFile::create(&path).unwrap();
+        print(&SecretString::from("a first password"), Some(output)).unwrap();
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             "a first password\n"
@@ -226,14 +231,14 @@ mod tests {
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
-        let again = Place::create(&path);
+        let again = PasswordFile::create(&path);
         assert!(matches!(again, Err(FirstAdministratorError::File { .. })));
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             "a first password\n"
         );
         let unused = folder.path().join("unused");
-        drop(Place::create(&unused).unwrap());
+        drop(PasswordFile::create(&unused).unwrap());
         assert!(!unused.exists(), "a file without a password would mislead");
     }
 }

@@ -1,4 +1,4 @@
-//! When tokens were last used: noted in memory, written in batches, never on the road.
+//! Records the last use of tokens in memory and writes it to the hub in batches.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -15,25 +15,25 @@ use serde_json::json;
 
 use drover_hub::{Hub, call};
 
-/// How often what was noted is written.
+/// The interval between writes.
 const EVERY: Duration = Duration::from_mins(1);
-/// A use is worth a write only if the one on record is older.
+/// The minimum age of the recorded use for a new write.
 const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
-/// How far behind the record of a token's use may be, at most.
+/// The maximum delay of the recorded use.
 pub(super) const LAG: SignedDuration = SignedDuration::from_mins(7);
-/// Tokens noted at most between two writes; further ones are noted next time they are used.
+/// The maximum number of pending records. Further tokens are recorded at their next use.
 const NOTED: usize = 10_000;
-/// Writes at once.
+/// The maximum number of concurrent writes.
 const AT_ONCE: usize = 8;
 
-/// Notes of token use that are yet to be written; cheap to clone.
+/// The pending records of token use; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct LastUse {
     noted: Arc<Mutex<BTreeMap<String, Timestamp>>>,
 }
 
 impl LastUse {
-    /// Notes that a token was accepted now.
+    /// Records that a token was accepted now.
     pub fn note(&self, token: &Token) {
         let now = Timestamp::now();
         if !is_worth_a_write(token, now) {
@@ -50,7 +50,7 @@ impl LastUse {
         }
     }
 
-    /// Writes the notes to the hub every minute, and once more at the shutdown.
+    /// Writes the records to the hub every minute, and once at shutdown.
     pub async fn run(self, hub: Hub, runtime: Runtime) {
         let writer = LastUseWriter {
             last_use: self.clone(),
@@ -62,12 +62,12 @@ impl LastUse {
         self.write(&hub).await;
     }
 
-    /// Whether a use of this token is yet to be written.
+    /// Returns whether a use of this token is not written yet.
     pub(super) fn is_noted(&self, id: &str) -> bool {
         self.noted.lock().contains_key(id)
     }
 
-    /// Writes what was noted; what the hub does not take now is noted still.
+    /// Writes the pending records. Failed records stay pending.
     async fn write(&self, hub: &Hub) {
         let noted = std::mem::take(&mut *self.noted.lock());
         futures::stream::iter(noted)
@@ -80,7 +80,7 @@ impl LastUse {
     }
 }
 
-/// Writes the notes regularly.
+/// Writes the pending records regularly.
 struct LastUseWriter {
     last_use: LastUse,
     hub: Hub,
@@ -104,9 +104,9 @@ fn is_worth_a_write(token: &Token, now: Timestamp) -> bool {
     recorded.is_none_or(|last| now.duration_since(last.0) > EXACT_TO)
 }
 
-/// Whether nothing is left to write of it.
+/// Returns true if the record is written or not needed.
 async fn write_one(hub: &Hub, id: &str, at: Timestamp) -> bool {
-    // A token that is gone from memory needs no record, and a patch must not bring errors for it.
+    // A deleted token needs no record, and a patch would return an error.
     if hub.stores().tokens.by_name(id).is_none() {
         return true;
     }
@@ -122,7 +122,7 @@ async fn write_one(hub: &Hub, id: &str, at: Timestamp) -> bool {
             tracing::debug!(
                 token.id = id,
                 error = &error as &dyn std::error::Error,
-                "not recorded"
+                "failed to record the last use of a token"
             );
             false
         }
@@ -139,7 +139,7 @@ mod tests {
     use drover_testkit::kinds::token;
 
     #[test]
-    fn a_recent_record_costs_no_further_write() {
+    fn recent_record_suppresses_further_writes() {
         let last_use = LastUse::default();
         let mut used = token("bcdfghjkmnpq", "uid");
         last_use.note(&used);

@@ -1,7 +1,7 @@
-//! Who asks: tokens, passwords, log-in and its limits.
+//! Authentication: tokens, passwords, logins and their limits.
 //!
-//! *Owns* the step "identity" of the road and everything that gives people credentials. *Never*
-//! decides what a person may do; that is a permit's matter (`drover_access::permit`).
+//! *Owns* the authentication step of a request and all credentials of users. *Never* decides what a
+//! user may do; permits decide that (`drover_access::permit`).
 
 pub mod accounts;
 pub mod administrators;

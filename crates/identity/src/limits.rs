@@ -1,13 +1,13 @@
-//! How often somebody may try a password.
+//! Rate limits of login attempts.
 //!
-//! Three budgets, each refilling steadily so that none locks anybody out for ever: one for each
-//! address, one for each user from each address, and one for each user from everywhere. The first
-//! stops trying many names, the last guessing from many addresses; neither binds a user at an
-//! address from which they have logged in before, so that strangers, there or elsewhere, cannot
-//! lock a user out of their usual place.
+//! Three budgets limit password attempts, and each refills steadily, so that no limit is permanent:
+//! one per address, one per user and address, and one per user for all unfamiliar addresses. The
+//! first limits attempts with many user names, the last limits guesses from many addresses. Neither
+//! applies to a user at an address of an earlier login, so attackers cannot lock a user out of a
+//! familiar address.
 //!
-//! An account of a directory has a budget of failed passwords as well, which binds familiar addresses
-//! too: the directory may lock the account for all of its uses.
+//! A directory account also has a budget of failed passwords, which applies to familiar addresses
+//! too, because the directory may lock the account.
 
 mod failures;
 
@@ -30,35 +30,34 @@ use self::failures::{Failures, Origin, Outcome};
 use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, Wait, network};
 
-/// Attempts a minute from one address, and from the wider networks that it belongs to.
+/// The attempts per minute from one address and from its wider networks.
 const ADDRESS: [u32; 3] = [60, 120, 240];
-/// Attempts a minute for one user from one address.
+/// The attempts per minute for one user from one address.
 const PAIR: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// Attempts a minute for one user from all unfamiliar addresses.
+/// The attempts per minute for one user from all unfamiliar addresses.
 const USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
-/// Sign-ins a minute that one address, and the wider networks that it belongs to, begin or end at
-/// providers with a page of their own.
+/// The provider logins per minute that one address, and its wider networks, may start or finish.
 const BEGUN: [u32; 3] = [120, 240, 480];
-/// Codes a minute that one user looks at or confirms.
+/// The device codes per minute that one user may look up or confirm.
 const CODES: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// Attempts a minute at one directory from one unfamiliar address, from the wider networks that it
-/// belongs to, and from all: the directory may lock accounts.
+/// The attempts per minute at one directory from one unfamiliar address, its wider networks, and
+/// all addresses. The directory may lock accounts.
 const DIRECTORY_BY_NETWORK: [u32; 3] = [60, 75, 150];
 const DIRECTORY: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
-/// Budgets that are kept before full ones are forgotten.
-const KEPT: usize = 20_000;
-/// Users whose familiar addresses are remembered, and addresses for each.
+/// The number of budgets above which full ones are removed.
+const MAX_BUDGETS: usize = 20_000;
+/// The maximum number of users with familiar addresses, and of addresses per user.
 const FAMILIAR_USERS: usize = 10_000;
 const FAMILIAR_ADDRESSES: usize = 32;
 
-/// Try again after this time.
+/// The time after which the client may retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryAfter(pub Duration);
 
 impl RetryAfter {
-    /// What is busy now is not for long.
+    /// The delay for a brief overload.
     pub const A_SECOND: Self = Self(Duration::ZERO);
-    /// What is full empties slowly.
+    /// The delay for a full queue.
     pub const A_MINUTE: Self = Self(Duration::from_mins(1));
 
     /// Whole seconds, at least one.
@@ -69,7 +68,7 @@ impl RetryAfter {
     }
 }
 
-/// The budgets; cheap to clone.
+/// The login rate limits; cheap to clone.
 #[derive(Clone)]
 pub struct LoginLimits(Arc<Budgets>);
 
@@ -110,11 +109,11 @@ impl Default for LoginLimits {
 }
 
 impl LoginLimits {
-    /// Counts an attempt, whether the user exists or not; refused if a budget is spent.
+    /// Counts a password attempt for an existing or unknown user. Fails if a budget is exhausted.
     pub fn check(&self, user: &str, address: IpAddr) -> Result<(), RetryAfter> {
         let address = network(address);
         let user = key(user);
-        self.forget_if_many();
+        self.remove_full_budgets();
         let budgets = &*self.0;
         let spent =
             |not_until: NotUntil<_>| RetryAfter(not_until.wait_time_from(budgets.clock.now()));
@@ -132,12 +131,12 @@ impl LoginLimits {
         budgets.user.check_key(&user).map_err(spent)
     }
 
-    /// Counts a sign-in that an address begins or ends at a provider with a page of its own.
+    /// Counts a provider login that an address starts or finishes.
     pub fn check_begin(&self, address: IpAddr) -> Result<(), RetryAfter> {
         Ok(self.0.begun.check(&(), address)?)
     }
 
-    /// Counts an attempt with a password of a directory, whose people are not the local users.
+    /// Counts a password attempt at a directory, whose accounts are separate from local users.
     ///
     /// The attempt counts as failed when it is dropped.
     pub fn check_at(
@@ -181,22 +180,22 @@ impl LoginLimits {
         spent.map_err(|not_until| RetryAfter(not_until.wait_time_from(budgets.clock.now())))
     }
 
-    /// Counts a code of a program's log-in that a user looks at or confirms.
+    /// Counts a device code that a user looks up or confirms.
     pub fn check_code(&self, user: &str) -> Result<(), RetryAfter> {
         let budgets = &*self.0;
-        if budgets.codes.len() > KEPT {
+        if budgets.codes.len() > MAX_BUDGETS {
             budgets.codes.retain_recent();
         }
         let spent = budgets.codes.check_key(&key(user));
         spent.map_err(|not_until| RetryAfter(not_until.wait_time_from(budgets.clock.now())))
     }
 
-    /// Remembers that somebody signed in at a directory from there.
+    /// Records a successful directory login from the address.
     pub fn succeeded_at(&self, provider: &str, login: &str, address: IpAddr) {
         self.succeeded(&account(provider, login), address);
     }
 
-    /// Remembers that the user logged in from there.
+    /// Records a successful login of the user from the address.
     pub fn succeeded(&self, user: &str, address: IpAddr) {
         let mut familiar = self.0.familiar.lock();
         if familiar.len() >= FAMILIAR_USERS && !familiar.contains_key(&key(user)) {
@@ -216,15 +215,15 @@ impl LoginLimits {
             .is_some_and(|addresses| addresses.contains(&address))
     }
 
-    fn forget_if_many(&self) {
+    fn remove_full_budgets(&self) {
         let budgets = &*self.0;
-        if budgets.pair.len() > KEPT {
+        if budgets.pair.len() > MAX_BUDGETS {
             budgets.pair.retain_recent();
         }
-        if budgets.user.len() > KEPT {
+        if budgets.user.len() > MAX_BUDGETS {
             budgets.user.retain_recent();
         }
-        if budgets.directory.len() > KEPT {
+        if budgets.directory.len() > MAX_BUDGETS {
             budgets.directory.retain_recent();
         }
     }
@@ -240,7 +239,8 @@ fn rates<K: Clone + Eq + Hash>(a_minute: [u32; 3]) -> Rates<K> {
     Rates::new(a_minute.map(networks::Quota::per_minute))
 }
 
-/// An attempt with a password of a directory; failed unless its end says otherwise.
+/// A password attempt at a directory. It counts as failed unless [`Self::succeeded`] or
+/// [`Self::not_sent`] is called.
 #[must_use = "the attempt counts as failed when this is dropped"]
 pub struct Attempt {
     limits: LoginLimits,
@@ -255,7 +255,7 @@ impl Attempt {
         self.outcome = Outcome::Right;
     }
 
-    /// The directory was not sent the password.
+    /// The password was not sent to the directory.
     pub fn not_sent(mut self) {
         self.outcome = Outcome::NotSent;
     }
@@ -268,32 +268,32 @@ impl Drop for Attempt {
     }
 }
 
-/// No name of a user is longer; the rest of a longer one must not fill memory.
+/// Truncates a name to 64 characters, the maximum length of user names, to bound the memory.
 fn key(user: &str) -> String {
     user.chars().take(64).collect()
 }
 
-/// An account of a directory: a short name of its own, for any two logins that a directory may
-/// take for one. A user's name has no such character.
+/// The key of a directory account: the same key for logins that a directory may treat as equal.
+/// User names cannot contain its first character.
 fn account(provider: &str, login: &str) -> String {
-    let plain = plain(login);
+    let plain = normalize_login(login);
     let words: Vec<&str> = plain.split_whitespace().collect();
     let whole = format!("{provider} {}", words.join(" "));
     let digest = digest(&SHA256, whole.as_bytes());
     format!("\n{}", URL_SAFE_NO_PAD.encode(digest))
 }
 
-/// A login without what directories do not tell apart (RFC 4518 §2, and accents for Active
-/// Directory): compatible forms, case, marks above letters, and characters that are not seen.
-fn plain(login: &str) -> String {
+/// Normalizes a login to what directories compare (RFC 4518 §2, and accents for Active Directory):
+/// compatibility forms, case, combining marks, and invisible characters.
+fn normalize_login(login: &str) -> String {
     let decomposed = DecomposingNormalizerBorrowed::new_nfkd();
     let lower = decomposed.normalize(login).to_lowercase();
     let lower = decomposed.normalize(&lower);
-    lower.chars().filter(|c| !is_overlooked(*c)).collect()
+    lower.chars().filter(|c| !is_ignored(*c)).collect()
 }
 
 /// Combining marks of Latin, Greek and Cyrillic, and Unicode's default ignorable characters.
-fn is_overlooked(c: char) -> bool {
+fn is_ignored(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{61c}' | '\u{115f}'..='\u{1160}'
         | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
@@ -307,25 +307,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_spelling_of_a_directorys_login_has_no_budget_of_its_own() {
+    fn spellings_of_a_directory_login_share_a_budget() {
         let limits = LoginLimits::default();
         let spellings = ["ann", "Ann", " ÁNN ", "a\u{200b}n\u{ad}ｎ\t"];
         let tried = (0..60).filter(|n| {
             let from = address(u8::try_from(*n).unwrap());
             limits.check_at("corp", spellings[n % 4], from).is_ok()
         });
-        assert_eq!(tried.count(), 2, "fewer than lock an account");
+        assert_eq!(tried.count(), 2, "fewer attempts than lock an account");
         assert!(limits.check_at("other", "ann", address(1)).is_ok());
-        assert!(limits.check("ann", address(1)).is_ok(), "a local user");
+        assert!(
+            limits.check("ann", address(1)).is_ok(),
+            "a local user is not limited"
+        );
     }
 
     #[test]
-    fn strangers_do_not_lock_an_account_and_its_owner_goes_on_at_their_usual_place() {
+    fn unfamiliar_addresses_cannot_lock_account_for_familiar_address() {
         let limits = LoginLimits::default();
         limits.succeeded_at("corp", "ann", address(200));
         let tried = (0..100).filter(|n| limits.check_at("corp", "ann", address(*n)).is_ok());
         assert_eq!(tried.count(), 2);
-        // The owner mistypes once, and goes on.
+        // The owner enters one wrong password and continues.
         assert!(limits.check_at("corp", "ann", address(200)).is_ok());
         for _ in 0..10 {
             let attempt = limits.check_at("corp", "ann", address(200)).unwrap();
@@ -338,14 +341,20 @@ mod tests {
         let limits = LoginLimits::default();
         limits.succeeded_at("corp", "ann", address(1));
         let tried = (0..10).filter(|_| limits.check_at("corp", "ann", address(1)).is_ok());
-        assert!(tried.count() < 5, "many directories lock it after five");
+        assert!(
+            tried.count() < 5,
+            "many directories lock an account after five failures"
+        );
         let refused = limits.check_at("corp", "ann", address(1)).err().unwrap();
         assert!(refused.seconds() > 25 * 60);
-        assert!(limits.check("ann", address(1)).is_ok(), "a local user");
+        assert!(
+            limits.check("ann", address(1)).is_ok(),
+            "a local user is not limited"
+        );
     }
 
     #[test]
-    fn directory_budget_that_is_spent_costs_the_account_nothing() {
+    fn exhausted_directory_budget_does_not_count_against_account() {
         let limits = LoginLimits::default();
         let mut last = None;
         for n in 0..400_u16 {
@@ -355,7 +364,7 @@ mod tests {
         }
         assert!(
             last.unwrap().seconds() <= 60,
-            "the directory's budget is spent"
+            "the directory's budget is exhausted"
         );
         let (account, now) = (account("corp", "user399"), Instant::now());
         let mut accounts = limits.0.accounts.lock();
@@ -364,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn guessing_codes_of_log_ins_is_slow() {
+    fn device_code_attempts_are_rate_limited() {
         let limits = LoginLimits::default();
         let guessed = (0..100).filter(|_| limits.check_code("u1").is_ok());
         assert_eq!(guessed.count(), CODES.get() as usize);
@@ -382,25 +391,25 @@ mod tests {
     }
 
     #[test]
-    fn guessing_one_password_from_one_place_is_slow() {
+    fn password_attempts_from_one_address_are_rate_limited() {
         let limits = LoginLimits::default();
         assert_eq!(allowed(&limits, "ann", address(1), 100), PAIR.get());
         assert!(limits.check("ann", address(1)).unwrap_err().seconds() <= 60);
         assert!(
             limits.check("ann", address(2)).is_ok(),
-            "another place is not bound"
+            "another address is not limited"
         );
     }
 
     #[test]
-    fn spraying_names_from_one_place_is_slow() {
+    fn attempts_with_many_names_from_one_address_are_rate_limited() {
         let limits = LoginLimits::default();
         let passed = (0..200).filter(|i| limits.check(&format!("u{i}"), address(1)).is_ok());
         assert_eq!(passed.count(), ADDRESS[0] as usize);
     }
 
     #[test]
-    fn spraying_names_from_one_48_leaves_a_directory_to_others() {
+    fn attempts_from_one_ipv6_48_do_not_exhaust_directory_budget() {
         let limits = LoginLimits::default();
         let of_site = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
         let passed = (0..5000).filter(|n| {
@@ -413,29 +422,33 @@ mod tests {
     }
 
     #[test]
-    fn strangers_cannot_lock_a_user_out_of_their_usual_place() {
+    fn unfamiliar_addresses_cannot_lock_user_out_of_familiar_address() {
         let limits = LoginLimits::default();
         limits.succeeded("ann", address(200));
         let passed: u32 = (0..100)
             .map(|i| allowed(&limits, "ann", address(i), 10))
             .sum();
-        assert_eq!(passed, USER.get(), "guessing from many places is bounded");
+        assert_eq!(
+            passed,
+            USER.get(),
+            "attempts from many addresses are limited"
+        );
         assert!(limits.check("ann", address(201)).is_err());
         assert!(limits.check("ann", address(200)).is_ok());
     }
 
     #[test]
-    fn strangers_behind_the_same_address_cannot_lock_a_user_out_of_it() {
+    fn attempts_behind_same_address_cannot_lock_user_out() {
         let limits = LoginLimits::default();
         limits.succeeded("ann", address(1));
-        for stranger in 0..200 {
-            let _ = limits.check(&format!("u{stranger}"), address(1));
+        for n in 0..200 {
+            let _ = limits.check(&format!("u{n}"), address(1));
         }
         assert!(limits.check("ann", address(1)).is_ok());
     }
 
     #[test]
-    fn a_long_name_does_not_fill_memory() {
+    fn long_user_name_is_truncated() {
         assert_eq!(key(&"x".repeat(100_000)).len(), 64);
     }
 }

@@ -1,4 +1,4 @@
-//! Log-in with a password, and changing one.
+//! Password logins and password changes.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -24,39 +24,39 @@ use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, HubError, Writer, call};
 
-/// Life of a token that is good for nothing but setting a new password.
+/// The lifetime of a token that only allows a password change.
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);
-/// UID that no user has: its password is looked for when a name is unknown, to take as long.
+/// A UID without a user. The login reads its password for an unknown name, to take the same time.
 const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
 
-/// Why somebody did not get in.
+/// The error of a password login or a password change.
 #[derive(Debug, Error)]
 pub enum LoginError {
     /// Too many attempts.
-    #[error("too many attempts to log in; wait {} s and try again", .0.seconds())]
+    #[error("too many login attempts; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
-    /// Wrong password, or no such user: deliberately one case.
+    /// The password is wrong or the user does not exist. Both cases have the same error.
     #[error("wrong user name or password")]
     Wrong,
-    /// A user who changes their password gave another one as their current password.
+    /// The given current password is wrong.
     #[error("the current password is wrong")]
     WrongCurrent,
-    /// The password was right, but the user may not use Drover.
+    /// The password is correct, but the user is disabled.
     #[error("this user is disabled: ask an administrator")]
     Disabled,
-    /// The password was changed while it was being checked.
-    #[error("the password was changed at this moment; log in with the new one")]
+    /// The password changed during the check.
+    #[error("the password has just changed; log in with the new one")]
     Superseded,
-    /// The present password was given as the new one.
-    #[error("the new password must differ from the present one")]
+    /// The new password equals the current one.
+    #[error("the new password must differ from the current one")]
     Unchanged,
-    /// The user may have tokens still.
+    /// Not all tokens of the user were revoked.
     #[error(transparent)]
     Revoke(#[from] RevokeError),
-    /// The password could not be checked or kept.
+    /// The password could not be checked or stored.
     #[error(transparent)]
     Password(#[from] PasswordError),
-    /// No token could be made.
+    /// The token could not be created.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The hub failed.
@@ -83,16 +83,16 @@ impl From<LoginError> for Status {
     }
 }
 
-/// Where a log-in's token will be.
+/// The client that stores the login's token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginClient {
-    /// With a program of the user's, which sends it as a bearer token.
+    /// A program, which sends a bearer token.
     Program,
-    /// In a browser's cookie.
+    /// A browser, which sends a cookie.
     Browser,
 }
 
-/// Log-in of local users; cheap to clone.
+/// Password logins of local users; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PasswordLogins {
     hub: Hub,
@@ -102,7 +102,7 @@ pub struct PasswordLogins {
 }
 
 impl PasswordLogins {
-    /// Log-in against the hub's users.
+    /// Creates the login service with new rate limits.
     pub fn new(hub: Hub, settings: Settings, passwords: Passwords) -> Self {
         Self {
             hub,
@@ -112,12 +112,12 @@ impl PasswordLogins {
         }
     }
 
-    /// How often somebody may try a password.
+    /// The rate limits of login attempts.
     pub fn limits(&self) -> &LoginLimits {
         &self.limits
     }
 
-    /// Checks a password and makes a session, or what must come before one.
+    /// Checks a password and creates a session, or a token for a required password change.
     pub async fn login(
         &self,
         name: &str,
@@ -164,10 +164,10 @@ impl PasswordLogins {
         }
     }
 
-    /// Refuses when the password that was checked is not the user's any more.
+    /// Fails if the checked password has changed since.
     ///
-    /// Whoever changes a password deletes the tokens that stand on it; one that was made just then
-    /// could be missed.
+    /// A password change revokes all tokens of the password, and could miss a token that was
+    /// created concurrently.
     async fn is_login_valid(
         &self,
         user: &User,
@@ -181,7 +181,7 @@ impl PasswordLogins {
         }
     }
 
-    /// Changes the caller's own password; their other log-ins end.
+    /// Changes the caller's password and revokes the caller's other sessions.
     pub async fn change_password(
         &self,
         caller: &Identity,
@@ -204,7 +204,7 @@ impl PasswordLogins {
             other => other,
         })?;
         self.set_password(&user, new, false).await?;
-        // A token that was good for the change only is spent; a session goes on.
+        // A password change token is used up; a session continues.
         let goes_on = matches!(
             caller.token.purpose,
             TokenPurpose::Session | TokenPurpose::Browser
@@ -214,8 +214,8 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// Sets another's password, to be changed at their next login; their log-ins end, and API and
-    /// kubeconfig tokens stay.
+    /// Sets a user's password, which the user must change at the next login. Revokes the user's
+    /// sessions. API and kubeconfig tokens stay.
     pub async fn reset_password(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
         self.set_password(user, new, true).await?;
         let uid = UserUid::new(user.uid().unwrap_or_default());
@@ -223,9 +223,9 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// The same, and revokes all their tokens, API and kubeconfig tokens included: the password is
-    /// reset because others may hold a credential of theirs, or may hold an old token of somebody
-    /// who is about to have more rights.
+    /// Sets a user's password and revokes all tokens, API and kubeconfig tokens included. Use it
+    /// when another person may hold a credential of the user, or before the user gets more
+    /// permissions.
     pub async fn reset_password_and_revoke_tokens(
         &self,
         user: &User,
@@ -236,17 +236,17 @@ impl PasswordLogins {
         Ok(tokens::revoke_all(&self.hub, &uid).await?)
     }
 
-    /// Keeps the first password of a new user.
+    /// Stores the first password of a new user.
     pub async fn set_first_password(&self, user: &User, phc: &str) -> Result<(), HubError> {
         write_hash(&self.hub, user, phc).await
     }
 
-    /// Hashes a password that keeps the rules.
+    /// Hashes a password after checking the password rules.
     pub async fn hash(&self, password: SecretString) -> Result<String, PasswordError> {
         self.passwords.hash(password).await
     }
 
-    /// The user, if the password is theirs; as slow when there is no such user.
+    /// Returns the user if the password is correct. Takes the same time if the user does not exist.
     async fn verify(
         &self,
         user: Option<Arc<User>>,
@@ -280,7 +280,7 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// For people's eyes only, so that a failure is no reason to keep anybody out.
+    /// The time of the login is informational, so a failure does not block the login.
     async fn record_login(&self, user: &User) {
         let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
         let (api, params) = (self.hub.users(), PatchParams::default());
@@ -289,7 +289,7 @@ impl PasswordLogins {
         if let Err(error) = call("record a login", patching).await {
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
-                "login not recorded"
+                "failed to record the login"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! The read that a token costs which is not in memory: made a moment ago, or not existing.
+//! Looks up a token on the hub that is not in the stores: a new token or an unknown one.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -17,26 +17,26 @@ use tokio::time::Instant;
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// Reads a second, all clients together.
+/// The maximum reads per second, all clients together.
 const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// Reads that may come at once after a quiet time.
+/// The burst of reads.
 const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// How long an id is known not to exist without asking again.
+/// The time that an ID is cached as absent.
 const ABSENT_FOR: Duration = Duration::from_secs(5);
-/// Ids that are remembered at most; beyond it the old ones are forgotten.
-const REMEMBERED: usize = 4096;
+/// The maximum number of cached IDs; expired ones are removed first.
+const MAX_IDS: usize = 4096;
 
-/// Why a token could not be looked up.
+/// The error of a lookup.
 #[derive(Clone, Debug, Error)]
 pub enum LookupError {
-    /// Too many unknown tokens are presented.
-    #[error("too many requests with tokens that the server does not know; try again in a second")]
+    /// Too many unknown tokens.
+    #[error("too many requests with unknown tokens; try again in a second")]
     TooMany,
     /// The hub failed.
-    #[error("the token could not be checked with the hub")]
+    #[error("cannot look up the token on the hub")]
     Hub(#[source] Arc<HubError>),
-    /// The server is ending.
-    #[error("the look-up of the token was interrupted")]
+    /// The server is shutting down.
+    #[error("the lookup of the token was interrupted")]
     Interrupted,
 }
 
@@ -46,28 +46,24 @@ impl From<LookupError> for Status {
             LookupError::Interrupted => Self::unavailable(error.to_string(), 1),
             LookupError::TooMany => Self::too_many_requests(error.to_string(), 1),
             LookupError::Hub(source) => {
-                // Strangers are not told what the hub says.
+                // Unauthenticated clients do not see the hub's error.
                 tracing::warn!(
                     error = &*source as &dyn std::error::Error,
                     "a token could not be checked with the hub"
                 );
-                let advice =
-                    "try again, and if it lasts, an administrator finds why in the server's log";
-                Self::unavailable(
-                    format!("the token could not be checked with the hub; {advice}"),
-                    5,
-                )
+                let advice = "try again; if the error persists, an administrator finds the cause in the server's log";
+                Self::unavailable(format!("cannot look up the token on the hub; {advice}"), 5)
             }
         }
     }
 }
 
-/// A token and the user it names, if there still is one.
+/// A token and its user, if the user exists.
 pub(super) type Found = (Arc<Token>, Option<Arc<User>>);
 
 type Read = Shared<BoxFuture<'static, Result<Option<Found>, LookupError>>>;
 
-/// Reads tokens from the hub: one read an id at a time, and a bounded rate of them.
+/// Reads tokens from the hub: one read per ID at a time, with a rate limit.
 #[derive(Clone)]
 pub(super) struct Lookup {
     hub: Hub,
@@ -103,7 +99,7 @@ impl Lookup {
         }
     }
 
-    /// The token of this id as the hub has it now, and its user.
+    /// Reads the token with this ID and its user.
     pub(super) async fn read(&self, id: &str) -> Result<Option<Found>, LookupError> {
         match self.join_or_begin(id)? {
             Some(read) => read.await,
@@ -111,7 +107,7 @@ impl Lookup {
         }
     }
 
-    /// The read to wait for; `None` when the id is known to be absent.
+    /// Returns the shared read; `None` if the ID is cached as absent.
     fn join_or_begin(&self, id: &str) -> Result<Option<Read>, LookupError> {
         let mut known = self.shared.known.lock();
         match known.get(id) {
@@ -123,14 +119,14 @@ impl Lookup {
             .limiter
             .check()
             .map_err(|_| LookupError::TooMany)?;
-        if known.len() >= REMEMBERED {
+        if known.len() >= MAX_IDS {
             known.retain(|_, entry| match entry {
                 Known::Reading(_) => true,
                 Known::Absent(since) => since.elapsed() < ABSENT_FOR,
             });
         }
-        // A task of its own: it ends and cleans up even when all who wait for it go away.
-        let task = tokio::spawn(self.clone().find_and_remember(id.to_owned()));
+        // A separate task, so that the read completes even if all waiting callers are dropped.
+        let task = tokio::spawn(self.clone().find_and_cache(id.to_owned()));
         let read = task
             .map(|done| done.unwrap_or(Err(LookupError::Interrupted)))
             .boxed()
@@ -139,7 +135,7 @@ impl Lookup {
         Ok(Some(read))
     }
 
-    async fn find_and_remember(self, id: String) -> Result<Option<Found>, LookupError> {
+    async fn find_and_cache(self, id: String) -> Result<Option<Found>, LookupError> {
         let result = find(&self.hub, &id).await;
         let mut known = self.shared.known.lock();
         if let Ok(None) = result {

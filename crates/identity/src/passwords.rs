@@ -1,4 +1,4 @@
-//! Passwords: their rules, argon2id, and the Secret that keeps a hash.
+//! Password rules, argon2id hashes, and the Secrets that store the hashes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,24 +17,24 @@ use drover_http_edge::status::Status;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// Characters that a password has at least and at most.
+/// The allowed number of characters.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 12..=512;
-/// Name of the entry in a password's Secret: a PHC string.
+/// The key of the PHC string in the Secret.
 const HASH: &str = "hash";
-/// Longest that a hash may wait for its turn.
-const TURN_WITHIN: Duration = Duration::from_secs(5);
+/// The timeout for a free hashing slot.
+const SLOT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a password could not be hashed, checked or kept.
+/// The error of hashing, checking or storing a password.
 #[derive(Debug, Error)]
 pub enum PasswordError {
-    /// It breaks a rule; completes "the password …".
+    /// The password violates a rule. The text completes "the password …".
     #[error("{0}")]
     Rule(&'static str),
-    /// Too many log-ins at once.
-    #[error("too many passwords are being checked at once")]
+    /// Too many concurrent logins.
+    #[error("too many concurrent password checks")]
     Busy,
-    /// A hash could not be made or read.
-    #[error("a password could not be hashed")]
+    /// A hash could not be created or parsed.
+    #[error("cannot hash the password")]
     Hash,
     /// The hub failed.
     #[error(transparent)]
@@ -42,17 +42,16 @@ pub enum PasswordError {
 }
 
 impl PasswordError {
-    /// The answer, where `field` of the request holds the new password.
+    /// Converts the error to a `Status`; `field` is the request field of the new password.
     pub fn into_status(self, field: &str) -> Status {
         match self {
             Self::Rule(rule) => Status::invalid(field, rule),
-            Self::Busy => Status::unavailable(
-                "too many people log in at this moment; try again in some seconds",
-                2,
-            ),
+            Self::Busy => {
+                Status::unavailable("too many concurrent logins; try again in a few seconds", 2)
+            }
             Self::Hash => Status::internal(
-                "the password could not be hashed or its stored hash is damaged; an administrator \
-                 can set a new one",
+                "cannot hash the password, or its stored hash is damaged; an administrator can set a \
+                 new one",
             ),
             Self::Hub(error) => error.into(),
         }
@@ -65,7 +64,7 @@ impl From<NoRandomness> for PasswordError {
     }
 }
 
-/// Checks the rules that a new password has to keep.
+/// Checks the rules for a new password.
 pub fn check_rules(password: &str) -> Result<(), PasswordError> {
     if LENGTH.contains(&password.chars().count()) {
         Ok(())
@@ -74,12 +73,12 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
     }
 }
 
-/// Hashes and checks passwords off the async threads, a bounded number at once; cheap to clone.
+/// Hashes and checks passwords on blocking threads with a concurrency limit; cheap to clone.
 #[derive(Clone)]
 pub struct Passwords {
-    turns: Arc<Semaphore>,
-    /// Hash of a password that nobody knows, to take the same time for users who do not exist.
-    nobody: Arc<str>,
+    slots: Arc<Semaphore>,
+    /// The hash of a random password, to take the same time for unknown users.
+    dummy_hash: Arc<str>,
 }
 
 impl std::fmt::Debug for Passwords {
@@ -89,31 +88,31 @@ impl std::fmt::Debug for Passwords {
 }
 
 impl Passwords {
-    /// As many at once as there are processors: each takes 19 MiB and some 20 ms of one.
+    /// Allows one hash per CPU. Each takes 19 MiB and about 20 ms.
     pub fn new() -> Result<Self, PasswordError> {
         let at_once = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Ok(Self {
-            turns: Arc::new(Semaphore::new(at_once)),
-            nobody: hash(random_password()?.expose_secret())?.into(),
+            slots: Arc::new(Semaphore::new(at_once)),
+            dummy_hash: hash(random_password()?.expose_secret())?.into(),
         })
     }
 
-    /// The PHC string of a password that keeps the rules.
+    /// Hashes a password after checking the rules. Returns the PHC string.
     pub async fn hash(&self, password: SecretString) -> Result<String, PasswordError> {
         check_rules(password.expose_secret())?;
-        self.in_turn(move || hash(password.expose_secret())).await
+        self.with_slot(move || hash(password.expose_secret())).await
     }
 
-    /// Whether the password fits the PHC string; as slow when there is none.
+    /// Returns whether the password matches the PHC string. Takes the same time without one.
     pub async fn verify(
         &self,
         password: SecretString,
         stored: Option<String>,
     ) -> Result<bool, PasswordError> {
         let exists = stored.is_some();
-        let nobody = Arc::clone(&self.nobody);
-        self.in_turn(move || {
-            let stored = stored.as_deref().unwrap_or(&nobody);
+        let dummy_hash = Arc::clone(&self.dummy_hash);
+        self.with_slot(move || {
+            let stored = stored.as_deref().unwrap_or(&dummy_hash);
             let verdict =
                 Argon2::default().verify_password(password.expose_secret().as_bytes(), stored);
             match verdict {
@@ -125,18 +124,18 @@ impl Passwords {
         .await
     }
 
-    async fn in_turn<T: Send + 'static>(
+    async fn with_slot<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let turn = Arc::clone(&self.turns).acquire_owned();
-        let turn = tokio::time::timeout(TURN_WITHIN, turn).await;
-        let turn = turn
+        let slot = Arc::clone(&self.slots).acquire_owned();
+        let slot = tokio::time::timeout(SLOT_TIMEOUT, slot).await;
+        let slot = slot
             .map_err(|_| PasswordError::Busy)?
             .map_err(|_| PasswordError::Busy)?;
         let done = tokio::task::spawn_blocking(move || {
             let result = work();
-            drop(turn);
+            drop(slot);
             result
         });
         done.await.map_err(|_| PasswordError::Hash)?
@@ -150,25 +149,25 @@ fn hash(password: &str) -> Result<String, PasswordError> {
         .map_err(|_| PasswordError::Hash)
 }
 
-/// Name of the Secret that keeps a user's hash.
+/// The name of the Secret with a user's hash.
 pub fn secret_name(user_uid: &str) -> String {
     format!("password-{user_uid}")
 }
 
-/// A hash as the hub holds it.
+/// A stored hash.
 #[derive(Default)]
 pub struct Stored {
-    /// The PHC string, if there is one.
+    /// The PHC string, if the user has a password.
     pub phc: Option<String>,
-    /// Which password it is of: another after every change.
+    /// The version of the password, different after every change.
     pub version: PasswordVersion,
 }
 
-/// Tells a user's passwords apart, one set again included.
+/// The version of a stored password, from the Secret's UID and resource version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PasswordVersion(Option<(String, String)>);
 
-/// The stored password of the user with this UID.
+/// Reads the stored hash of the user with this UID.
 pub async fn read_hash(hub: &Hub, user_uid: &str) -> Result<Stored, HubError> {
     let api = hub.secrets();
     let stored = call("read a password", api.get_opt(&secret_name(user_uid))).await?;
@@ -183,12 +182,12 @@ pub async fn read_hash(hub: &Hub, user_uid: &str) -> Result<Stored, HubError> {
     })
 }
 
-/// Keeps a hash for a user who has none yet; `false` if there is one already.
+/// Stores a hash for a user without one. Returns `false` if a hash exists.
 pub async fn create_hash(hub: &Hub, user: &User, phc: &str) -> Result<bool, HubError> {
     let api = hub.secrets();
     let params = PostParams::default();
     match call(
-        "keep a password",
+        "store a password",
         api.create(&params, &hash_secret(user, phc)),
     )
     .await
@@ -199,7 +198,7 @@ pub async fn create_hash(hub: &Hub, user: &User, phc: &str) -> Result<bool, HubE
     }
 }
 
-/// Keeps a hash in place of what there was.
+/// Stores a hash, or replaces the existing one.
 pub async fn write_hash(hub: &Hub, user: &User, phc: &str) -> Result<(), HubError> {
     if create_hash(hub, user, phc).await? {
         return Ok(());
@@ -207,12 +206,12 @@ pub async fn write_hash(hub: &Hub, user: &User, phc: &str) -> Result<(), HubErro
     let new = hash_secret(user, phc);
     let name = new.name_any();
     let (api, params) = (hub.secrets(), PostParams::default());
-    call("keep a password", api.replace(&name, &params, &new))
+    call("store a password", api.replace(&name, &params, &new))
         .await
         .map(|_| ())
 }
 
-/// The Secret goes with its user: the hub's garbage collector sees to it.
+/// The user owns the Secret, so the hub's garbage collector deletes it with the user.
 fn hash_secret(user: &User, phc: &str) -> Secret {
     let name = secret_name(&user.uid().unwrap_or_default());
     let data = Data::from([(HASH.to_owned(), phc.as_bytes().to_vec())]);
@@ -251,11 +250,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_password_of_nobody_takes_as_long_as_somebodys() {
+    async fn check_of_unknown_user_takes_as_long_as_known_user() {
         let passwords = Passwords::new().unwrap();
         let phc = passwords.hash("correct horse".into()).await.unwrap();
         let mut shortest = [Duration::MAX; 2];
-        // In turns, so that what else the machine does is in both.
+        // Alternates the cases, so that other load on the machine affects both.
         for _ in 0..5 {
             for (shortest, stored) in shortest.iter_mut().zip([Some(phc.clone()), None]) {
                 let begun = std::time::Instant::now();
@@ -263,12 +262,15 @@ mod tests {
                 *shortest = begun.elapsed().min(*shortest);
             }
         }
-        let [somebodys, nobodys] = shortest;
-        assert!(nobodys > somebodys / 4, "{nobodys:?} and {somebodys:?}");
+        let [known, unknown] = shortest;
+        assert!(
+            unknown > known / 4,
+            "{unknown:?} and {known:?}"
+        );
     }
 
     #[tokio::test]
-    async fn a_password_fits_its_own_hash_only_and_nobody_fits_none() {
+    async fn password_matches_only_its_own_hash() {
         let passwords = Passwords::new().unwrap();
         let phc = passwords.hash("correct horse".into()).await.unwrap();
         assert!(phc.starts_with("$argon2id$"), "{phc}");

@@ -1,9 +1,9 @@
-//! People who come from identity providers.
+//! Users of identity providers.
 //!
-//! *Owns* signing in with a provider, what is kept of it, asking providers what has become of
-//! people, and the one decision whether what a provider said still counts (`drover_hub::stores::identity_status`). *Never*
-//! believes more of an answer than `drover_providers` does, and never gives a provider's people
-//! another's user: people are known by the provider's UID and their id there.
+//! *Owns* provider logins, the stored provider tokens, and the refresh of identities. The decision
+//! whether an identity is valid is in `drover_hub::stores::identity_status`. *Never* trusts more of
+//! a response than `drover_providers` does, and never assigns a provider's user to another Drover
+//! user: the provider's UID and the user's ID there identify a user.
 
 pub mod conditions;
 pub mod configured;

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use drover_http_edge::networks::network;
 
-/// How long a sign-in counts.
+/// The time that a login counts.
 const COUNTED_FOR: Duration = Duration::from_hours(24);
 /// Fewest users of one network to report.
 const MANY_USERS: usize = 5;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn five_users_of_one_address_within_a_day_share_it() {
+    fn five_users_of_one_address_within_a_day_are_reported() {
         let (sources, now) = (SignInSources::default(), Instant::now());
         for n in 0..4 {
             sources.record_at(&user(n), address(1), now);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_all_users_is_not_most_of_them() {
+    fn address_of_half_of_all_users_is_not_reported() {
         let (sources, now) = (SignInSources::default(), Instant::now());
         for n in 0..5 {
             sources.record_at(&user(n), address(1), now);

@@ -2,7 +2,7 @@
 
 use drover_hub::{Hub, Keys, Stores};
 
-/// A hub that answers nothing and has heard that it holds nothing.
+/// A hub whose requests fail, with synced empty stores.
 pub(crate) fn silent_hub() -> Hub {
     let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
         Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into())

@@ -1,4 +1,4 @@
-//! Tokens of people: made, deleted, and cleared away when their time is over.
+//! Creates, deletes and purges tokens of users.
 
 use std::time::Duration;
 
@@ -19,41 +19,41 @@ use drover_entropy::{NoRandomness, random};
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, Writer, call};
 
-/// Between two purges of expired tokens.
+/// The interval between purges of expired tokens.
 const PURGE_EVERY: Duration = Duration::from_mins(30);
-/// Longest time of one purge.
-const PURGE_WITHIN: Duration = Duration::from_mins(10);
-/// How often a user's tokens are deleted, while somebody makes others with them.
-const ROUNDS: u32 = 10;
-/// Expired tokens stay visible for so long.
+/// The timeout of one purge.
+const PURGE_TIMEOUT: Duration = Duration::from_mins(10);
+/// The maximum number of rounds that delete a user's tokens while new ones appear.
+const MAX_ROUNDS: u32 = 10;
+/// The time that expired tokens stay visible.
 const KEEP_EXPIRED: SignedDuration = SignedDuration::from_hours(1);
-/// Tokens a page when all are listed, and deletions at once.
+/// The page size of lists, and the maximum number of concurrent deletions.
 const LIST_PAGE: u32 = 500;
-const AT_ONCE: usize = 8;
-/// Tokens deleted in one go.
-const PURGE_AT_MOST: usize = 1000;
+const MAX_CONCURRENT: usize = 8;
+/// The maximum number of tokens per purge.
+const MAX_PURGED: usize = 1000;
 
-/// Why a token was not made or deleted.
+/// The error of creating or deleting a token.
 #[derive(Debug, Error)]
 pub enum TokenError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The system gave no randomness.
+    /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
 }
 
-/// Why a user may have tokens still.
+/// The error of revoking a user's tokens.
 #[derive(Debug, Error)]
 pub enum RevokeError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// Somebody makes new tokens as fast as the old ones are deleted.
+    /// New tokens appear as fast as old ones are deleted.
     #[error(
-        "somebody makes new tokens of this user all the time; disable the user, or stop Drover's \
-         server, and try again"
+        "cannot revoke all tokens: new tokens of this user appear continuously; disable the user, or \
+         stop Drover's server, and try again"
     )]
     TokensRemain,
 }
@@ -76,24 +76,24 @@ impl From<TokenError> for Status {
     }
 }
 
-/// What a new token shall be.
+/// The properties of a new token.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// What it is made for.
+    /// The purpose.
     pub purpose: TokenPurpose,
-    /// The one cluster it shall work on.
+    /// The only cluster that accepts the token; all clusters if `None`.
     pub cluster: Option<ClusterScope>,
-    /// The identity provider that it stands on.
+    /// The identity provider whose identity must stay valid.
     pub provider: Option<TokenProvider>,
-    /// Free text.
+    /// A free text.
     pub description: Option<String>,
-    /// When it ends.
+    /// The expiry.
     pub expires_at: Timestamp,
-    /// How long it may go unused.
+    /// The maximum time without use; unlimited if `None`.
     pub idle: Option<Duration>,
 }
 
-/// Makes a token for a user; it works as soon as this returns.
+/// Creates a token for a user. The stores contain it when this returns.
 pub async fn create(
     hub: &Hub,
     user: &User,
@@ -114,14 +114,14 @@ pub async fn create(
             .map(|idle| u32::try_from(idle.as_secs()).unwrap_or(u32::MAX)),
     };
     let mut token = Token::new(&issued.id, spec);
-    // The token goes with its user: the hub's garbage collector sees to it.
+    // The user owns the token, so the hub's garbage collector deletes it with the user.
     token.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
     let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
     let created = writer.create("create a token", &token).await?;
     Ok((issued.token, created))
 }
 
-/// Deletes the token of this id, whether memory knows it yet or not.
+/// Deletes the token with this ID, even if the stores do not contain it yet.
 pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
     match hub.stores().tokens.by_name(id) {
         Some(token) => delete(hub, &token).await,
@@ -129,13 +129,13 @@ pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
     }
 }
 
-/// Deletes a token; it is refused as soon as this returns.
+/// Deletes a token. Requests with it are rejected when this returns.
 pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
     let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
     writer.delete_if_present("delete a token", token).await
 }
 
-/// Takes a token from the hub; one that is gone already is gone.
+/// Deletes a token from the hub; a missing token is no error.
 async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubError> {
     match call("delete a token", hub.tokens().delete(id, params)).await {
         Err(error) if !error.is_not_found() => Err(error),
@@ -143,10 +143,10 @@ async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubErr
     }
 }
 
-/// Deletes what a changed password has to end: the user's log-ins and what they handed out,
-/// except the token `keep`.
+/// Revokes the user's sessions and the credentials that they issued, except the token `keep`.
+/// Called after a password change.
 ///
-/// Asks the hub and not memory: a token made a moment ago by another server counts as well.
+/// Lists the tokens on the hub, because the stores may lack a token of another server.
 pub async fn revoke_sessions(
     hub: &Hub,
     user: &UserUid,
@@ -155,16 +155,16 @@ pub async fn revoke_sessions(
     let ends = |token: &Token| {
         ends_with_password(token.spec.purpose) && token.metadata.name.as_deref() != keep
     };
-    until_none_is_left(hub, user, ends).await
+    delete_until_none_left(hub, user, ends).await
 }
 
-/// Ends in rounds, since what made another token while one ran may have been there to do so.
-async fn until_none_is_left(
+/// Deletes tokens in rounds, because a valid token may create another token during a round.
+async fn delete_until_none_left(
     hub: &Hub,
     user: &UserUid,
     ends: impl Fn(&Token) -> bool + Copy,
 ) -> Result<(), RevokeError> {
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         if end(hub, user, ends).await? == 0 {
             return Ok(());
         }
@@ -172,12 +172,12 @@ async fn until_none_is_left(
     Err(RevokeError::TokensRemain)
 }
 
-/// Deletes all tokens of a user, whatever they were made for.
+/// Deletes all tokens of a user, of any purpose.
 pub async fn revoke_all(hub: &Hub, user: &UserUid) -> Result<(), RevokeError> {
-    until_none_is_left(hub, user, |_| true).await
+    delete_until_none_left(hub, user, |_| true).await
 }
 
-/// Deletes a user's tokens that stand on this provider's word, whatever they were made for.
+/// Deletes a user's tokens that depend on this provider, of any purpose.
 pub async fn revoke_of_provider(
     hub: &Hub,
     user: &UserUid,
@@ -187,10 +187,10 @@ pub async fn revoke_of_provider(
         let on = token.spec.provider.as_ref();
         on.is_some_and(|on| on.uid == *provider)
     };
-    until_none_is_left(hub, user, stands).await
+    delete_until_none_left(hub, user, stands).await
 }
 
-/// Deletes those of a user's tokens that are to end; returns how many.
+/// Deletes the selected tokens of a user and returns their number.
 async fn end(
     hub: &Hub,
     user: &UserUid,
@@ -206,7 +206,7 @@ async fn end(
             .collect();
         count += ended.len();
         futures::stream::iter(ended.into_iter().map(Ok))
-            .try_for_each_concurrent(AT_ONCE, async |token| delete(hub, &token).await)
+            .try_for_each_concurrent(MAX_CONCURRENT, async |token| delete(hub, &token).await)
             .await?;
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
             Some(token) => params = params.continue_token(&token),
@@ -215,7 +215,8 @@ async fn end(
     }
 }
 
-/// Tokens that stand on a password; the others were made to outlive a session.
+/// Returns whether tokens of this purpose end with a password change. Other tokens outlive a
+/// session.
 fn ends_with_password(purpose: TokenPurpose) -> bool {
     match purpose {
         TokenPurpose::Session
@@ -244,7 +245,7 @@ impl Reconciler for ExpiredTokens {
 /// Runs the controller of expired tokens.
 pub async fn run_purge(hub: Hub, runtime: Runtime) {
     let options = Options {
-        timeout: Some(PURGE_WITHIN),
+        timeout: Some(PURGE_TIMEOUT),
         ..Options::new("expired-tokens")
     };
     runtime.run_single(options, ExpiredTokens { hub }, []).await;
@@ -252,7 +253,7 @@ pub async fn run_purge(hub: Hub, runtime: Runtime) {
 
 async fn purge(hub: &Hub) -> Result<(), HubError> {
     let now = Timestamp::now();
-    let (expired, _) = hub.stores().tokens.page(None, PURGE_AT_MOST, |token| {
+    let (expired, _) = hub.stores().tokens.page(None, MAX_PURGED, |token| {
         now.duration_since(token.spec.expires_at.0) > KEEP_EXPIRED
             || is_idle(token, now - KEEP_EXPIRED)
     });

@@ -1,4 +1,4 @@
-//! What is remembered of tokens.
+//! The cached state of service account tokens.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use drover_access::identity::Account;
 use tokio::time::Instant;
 
 use super::watched_objects::{Bound, BoundState, WatchedObjects};
-use super::{KNOWN_FOR, LOOKS, REFUSED_FOR, REMEMBERED, ROOM, Review};
+use super::{EVICTED, MAX_TOKENS, MAX_UNUSED, MAX_UNUSED_CHECKS, REJECTION_TTL, Review};
 
 pub(super) enum Known {
-    /// The hub is asked for the first time.
+    /// The first review is running.
     Asked(Review),
-    /// The hub did not take it.
+    /// The hub rejected the token at this time.
     Refused(Instant),
     Accepted(Box<Accepted>),
 }
 
 pub(super) struct Accepted {
     pub(super) account: Account,
-    /// When the hub was asked.
+    /// The time of the last positive review.
     pub(super) at: Instant,
-    /// Until when the hub, or the objects that the token is bound to, proved it.
+    /// The last time at which a review or the watched objects confirmed the token.
     pub(super) held: Instant,
-    /// When a request or something open last stood on it.
+    /// The last use by a request or an open stream.
     pub(super) used: Instant,
-    /// The token itself, as long as something may be open that stands on it.
+    /// The token's text, while a stream may be open.
     pub(super) token: Option<Arc<AccountToken>>,
-    /// The objects whose deletion ends the token; empty if it has to be polled.
+    /// The objects whose deletion revokes the token; empty if the token is polled.
     pub(super) bound: Vec<Bound>,
-    /// Something open has stood on it during the last looks.
+    /// True if a stream was open during the last checks.
     pub(super) open: bool,
-    /// Looks since something open or a request stood on it.
+    /// The number of checks since the last use.
     pub(super) unused: u8,
-    /// It waits for a review because something is open.
+    /// True while the token waits for a review.
     pub(super) queued: bool,
     pub(super) again: Option<Review>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Accepted {
 impl Accepted {
     pub(super) fn new(account: &Account, token: &Arc<AccountToken>, at: Instant) -> Self {
         let bound = token.bound_objects();
-        // Another issuer's token may be good for the hub, too; its claims prove nothing.
+        // The hub may accept tokens of another issuer, whose claims prove nothing.
         let named = bound.first().and_then(|account| account.uid.as_ref());
         let bound = match named {
             Some(uid) if *uid == account.uid => bound.iter().map(Bound::from).collect(),
@@ -62,7 +62,7 @@ impl Accepted {
         }
     }
 
-    /// Whether the objects that the token is bound to are still there.
+    /// Returns the state of the objects that the token is bound to.
     pub(super) fn check_bound_objects(&mut self, watched: &WatchedObjects) -> BoundState {
         let (state, since) = watched.state(&mut self.bound, self.at);
         if let (BoundState::Present, Some(since)) = (state, since) {
@@ -71,24 +71,23 @@ impl Accepted {
         state
     }
 
-    /// Counts a look, and forgets the token after some for which nothing stood on it.
+    /// Counts a check, and removes the token's text after several checks without use.
     pub(super) fn count_unused_check(&mut self) {
         self.unused = self.unused.saturating_add(1);
-        if self.unused > LOOKS && !self.queued {
+        if self.unused > MAX_UNUSED_CHECKS && !self.queued {
             (self.open, self.token) = (false, None);
         }
     }
 }
 
-/// Forgets what is of no use, and if that is not enough the accepted tokens used longest ago on
-/// which nothing open stands.
+/// Removes expired entries, and then the least recently used tokens if necessary.
 pub(super) fn evict(known: &mut HashMap<TokenDigest, Known>) {
     known.retain(|_, known| match known {
         Known::Asked(_) => true,
-        Known::Refused(at) => at.elapsed() < REFUSED_FOR,
-        Known::Accepted(accepted) => accepted.used.elapsed() < KNOWN_FOR,
+        Known::Refused(at) => at.elapsed() < REJECTION_TTL,
+        Known::Accepted(accepted) => accepted.used.elapsed() < MAX_UNUSED,
     });
-    if known.len() + ROOM <= REMEMBERED {
+    if known.len() + EVICTED <= MAX_TOKENS {
         return;
     }
     let mut old: Vec<_> = known
@@ -100,7 +99,7 @@ pub(super) fn evict(known: &mut HashMap<TokenDigest, Known>) {
         })
         .collect();
     old.sort_by_key(|(used, _)| *used);
-    for (_, digest) in old.into_iter().take(ROOM) {
+    for (_, digest) in old.into_iter().take(EVICTED) {
         known.remove(&digest);
     }
 }

@@ -1,4 +1,4 @@
-//! What the hub says of a token.
+//! Reviews a service account token on the hub.
 
 use drover_access::account_token::AccountToken;
 use drover_access::identity::Account;
@@ -10,10 +10,11 @@ use kube::{Api, ResourceExt as _};
 
 use drover_hub::{Hub, HubError, call};
 
-/// Start of the extras by which Kubernetes tells a token, its pod and its node.
+/// The prefix of the extras that Kubernetes sets for a token, its pod and its node.
 const EXTRAS: &str = "authentication.kubernetes.io/";
 
-/// Whose token it is now, if the hub takes it and the account is still the one that it was made for.
+/// Returns the token's account, if the hub accepts the token and the account still has the same
+/// UID.
 pub(super) async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Account>, HubError> {
     let reviews: Api<TokenReview> = Api::all(hub.client());
     let question = TokenReview {
@@ -28,7 +29,8 @@ pub(super) async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Acc
     let Some(account) = account(token, answer) else {
         return Ok(None);
     };
-    // kube-apiserver remembers a token that it took for 10 s, and so takes a deleted account's.
+    // kube-apiserver caches a positive review for 10 s, so it accepts the token of a deleted
+    // account.
     let (namespace, name) = account.name.object();
     let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), namespace);
     let object = call("read a service account", accounts.get_opt(name)).await?;
@@ -39,7 +41,7 @@ pub(super) async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Acc
     Ok(same.then_some(account))
 }
 
-/// IdentityKey the hub takes the token for, if that is a service account.
+/// Returns the reviewed user if it is a service account.
 pub(super) fn account(token: &AccountToken, answer: TokenReview) -> Option<Account> {
     let status = answer.status?;
     let user = status.user.filter(|_| status.authenticated == Some(true))?;

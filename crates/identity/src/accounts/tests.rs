@@ -22,11 +22,11 @@ const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::BROADCAST);
 const PULLER: &str = "system:serviceaccount:apps:puller";
 
-/// A hub that judges every token alike, and counts.
+/// A hub that returns the same result for every token and counts the reviews.
 #[derive(Clone, Default)]
-struct Judge {
+struct FakeHub {
     reviews: Arc<AtomicUsize>,
-    /// Requests at one time, and the most of them.
+    /// The current number of requests, and the maximum.
     now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     mood: Arc<AtomicU8>,
@@ -35,33 +35,31 @@ struct Judge {
 const ACCEPTS: u8 = 0;
 const REFUSES: u8 = 1;
 const IS_DOWN: u8 = 2;
-/// It takes the token as before, but the account was deleted and made again.
+/// The hub accepts the token, but the account was recreated.
 const IS_ANOTHER: u8 = 3;
-/// It takes the token as before, but the account is being deleted.
+/// The hub accepts the token, but the account is being deleted.
 const IS_LEAVING: u8 = 4;
-/// It does not take the token this time.
+/// The hub rejects the token once.
 const REFUSES_ONCE: u8 = 5;
 
-impl Judge {
+impl FakeHub {
     fn accounts(&self) -> Accounts {
-        let judge = self.clone();
+        let hub = self.clone();
         let service = tower::service_fn(move |asked: http::Request<kube::client::Body>| {
             let review = asked.uri().path().ends_with("/tokenreviews");
-            judge
-                .reviews
-                .fetch_add(usize::from(review), Ordering::SeqCst);
-            let mood = judge.mood.load(Ordering::SeqCst);
+            hub.reviews.fetch_add(usize::from(review), Ordering::SeqCst);
+            let mood = hub.mood.load(Ordering::SeqCst);
             if mood == REFUSES_ONCE {
-                judge.is(ACCEPTS);
+                hub.is(ACCEPTS);
             }
-            let judge = judge.clone();
+            let hub = hub.clone();
             async move {
-                let now = judge.now.fetch_add(1, Ordering::SeqCst) + 1;
-                judge.most.fetch_max(now, Ordering::SeqCst);
+                let now = hub.now.fetch_add(1, Ordering::SeqCst) + 1;
+                hub.most.fetch_max(now, Ordering::SeqCst);
                 tokio::time::sleep(Duration::from_millis(5)).await;
-                judge.now.fetch_sub(1, Ordering::SeqCst);
+                hub.now.fetch_sub(1, Ordering::SeqCst);
                 if mood == IS_DOWN {
-                    return Err(tower::BoxError::from("nobody answers"));
+                    return Err(tower::BoxError::from("the hub is unreachable"));
                 }
                 let object = json!({
                     "apiVersion": "v1",
@@ -112,7 +110,7 @@ fn token(number: usize) -> AccountToken {
     AccountToken::parse(&text).unwrap()
 }
 
-/// A token whose claims name the account that it is bound to.
+/// A token whose claims name its account.
 fn bound_token(number: usize) -> AccountToken {
     let claims = json!({"sub": PULLER, "jti": number, "kubernetes.io": {
         "namespace": "apps", "serviceaccount": {"name": "puller", "uid": "u1"},
@@ -139,34 +137,30 @@ fn runtime(stop: &CancellationToken) -> Runtime {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_requests_with_one_token_are_one_review() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn concurrent_requests_with_one_token_share_one_review() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let asking = (0..100).map(|_| accounts.identify(token(0), HERE));
     for known in futures::future::join_all(asking).await {
         let account = known.unwrap().unwrap();
         assert_eq!(account.name.as_str(), PULLER);
-        assert_eq!(
-            account.extras.len(),
-            1,
-            "only what Kubernetes says of tokens"
-        );
+        assert_eq!(account.extras.len(), 1, "only the extras of Kubernetes");
         assert_eq!((&*account.uid, account.token_id()), ("u1", Some("JTI=1")));
     }
-    assert_eq!(judge.reviews(), 1);
+    assert_eq!(hub.reviews(), 1);
     tokio::time::advance(FRESH).await;
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
-    assert_eq!(judge.reviews(), 2);
+    assert_eq!(hub.reviews(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn invented_tokens_cost_the_hub_few_reviews_and_keep_no_account_out() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn unknown_tokens_are_rate_limited_and_do_not_block_known_accounts() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
-    // It has something to do only now and then.
-    tokio::time::advance(KNOWN_FOR / 2).await;
-    judge.is(REFUSES);
+    // The account is active only occasionally.
+    tokio::time::advance(MAX_UNUSED / 2).await;
+    hub.is(REFUSES);
     let mut limited = 0;
     for number in 1..200 {
         match accounts.identify(token(number), ELSEWHERE).await {
@@ -175,44 +169,45 @@ async fn invented_tokens_cost_the_hub_few_reviews_and_keep_no_account_out() {
             Err(error) => panic!("{error}"),
         }
     }
-    assert!(limited > 50, "{} reviews reached the hub", judge.reviews());
-    judge.is(ACCEPTS);
-    let reviews = judge.reviews();
-    // One that is known comes from there all the same, and one that is not from another network.
+    assert!(limited > 50, "{} reviews reached the hub", hub.reviews());
+    hub.is(ACCEPTS);
+    let reviews = hub.reviews();
+    // A known token is accepted from the limited network, and an unknown token from another
+    // network.
     accounts
         .identify(token(0), ELSEWHERE)
         .await
         .unwrap()
         .unwrap();
     accounts.identify(token(200), HERE).await.unwrap().unwrap();
-    assert_eq!(judge.reviews(), reviews + 2);
+    assert_eq!(hub.reviews(), reviews + 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_token_is_not_shown_to_the_hub_again_and_again() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
-    judge.is(REFUSES);
+async fn rejected_token_is_reviewed_once() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
+    hub.is(REFUSES);
     for _ in 0..10 {
         assert_eq!(accounts.identify(token(0), HERE).await.unwrap(), None);
     }
-    assert_eq!(judge.reviews(), 1);
+    assert_eq!(hub.reviews(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_token_of_an_account_that_is_deleted_or_made_again_is_nobodys() {
+async fn token_of_deleted_or_recreated_account_is_rejected() {
     for mood in [IS_ANOTHER, IS_LEAVING] {
-        let judge = Judge::default();
-        judge.is(mood);
-        let known = judge.accounts().identify(token(0), HERE).await.unwrap();
+        let hub = FakeHub::default();
+        hub.is(mood);
+        let known = hub.accounts().identify(token(0), HERE).await.unwrap();
         assert_eq!(known, None, "{mood}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_something_open_stands_on_is_withdrawn_soon_after_the_hub_withdrew_it() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn token_of_open_stream_is_revoked_soon_after_the_hub_rejects_it() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let stop = CancellationToken::new();
     tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
@@ -226,26 +221,26 @@ async fn what_something_open_stands_on_is_withdrawn_soon_after_the_hub_withdrew_
         accounts.validity(account.token)
     };
     assert_eq!(hold(60).await, TokenValidity::Valid);
-    judge.is(REFUSES);
+    hub.is(REFUSES);
     assert_eq!(hold(4).await, TokenValidity::Revoked);
     stop.cancel();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_hub_withdraws_nothing_for_a_while_and_lets_nobody_in() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn unreachable_hub_keeps_open_streams_for_a_limit_and_rejects_new_requests() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let stop = CancellationToken::new();
     tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
-    judge.is(IS_DOWN);
+    hub.is(IS_DOWN);
     let mut held = Duration::ZERO;
     while accounts.validity(account.token) == TokenValidity::Valid {
         tokio::time::sleep(Duration::from_secs(1)).await;
         held += Duration::from_secs(1);
-        assert!(held < 2 * HELD_FOR, "it is held for ever");
+        assert!(held < 2 * MAX_UNCONFIRMED, "the stream stays open forever");
     }
-    assert!(held >= HELD_FOR / 2, "held for {held:?} only");
+    assert!(held >= MAX_UNCONFIRMED / 2, "open for {held:?} only");
     assert_eq!(accounts.validity(account.token), TokenValidity::Unknown);
     let error = accounts.identify(token(0), HERE).await.unwrap_err();
     assert!(matches!(error, LookupError::Hub(_)), "{error}");
@@ -253,20 +248,20 @@ async fn a_silent_hub_withdraws_nothing_for_a_while_and_lets_nobody_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn memory_keeps_the_accounts_used_last_and_no_token_that_nothing_open_stands_on() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn cache_keeps_recent_accounts_and_drops_texts_of_unused_tokens() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     {
         let mut known = accounts.shared.known.lock();
         let one = || accepted(&account, token(0));
-        known.extend((1..REMEMBERED).map(|number| (token(number).digest(), one())));
+        known.extend((1..MAX_TOKENS).map(|number| (token(number).digest(), one())));
     }
     tokio::time::advance(FRESH).await;
     assert_eq!(accounts.validity(token(7).digest()), TokenValidity::Valid);
-    let newest = accounts.identify(token(REMEMBERED), HERE).await.unwrap();
+    let newest = accounts.identify(token(MAX_TOKENS), HERE).await.unwrap();
     let known = accounts.shared.known.lock().len();
-    assert!(known < REMEMBERED, "{known}");
+    assert!(known < MAX_TOKENS, "{known}");
     assert_eq!(
         accounts.validity(newest.unwrap().token),
         TokenValidity::Valid
@@ -287,9 +282,9 @@ async fn memory_keeps_the_accounts_used_last_and_no_token_that_nothing_open_stan
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_open_tokens_are_reviewed_few_at_a_time() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn concurrent_reviews_of_open_tokens_are_limited() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let count = 40;
     for number in 0..count {
         accounts
@@ -300,8 +295,8 @@ async fn many_open_tokens_are_reviewed_few_at_a_time() {
     }
     let stop = CancellationToken::new();
     tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
-    let reviews = judge.reviews();
-    judge.most.store(0, Ordering::SeqCst);
+    let reviews = hub.reviews();
+    hub.most.store(0, Ordering::SeqCst);
     for _ in 0..5 {
         for number in 0..count {
             assert_eq!(
@@ -311,18 +306,18 @@ async fn many_open_tokens_are_reviewed_few_at_a_time() {
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    assert!(judge.reviews() >= reviews + count);
-    let most = judge.most.load(Ordering::SeqCst);
-    assert!((2..=AT_ONCE).contains(&most), "{most} at a time");
+    assert!(hub.reviews() >= reviews + count);
+    let most = hub.most.load(Ordering::SeqCst);
+    assert!((2..=MAX_CONCURRENT).contains(&most), "{most} at a time");
     stop.cancel();
 }
 
 #[tokio::test(start_paused = true)]
-async fn strangers_from_everywhere_keep_nobody_out_where_accounts_come_from() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn unknown_tokens_from_many_networks_do_not_block_proven_networks() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
-    judge.is(REFUSES);
+    hub.is(REFUSES);
     let networks = (0..u32::MAX).map(|bits| IpAddr::V4(std::net::Ipv4Addr::from_bits(bits)));
     let mut flood = (1..).zip(networks);
     let limited = loop {
@@ -332,29 +327,29 @@ async fn strangers_from_everywhere_keep_nobody_out_where_accounts_come_from() {
         }
     };
     assert!(matches!(limited, LookupError::TooMany), "{limited}");
-    judge.is(ACCEPTS);
-    // The account's next token, which nobody knows yet.
+    hub.is(ACCEPTS);
+    // The account's next token, which is unknown.
     let (number, _) = flood.next().unwrap();
     let renewed = accounts.identify(token(number), HERE).await;
     renewed.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_refusal_by_a_hub_in_trouble_withdraws_nothing() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn single_rejection_does_not_revoke_an_accepted_token() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     tokio::time::advance(FRESH).await;
-    judge.is(REFUSES_ONCE);
+    hub.is(REFUSES_ONCE);
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
     assert_eq!(accounts.validity(account.token), TokenValidity::Valid);
 }
 
-/// Reviews in one minute in which this many followed tokens have something open, and in the first
-/// half minute in which a review of all of them is due.
+/// The number of reviews in one minute with this many open tokens with watched objects, and in the
+/// first half minute in which all reviews are due.
 async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let account = accounts.identify(bound_token(0), HERE).await.unwrap();
     let account = account.unwrap();
     let tokens: Vec<_> = (0..count).map(bound_token).collect();
@@ -368,7 +363,7 @@ async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
     let stop = CancellationToken::new();
     tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let hold = async |seconds: u32| {
-        let before = judge.reviews();
+        let before = hub.reviews();
         for _ in 0..seconds {
             watched.touch();
             for token in &open {
@@ -376,7 +371,7 @@ async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        judge.reviews() - before
+        hub.reviews() - before
     };
     let quiet = hold(60).await;
     for _ in 0..8 {
@@ -390,7 +385,7 @@ async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reviews_do_not_grow_with_the_open_streams_of_followed_tokens() {
+async fn open_streams_of_watched_tokens_cause_no_extra_reviews() {
     assert_eq!(reviews_of_open_streams(10).await, (0, 10));
     let (quiet, due) = reviews_of_open_streams(5_000).await;
     assert_eq!(quiet, 0);
@@ -398,9 +393,9 @@ async fn reviews_do_not_grow_with_the_open_streams_of_followed_tokens() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleted_account_withdraws_its_tokens_without_a_review() {
-    let judge = Judge::default();
-    let accounts = judge.accounts();
+async fn deleted_account_revokes_its_tokens_without_review() {
+    let hub = FakeHub::default();
+    let accounts = hub.accounts();
     let watched = accounts.shared.watched.sink(BoundKind::ServiceAccount);
     watched.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
     let stop = CancellationToken::new();
@@ -411,16 +406,16 @@ async fn deleted_account_withdraws_its_tokens_without_a_review() {
     assert_eq!(identify(1).await, Some(idle));
     tokio::time::sleep(Duration::from_secs(10)).await;
     watched.remove(Some("apps"), "puller");
-    // One token has something open, the other one is shown again.
+    // One token has an open stream, and the other token is presented again.
     assert_eq!(accounts.validity(open.token), TokenValidity::Valid);
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(accounts.validity(open.token), TokenValidity::Revoked);
     assert_eq!(identify(1).await, None);
-    assert_eq!(judge.reviews(), 2);
+    assert_eq!(hub.reviews(), 2);
     stop.cancel();
 }
 
-/// A client that counts the token reviews that pass through it.
+/// A client that counts its token reviews.
 fn counted(client: kube::Client) -> (kube::Client, Arc<AtomicUsize>) {
     let reviews = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&reviews);
@@ -434,7 +429,7 @@ fn counted(client: kube::Client) -> (kube::Client, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn embedded_hub_withdraws_a_token_within_five_seconds_of_what_it_is_bound_to() {
+async fn embedded_hub_revokes_token_within_5_seconds_of_bound_object_deletion() {
     const PROMISE: Duration = Duration::from_secs(5);
     let folder = tempfile::tempdir().unwrap();
     let options = HubOptions::Embedded(DataDir::new(folder.path()));
@@ -498,7 +493,7 @@ async fn embedded_hub_withdraws_a_token_within_five_seconds_of_what_it_is_bound_
         }
         accounts.validity(token)
     };
-    // The first look follows the kinds; then the hub is not asked any more.
+    // The first check starts the watches. Then the hub gets no more reviews.
     assert_eq!(
         hold(of_secret, Duration::from_secs(2)).await,
         TokenValidity::Valid
@@ -519,15 +514,15 @@ async fn embedded_hub_withdraws_a_token_within_five_seconds_of_what_it_is_bound_
 }
 
 #[test]
-fn only_a_service_account_that_the_hub_vouches_for_is_one() {
-    for (what, status, wanted) in [
+fn only_authenticated_service_account_is_accepted() {
+    for (case, status, expected) in [
         (
             "a service account",
             json!({"authenticated": true, "user": {"username": PULLER}}),
             true,
         ),
         (
-            "a person of the hub's",
+            "a user of the hub",
             json!({"authenticated": true, "user": {"username": "ann"}}),
             false,
         ),
@@ -537,15 +532,15 @@ fn only_a_service_account_that_the_hub_vouches_for_is_one() {
             false,
         ),
         (
-            "somebody whom the hub does not vouch for",
+            "an unauthenticated service account",
             json!({"authenticated": false, "user": {"username": PULLER}}),
             false,
         ),
-        ("nobody", json!({"authenticated": true}), false),
+        ("no user", json!({"authenticated": true}), false),
         ("an error", json!({"error": "the token has expired"}), false),
     ] {
         let answer = serde_json::from_value(json!({"spec": {"token": ""}, "status": status}));
         let account = account(&token(0), answer.unwrap());
-        assert_eq!(account.is_some(), wanted, "{what}");
+        assert_eq!(account.is_some(), expected, "{case}");
     }
 }

@@ -1,7 +1,7 @@
-//! The objects that service accounts' tokens are bound to, followed on the hub by their metadata.
+//! Watches the metadata of the objects that service account tokens are bound to.
 //!
-//! A kind is followed from the first accepted token on that is bound to an object of the kind. As
-//! long as a token's objects are watched, the hub need not be asked about the token.
+//! The watch of a kind starts with the first accepted token that is bound to an object of the kind.
+//! While a token's objects are watched, the hub need not review the token.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use tokio_util::sync::CancellationToken;
 use drover_hub::Hub;
 use drover_hub::stores::reflector::{Form, Sink, reflect_into};
 
-/// Silence of the hub after which its objects are not known any more: a watch ends every 45 s.
-const CURRENT_FOR: Duration = Duration::from_secs(90);
+/// The time without contact after which the objects are unknown; a watch ends every 45 s.
+const MAX_SILENCE: Duration = Duration::from_secs(90);
 
-/// Which kinds the server may list on its hub.
+/// The kinds that the server may list on its hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchableKinds {
-    /// All that tokens can be bound to: the embedded hub.
+    /// All kinds that tokens can be bound to, for the embedded hub.
     All,
-    /// Service accounts and Pods. A hub elsewhere gives the server no right to list all Secrets.
+    /// Service accounts and Pods. On an external hub the server may not list all Secrets.
     AccountsAndPods,
 }
 
@@ -39,18 +39,18 @@ impl WatchableKinds {
     }
 }
 
-/// Whether the objects that a token is bound to are still there.
+/// The state of the objects that a token is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BoundState {
-    /// All of them are.
+    /// All objects exist.
     Present,
-    /// An object that was there is deleted.
+    /// An object was deleted.
     Deleted,
-    /// Only the hub can tell.
+    /// The state is unknown, so the hub must review the token.
     Unknown,
 }
 
-/// One object of a token, and whether it was seen on the hub.
+/// One object of a token, and whether the watch has contained it.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     kind: BoundKind,
@@ -70,7 +70,7 @@ impl From<&BoundObject> for Bound {
     }
 }
 
-/// The followed objects of every kind; cheap to clone.
+/// The watched objects of all kinds; cheap to clone.
 #[derive(Clone, Default)]
 pub(super) struct WatchedObjects(Arc<[WatchedKind; BoundKind::ALL.len()]>);
 
@@ -83,30 +83,30 @@ struct WatchedKind {
 
 #[derive(Default)]
 struct KindState {
-    /// When the hub last proved that the objects are current.
+    /// The time of the last contact with the hub.
     contact: Option<Instant>,
     objects: HashMap<String, Object>,
 }
 
-/// What is kept of an object.
+/// The stored metadata of an object.
 #[derive(Debug)]
 pub(super) struct Object {
     uid: String,
     version: String,
     deleting: bool,
-    /// When this version was heard of.
+    /// The time when this version arrived.
     at: Instant,
 }
 
 impl WatchedObjects {
-    /// Has the kinds of these objects followed from now on.
+    /// Marks the kinds of these objects for watching.
     pub(super) fn want(&self, bound: &[Bound]) {
         for one in bound {
             self.kind(one.kind).wanted.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Begins to follow, until `stop`, each kind that is wanted and not followed yet.
+    /// Starts a watch, until `stop`, of each marked kind that is not watched yet.
     pub(super) fn begin(
         &self,
         hub: &Hub,
@@ -125,11 +125,11 @@ impl WatchedObjects {
         }
     }
 
-    /// Whether a token holds that the hub accepted in a review begun at `reviewed`; and since when
-    /// that is known.
+    /// Returns the state of a token's objects after a review that started at `reviewed`, and the
+    /// time of the oldest confirmation.
     ///
-    /// An object that was seen with its UID and is not there any more never comes back. A Secret
-    /// that the token names without UID counts in the version that the review saw.
+    /// An object with a UID that was seen once and is missing now is deleted. A Secret without a
+    /// UID in the token counts in the version that the review saw.
     pub(super) fn state(
         &self,
         bound: &mut [Bound],
@@ -153,9 +153,9 @@ impl WatchedObjects {
         (strength, since)
     }
 
-    /// Where what the hub tells of a kind goes.
-    pub(super) fn sink(&self, kind: BoundKind) -> Of {
-        Of(self.clone(), kind)
+    /// The reflector's sink for a kind.
+    pub(super) fn sink(&self, kind: BoundKind) -> KindSink {
+        KindSink(self.clone(), kind)
     }
 
     fn kind(&self, kind: BoundKind) -> &WatchedKind {
@@ -171,7 +171,7 @@ impl WatchedObjects {
 
 impl KindState {
     fn state(&self, bound: &Bound, reviewed: Instant) -> BoundState {
-        let current = |at: Instant| at.elapsed() < CURRENT_FOR;
+        let current = |at: Instant| at.elapsed() < MAX_SILENCE;
         if !self.contact.is_some_and(current) {
             return BoundState::Unknown;
         }
@@ -186,7 +186,7 @@ impl KindState {
         match &bound.uid {
             Some(uid) if *uid != object.uid => lost,
             Some(_) if object.deleting && bound.kind == BoundKind::ServiceAccount => lost,
-            // The API server accepts the token until some time after this.
+            // The API server accepts the token until some time after the deletion timestamp.
             _ if object.deleting => BoundState::Unknown,
             None if object.at > reviewed => BoundState::Unknown,
             Some(_) | None => BoundState::Present,
@@ -194,16 +194,16 @@ impl KindState {
     }
 }
 
-/// The objects of one kind.
-pub(super) struct Of(WatchedObjects, BoundKind);
+/// The reflector's sink for one kind.
+pub(super) struct KindSink(WatchedObjects, BoundKind);
 
-impl Of {
+impl KindSink {
     fn seen(&self) -> parking_lot::RwLockWriteGuard<'_, KindState> {
         self.0.kind(self.1).seen.write()
     }
 }
 
-impl Sink for Of {
+impl Sink for KindSink {
     type Object = (String, Object);
     const FORM: Form = Form::Metadata;
 
@@ -247,7 +247,7 @@ impl Sink for Of {
     }
 }
 
-/// Tells an object from all others of its kind; no name holds a slash.
+/// The unique key of an object in its kind. Names contain no slash.
 fn key(namespace: Option<&str>, name: &str) -> String {
     format!("{}/{name}", namespace.unwrap_or_default())
 }
@@ -263,7 +263,7 @@ fn resource(kind: BoundKind) -> ApiResource {
 
 #[cfg(test)]
 impl Object {
-    /// An object that is not being deleted, heard of now.
+    /// Creates an object without deletion timestamp, with the current time.
     pub(super) fn new(uid: &str, version: &str) -> Self {
         Self {
             uid: uid.to_owned(),
@@ -292,12 +292,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_that_was_seen_and_is_not_there_any_more_ends_the_bond() {
+    async fn deleted_bound_object_revokes_the_token() {
         for kind in BoundKind::ALL {
             let watched = WatchedObjects::default();
             let (hub, mut bound) = (watched.sink(kind), [bound(kind, Some("u1"))]);
             let mut now = || watched.state(&mut bound, Instant::now()).0;
-            assert_eq!(now(), BoundState::Unknown, "nothing is listed yet");
+            assert_eq!(now(), BoundState::Unknown, "no list has arrived");
             hub.replace(Vec::new());
             assert_eq!(
                 now(),
@@ -309,22 +309,22 @@ mod tests {
             let mut deleting = Object::new("u1", "2");
             deleting.deleting = true;
             hub.replace(one(deleting));
-            let wanted = match kind {
+            let expected = match kind {
                 BoundKind::ServiceAccount => BoundState::Deleted,
                 BoundKind::Secret | BoundKind::Pod | BoundKind::Node => BoundState::Unknown,
             };
-            assert_eq!(now(), wanted, "it is being deleted");
+            assert_eq!(now(), expected, "the object is being deleted");
             hub.replace(one(Object::new("u2", "3")));
             assert_eq!(now(), BoundState::Deleted, "another object has its name");
             hub.remove(Some("apps"), "a");
             assert_eq!(now(), BoundState::Deleted);
-            tokio::time::advance(CURRENT_FOR).await;
-            assert_eq!(now(), BoundState::Unknown, "the hub is silent");
+            tokio::time::advance(MAX_SILENCE).await;
+            assert_eq!(now(), BoundState::Unknown, "the hub has not responded");
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_secret_without_uid_counts_in_the_version_that_was_reviewed() {
+    async fn secret_without_uid_is_valid_only_in_reviewed_version() {
         let watched = WatchedObjects::default();
         let hub = watched.sink(BoundKind::Secret);
         let mut bound = [bound(BoundKind::Secret, None)];
@@ -337,12 +337,16 @@ mod tests {
         assert_eq!(since(reviewed), BoundState::Present);
         tokio::time::advance(Duration::from_secs(1)).await;
         hub.replace(one(Object::new("u1", "1")));
-        assert_eq!(since(reviewed), BoundState::Present, "it is listed again");
+        assert_eq!(
+            since(reviewed),
+            BoundState::Present,
+            "the object is listed again"
+        );
         hub.replace(one(Object::new("u1", "2")));
         assert_eq!(
             since(reviewed),
             BoundState::Unknown,
-            "another token may be in it"
+            "the Secret may contain another token"
         );
         hub.remove(Some("apps"), "a");
         assert_eq!(since(Instant::now()), BoundState::Unknown);

@@ -22,7 +22,7 @@ fn user(uid: &str) -> User {
 }
 
 #[test]
-fn a_token_is_worth_what_it_and_its_user_are_now() {
+fn token_validity_depends_on_current_token_and_user() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let mut living = token("bcdfghjkmnpq", "u1");
     living.spec.expires_at = Time(at(100));
@@ -33,47 +33,23 @@ fn a_token_is_worth_what_it_and_its_user_are_now() {
     let mut leaving = user("u1");
     leaving.metadata.deletion_timestamp = Some(Time(at(1)));
 
-    for (what, token, user, now, wanted) in [
-        ("all is well", &living, Some(user("u1")), 99, "ok"),
-        (
-            "its last second is over",
-            &living,
-            Some(user("u1")),
-            100,
-            "expired",
-        ),
-        (
-            "it is being deleted",
-            &dying,
-            Some(user("u1")),
-            99,
-            "unknown",
-        ),
-        ("its user is deleted", &living, None, 99, "gone"),
-        (
-            "its user's name was made again",
-            &living,
-            Some(user("u2")),
-            99,
-            "gone",
-        ),
-        ("its user is disabled", &living, Some(disabled), 99, "gone"),
-        (
-            "its user is being deleted",
-            &living,
-            Some(leaving),
-            99,
-            "gone",
-        ),
+    for (case, token, user, now, expected) in [
+        ("valid token", &living, Some(user("u1")), 99, "ok"),
+        ("expired token", &living, Some(user("u1")), 100, "expired"),
+        ("token in deletion", &dying, Some(user("u1")), 99, "unknown"),
+        ("deleted user", &living, None, 99, "gone"),
+        ("recreated user", &living, Some(user("u2")), 99, "gone"),
+        ("disabled user", &living, Some(disabled), 99, "gone"),
+        ("user in deletion", &living, Some(leaving), 99, "gone"),
     ] {
         let got = match decide(token, user.as_ref(), &Stores::new(), at(now)) {
             Ok(_) => "ok",
             Err(IdentifyError::Expired) => "expired",
             Err(IdentifyError::Unknown) => "unknown",
             Err(IdentifyError::UserGone) => "gone",
-            Err(other) => panic!("{what}: {other}"),
+            Err(other) => panic!("{case}: {other}"),
         };
-        assert_eq!(got, wanted, "{what}");
+        assert_eq!(got, expected, "{case}");
     }
 }
 
@@ -116,7 +92,7 @@ fn head(headers: &HeaderMap) -> Head<'_> {
     }
 }
 
-/// The session's cookie, as the page of this host sends it.
+/// The headers of a request with the session cookie from the same origin.
 fn cookie(text: &str) -> HeaderMap {
     let cookie = HeaderValue::from_str(&format!("__Host-drover={text}")).unwrap();
     HeaderMap::from_iter([
@@ -126,7 +102,7 @@ fn cookie(text: &str) -> HeaderMap {
 }
 
 #[tokio::test]
-async fn a_browsers_token_works_as_its_cookie_and_no_other_token_does() {
+async fn cookie_accepts_only_browser_tokens() {
     use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
     for (purpose, by_bearer, by_cookie) in [
         (Browser, false, true),
@@ -149,7 +125,7 @@ async fn a_browsers_token_works_as_its_cookie_and_no_other_token_does() {
         let mut headers = cookie(text);
         let session = authenticator.identify(head(&headers)).await;
         assert_eq!(session.is_ok(), by_cookie, "{purpose:?}");
-        // Somebody else's page gets nowhere, and does not learn whether the session is good.
+        // A page of another origin is rejected, whether the session is valid or not.
         headers.insert(ORIGIN, HeaderValue::from_static("https://evil.example"));
         let foreign = authenticator.identify(head(&headers)).await;
         assert!(
@@ -160,13 +136,13 @@ async fn a_browsers_token_works_as_its_cookie_and_no_other_token_does() {
 }
 
 #[test]
-fn a_session_that_nobody_uses_ends_and_one_that_is_used_does_not() {
+fn unused_session_expires_and_used_session_stays() {
     let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
     let mut session = token("bcdfghjkmnpq", "u1");
     session.spec.idle_seconds = Some(3600);
     session.metadata.creation_timestamp = Some(Time(at(0)));
     let lag = LAG.as_mins();
-    assert!(!is_idle(&session, at(60 + lag)), "its last minute");
+    assert!(!is_idle(&session, at(60 + lag)), "the last minute");
     assert!(is_idle(&session, at(61 + lag)));
     session.status = Some(TokenStatus {
         last_used_at: Some(Time(at(30))),
@@ -182,7 +158,7 @@ fn a_session_that_nobody_uses_ends_and_one_that_is_used_does_not() {
 }
 
 #[tokio::test]
-async fn whoever_was_idle_is_signed_out_unless_a_use_is_yet_to_be_recorded() {
+async fn idle_session_is_rejected_unless_a_recent_use_is_pending() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);
     let mut object = token(&issued.id, "u1");
@@ -201,7 +177,7 @@ async fn whoever_was_idle_is_signed_out_unless_a_use_is_yet_to_be_recorded() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_worth_nothing_can_still_be_ended_by_who_has_its_secret() {
+async fn expired_token_can_be_revoked_with_its_secret() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);
     let other = issue::<ForUsers>(&[6; 32]);
@@ -217,18 +193,18 @@ async fn a_token_that_is_worth_nothing_can_still_be_ended_by_who_has_its_secret(
     let held = authenticator.presented_token(head(&headers)).await.unwrap();
     assert_eq!(held.name_any(), issued.id);
     let refused = authenticator.presented_token(head(&bearer(text))).await;
-    assert!(refused.is_err(), "a session is no bearer token");
+    assert!(refused.is_err(), "a session is not valid as a bearer token");
     let (_, secret) = other.token.expose_secret().rsplit_once('_').unwrap();
     let guessed = format!("drover_{}_{secret}", issued.id);
     let refused = authenticator.presented_token(head(&cookie(&guessed))).await;
-    assert!(refused.is_err(), "an id is no secret");
+    assert!(refused.is_err(), "a wrong secret is rejected");
     headers.insert(ORIGIN, HeaderValue::from_static("https://evil.example"));
     let foreign = authenticator.presented_token(head(&headers)).await;
     assert!(matches!(foreign, Err(IdentifyError::Foreign(_))));
 }
 
 #[tokio::test]
-async fn only_the_right_secret_in_one_header_is_somebody() {
+async fn only_matching_secret_in_single_header_authenticates() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);
     let other = issue::<ForUsers>(&[6; 32]);
@@ -247,10 +223,10 @@ async fn only_the_right_secret_in_one_header_is_somebody() {
     assert_eq!(
         reads.load(std::sync::atomic::Ordering::SeqCst),
         0,
-        "all from memory"
+        "all answers come from the stores"
     );
 
-    // The right id with another's secret, the stored hash as the secret, a prefix of the token.
+    // The right ID with another secret, the stored hash as the secret, and a prefix of the token.
     let secret_of_other = other
         .token
         .expose_secret()
@@ -287,7 +263,7 @@ async fn only_the_right_secret_in_one_header_is_somebody() {
 }
 
 #[tokio::test]
-async fn an_unknown_token_costs_one_read_however_often_it_is_presented() {
+async fn unknown_token_causes_one_read_of_the_hub() {
     let (hub, reads) = empty_hub(synced());
     let authenticator = Authenticator::new(hub, LastUse::default());
     let unknown = issue::<ForUsers>(&[5; 32]);
@@ -304,7 +280,7 @@ async fn an_unknown_token_costs_one_read_however_often_it_is_presented() {
 }
 
 #[tokio::test]
-async fn guessing_ids_cannot_flood_the_hub() {
+async fn lookups_of_unknown_tokens_are_rate_limited() {
     let (hub, reads) = empty_hub(synced());
     let authenticator = Authenticator::new(hub, LastUse::default());
     let mut limited = 0;
@@ -324,7 +300,7 @@ async fn guessing_ids_cannot_flood_the_hub() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_is_known_once_the_memory_is_too_old() {
+async fn stale_stores_reject_every_token() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);
     let mut object = token(&issued.id, "u1");

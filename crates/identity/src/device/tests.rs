@@ -20,7 +20,7 @@ fn confirm(pending: &mut HashMap<String, PendingLogin>, code: &str) {
 }
 
 #[test]
-fn a_confirmed_log_in_is_given_once_and_to_who_began_it() {
+fn confirmed_login_is_fetched_once_with_device_code() {
     let (mut pending, now) = (HashMap::new(), Timestamp::now());
     let codes = begin(&mut pending, from(1), now).unwrap();
     assert!(take(&mut pending, &codes.device, now).unwrap().is_none());
@@ -34,7 +34,7 @@ fn a_confirmed_log_in_is_given_once_and_to_who_began_it() {
 }
 
 #[test]
-fn a_log_in_that_has_ended_hands_on_nothing() {
+fn expired_or_idle_token_has_no_expiry_to_inherit() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let time = |second| k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(second));
     let mut token = token("bcdfghjkmnpq", "u1");
@@ -45,14 +45,14 @@ fn a_log_in_that_has_ended_hands_on_nothing() {
     token.spec.idle_seconds = Some(60);
     token.metadata.creation_timestamp = Some(time(0));
     assert_eq!(expiry_of(&token, at(30)), Some(at(1_000_000)));
-    assert_eq!(expiry_of(&token, at(900_000)), None, "it is idle");
+    assert_eq!(expiry_of(&token, at(900_000)), None, "the token is idle");
     token.spec.idle_seconds = None;
     token.metadata.deletion_timestamp = Some(time(20));
     assert_eq!(expiry_of(&token, at(30)), None);
 }
 
 #[test]
-fn a_log_in_that_nobody_confirms_in_time_is_over() {
+fn unconfirmed_login_expires() {
     let (mut pending, now) = (HashMap::new(), Timestamp::now());
     let codes = begin(&mut pending, from(1), now).unwrap();
     confirm(&mut pending, &codes.user);
@@ -63,7 +63,7 @@ fn a_log_in_that_nobody_confirms_in_time_is_over() {
 }
 
 #[test]
-fn what_waits_is_bounded_and_one_network_keeps_no_other_out() {
+fn pending_logins_are_limited_per_network() {
     let (mut pending, now) = (HashMap::new(), Timestamp::now());
     for _ in 0..MAX_PENDING.1 {
         begin(&mut pending, from(1), now).unwrap();
@@ -73,7 +73,7 @@ fn what_waits_is_bounded_and_one_network_keeps_no_other_out() {
 }
 
 #[test]
-fn a_code_can_be_typed_in_any_way() {
+fn code_ignores_case_and_separators() {
     let given = code([0; 16]);
     assert_eq!(given, "BBBB-BBBB");
     for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {
@@ -82,18 +82,18 @@ fn a_code_can_be_typed_in_any_way() {
     assert_ne!(normalize_code("BBBB-BBBBB"), given);
 }
 
-/// What a hub does with what it is asked.
+/// The behavior of the fake hub.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mood {
-    /// Nothing.
+    /// The hub returns an error.
     Fails,
-    /// It takes what it is given, and has nothing any more.
+    /// The hub accepts writes and has no token.
     HasNothing,
-    /// It takes what it is given, and has the log-in that confirms.
+    /// The hub accepts writes and has the confirming token.
     HasTheLogIn,
 }
 
-/// The log-in of `u1`, until second 100.
+/// A login token of `u1` that expires at second 100.
 fn log_in() -> Token {
     let mut login = token("bcdfghjkmnpq", "u1");
     login.spec.purpose = TokenPurpose::Session;
@@ -102,7 +102,7 @@ fn log_in() -> Token {
     login
 }
 
-/// Log-ins where `u1` is logged in, on such a hub; the second is what it was asked to do.
+/// Device logins on a fake hub where `u1` is logged in. The second value lists the requests.
 fn devices(mood: Mood) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
@@ -162,7 +162,7 @@ fn who() -> Identity {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_log_in_hands_itself_on_and_nobody_confirms_for_another() {
+async fn only_login_token_confirms_and_only_once() {
     let (devices, _) = devices(Mood::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
@@ -186,7 +186,7 @@ async fn only_a_log_in_hands_itself_on_and_nobody_confirms_for_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_token_is_given_for_a_log_in_that_was_confirmed() {
+async fn confirmed_login_yields_one_token() {
     let (devices, asked) = devices(Mood::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
@@ -194,11 +194,11 @@ async fn one_token_is_given_for_a_log_in_that_was_confirmed() {
     assert!(devices.fetch(&codes.device, now).await.unwrap().is_some());
     let again = devices.fetch(&codes.device, now).await;
     assert!(matches!(again, Err(DeviceError::NotFound)), "{again:?}");
-    assert_eq!(asked.lock().len(), 2, "one token is made, and looked after");
+    assert_eq!(asked.lock().len(), 2, "one token is created and checked");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_log_in_that_was_ended_meanwhile_leaves_no_other_behind() {
+async fn revoked_confirming_login_revokes_the_new_token() {
     let (devices, asked) = devices(Mood::HasNothing);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
@@ -213,7 +213,7 @@ async fn a_log_in_that_was_ended_meanwhile_leaves_no_other_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_confirmed_log_in_waits_for_a_hub_that_fails() {
+async fn confirmed_login_survives_hub_failure() {
     let (devices, _) = devices(Mood::Fails);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();

@@ -1,9 +1,10 @@
-//! Failed passwords of directory accounts, counted as a directory counts them before it locks one.
+//! Counts failed passwords of directory accounts with the same rule as directories, to stay below
+//! their lockout limit.
 //!
-//! Active Directory and OpenLDAP lock an account after a number of failed passwords. They forget the
-//! failures after a right password, or after a time without another failure. Drover counts with the
-//! same rule and stops below their limit. Addresses from which the account has not signed in may use
-//! a part of the failures only, so that an attacker there leaves the owner some at a familiar address.
+//! Active Directory and OpenLDAP lock an account after a number of failed passwords. They reset the
+//! count after a correct password, or after a time without another failure. Addresses from which
+//! the account has not signed in may cause only some of the allowed failures, so that the owner
+//! keeps attempts at a familiar address.
 //!
 //! Pure: the caller brings the time.
 
@@ -13,15 +14,15 @@ use std::time::{Duration, Instant};
 /// Failed passwords of one account from all addresses: fewer than the five after which many
 /// directories lock an account.
 const MAX_FAILURES: u32 = 4;
-/// The part of [`MAX_FAILURES`] that unfamiliar addresses may use.
+/// The failures of [`MAX_FAILURES`] that unfamiliar addresses may cause.
 const MAX_UNFAMILIAR: u32 = 2;
-/// Time without a failed password after which failures are forgotten. Directories forget them after
-/// 30 minutes or sooner.
-const FORGOTTEN_AFTER: Duration = Duration::from_mins(30);
-/// Accounts that are kept before forgotten ones are deleted.
-const KEPT: usize = 20_000;
+/// The time without a failure after which the count is reset. Directories reset it after 30 minutes
+/// or sooner.
+const RESET_AFTER: Duration = Duration::from_mins(30);
+/// The number of accounts above which expired ones are removed.
+const MAX_ACCOUNTS: usize = 20_000;
 
-/// Where an attempt comes from.
+/// The origin of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// An address from which the account has signed in.
@@ -30,14 +31,14 @@ pub(super) enum Origin {
     Unfamiliar,
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The password was right: the directory forgets the failures before it.
+    /// The password was correct: the directory resets its count.
     Right,
     /// The password was wrong, or its outcome is unknown.
     Failed,
-    /// The directory was not sent the password.
+    /// The password was not sent to the directory.
     NotSent,
 }
 
@@ -80,15 +81,15 @@ impl Failures {
         origin: Origin,
         now: Instant,
     ) -> Result<(), Duration> {
-        if self.0.len() >= KEPT {
-            self.0.retain(|_, account| !account.is_forgotten(now));
+        if self.0.len() >= MAX_ACCOUNTS {
+            self.0.retain(|_, account| !account.is_expired(now));
         }
         let account = self.0.entry(account.to_owned()).or_insert_with(|| Account {
             failed: Count::default(),
             pending: Count::default(),
             last_failure: now,
         });
-        if account.is_forgotten(now) {
+        if account.is_expired(now) {
             account.failed = Count::default();
         }
         let unfamiliar = account.failed.unfamiliar + account.pending.unfamiliar;
@@ -96,7 +97,7 @@ impl Failures {
             || origin == Origin::Unfamiliar && unfamiliar >= MAX_UNFAMILIAR;
         if is_spent {
             let since = now.saturating_duration_since(account.last_failure);
-            return Err(FORGOTTEN_AFTER.saturating_sub(since));
+            return Err(RESET_AFTER.saturating_sub(since));
         }
         *account.pending.of(origin) += 1;
         Ok(())
@@ -124,10 +125,10 @@ impl Failures {
 }
 
 impl Account {
-    /// Attempts without an outcome keep the failures: the directory may count them any moment.
-    fn is_forgotten(&self, now: Instant) -> bool {
+    /// Pending attempts keep the count, because the directory may count them at any time.
+    fn is_expired(&self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last_failure);
-        self.pending.all() == 0 && since > FORGOTTEN_AFTER
+        self.pending.all() == 0 && since > RESET_AFTER
     }
 }
 
@@ -151,7 +152,7 @@ mod tests {
         let tried = (0..100).filter(|_| fail(&mut failures, Origin::Familiar, now));
         assert_eq!(tried.count(), 4);
         assert!(!fail(&mut failures, Origin::Unfamiliar, now));
-        let later = now + FORGOTTEN_AFTER + Duration::from_secs(1);
+        let later = now + RESET_AFTER + Duration::from_secs(1);
         assert!(fail(&mut failures, Origin::Familiar, later));
     }
 
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn right_password_restores_the_attempts() {
+    fn correct_password_resets_failure_count() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for _ in 0..100 {
             assert!(fail(&mut failures, Origin::Unfamiliar, now));
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_that_were_not_sent_do_not_count() {
+    fn unsent_attempts_do_not_count() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for _ in 0..100 {
             assert_eq!(failures.begin("ann", Origin::Familiar, now), Ok(()));
@@ -185,7 +186,7 @@ mod tests {
         assert!(failures.0.is_empty());
     }
 
-    /// An attempt that the directory decides when it begins, and Drover learns of later.
+    /// A test step: the directory decides at once, and Drover learns the outcome later.
     #[derive(Clone, Debug)]
     struct Step {
         wait: u64,
@@ -210,7 +211,8 @@ mod tests {
     }
 
     proptest! {
-        /// The directory locks after five failures, and forgets them after `window` without another.
+        /// The simulated directory locks after five failures, and resets its count after `window`
+        /// without a failure.
         #[test]
         fn no_sequence_of_attempts_locks_an_account(
             steps in proptest::collection::vec(step(), 1..60),

@@ -1,4 +1,4 @@
-//! Log-in against a hub whose password changes, or does not, while it is checked.
+//! Tests of logins while the password changes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ use drover_hub::{Keys, Stores};
 const PASSWORD: &str = "correct horse battery";
 const ANN: &str = "uid-ann";
 
-/// A token as a hub has it.
+/// A token in its JSON form.
 fn token(name: &str, user: &str, purpose: &str) -> Value {
     json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "Token",
@@ -27,15 +27,15 @@ fn token(name: &str, user: &str, purpose: &str) -> Value {
     })
 }
 
-/// A hub with one password, and tokens.
+/// A hub with one password and tokens.
 #[derive(Clone, Default)]
 struct Scripted {
     phc: Arc<Mutex<String>>,
-    /// Somebody sets a password after each time it is read.
+    /// True if the password changes after each read.
     changing: Arc<AtomicBool>,
     version: Arc<AtomicU64>,
     tokens: Arc<Mutex<Vec<Value>>>,
-    /// So many times somebody makes a token while theirs are being deleted.
+    /// The number of tokens that are created during deletions.
     made_meanwhile: Arc<AtomicU64>,
 }
 
@@ -120,7 +120,7 @@ async fn logins(hub: &Scripted) -> PasswordLogins {
 }
 
 #[tokio::test]
-async fn a_password_that_changes_during_a_login_leaves_no_session_behind() {
+async fn password_change_during_login_revokes_the_new_session() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     let address = IpAddr::from([192, 0, 2, 1]);
@@ -129,7 +129,7 @@ async fn a_password_that_changes_during_a_login_leaves_no_session_behind() {
     hub.changing.store(true, Ordering::SeqCst);
     let refused = login().await.unwrap_err();
     assert!(matches!(refused, LoginError::Superseded), "{refused}");
-    assert!(hub.tokens.lock().is_empty(), "the token is gone again");
+    assert!(hub.tokens.lock().is_empty(), "the token is deleted");
 
     hub.changing.store(false, Ordering::SeqCst);
     login().await.unwrap();
@@ -164,7 +164,7 @@ async fn wrong_current_password_is_reported_as_such() {
     assert_eq!(refused.to_string(), "wrong user name or password");
 }
 
-/// Ann as she is on a hub, who has to change her password already.
+/// The user `ann` with a required password change.
 fn ann() -> User {
     let spec = UserSpec {
         display_name: None,
@@ -200,10 +200,10 @@ fn tokens_of_all_purposes() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn who_starts_afresh_keeps_no_token_of_any_kind() {
+async fn reset_with_revocation_deletes_tokens_of_all_purposes() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
-    // A new password alone ends what stands on it, and programs go on.
+    // A password reset revokes sessions and keeps tokens of programs.
     *hub.tokens.lock() = tokens_of_all_purposes();
     logins
         .reset_password(&ann(), PASSWORD.into())
@@ -217,11 +217,15 @@ async fn who_starts_afresh_keeps_no_token_of_any_kind() {
         .reset_password_and_revoke_tokens(&ann(), PASSWORD.into())
         .await
         .unwrap();
-    assert_eq!(left(&hub), ["of-bob"], "those made meanwhile are gone, too");
+    assert_eq!(
+        left(&hub),
+        ["of-bob"],
+        "tokens that were created concurrently are deleted too"
+    );
 }
 
 #[tokio::test]
-async fn tokens_that_are_made_again_and_again_are_an_error_and_not_overlooked() {
+async fn continuously_created_tokens_fail_the_revocation() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     *hub.tokens.lock() = tokens_of_all_purposes();

@@ -1,7 +1,7 @@
-//! Says on AuthProviders whether they can be asked, and when they last answered.
+//! Writes the Ready condition and the last response time to AuthProviders.
 //!
-//! An enabled one is tried when it changes and every quarter of an hour; one that does not work
-//! more often, so that it is known soon when it does again.
+//! An enabled provider is tested after each change and every 15 minutes, and a failing provider
+//! more often.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,22 +24,22 @@ use super::configured::{Configured, UseError, is_there};
 use super::connection_test::{self, ConnectionTest, reasons};
 use drover_hub::{Hub, HubError, call};
 
-/// Between two looks at what has changed; a Secret tells nobody that it has.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
-/// Changes that come together are reconciled together.
+/// The interval between checks; a changed Secret triggers no event.
+const CHECK_INTERVAL: Duration = Duration::from_secs(30);
+/// The debounce of changes.
 const DEBOUNCE: Duration = Duration::from_millis(300);
-/// How often a provider is tried that works, and one that does not.
-const TRY_EVERY: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
-/// Longest that a trial may take.
+/// The test interval of a working provider, and of a failing one.
+const TEST_INTERVALS: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
+/// The timeout of a test.
 const TRIAL: Duration = Duration::from_mins(1);
-/// Providers that are tried concurrently.
+/// The maximum number of concurrent tests.
 const CONCURRENCY: usize = 4;
-/// Of answers only so much is written: an answer every second shall not be a write every second.
+/// The minimum increase of the last response time for a write.
 const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
-/// Longest message of a condition that is written, in characters.
+/// The maximum length of a condition's message in characters.
 const MESSAGE: usize = 1024;
 
-/// Keeps the condition of each provider.
+/// Reconciles the condition of each provider.
 struct ProviderConditions {
     hub: Hub,
     provider_logins: ProviderLogins,
@@ -60,7 +60,7 @@ impl Reconciler for ProviderConditions {
         if is_there(&provider) && stores.health().is_trusted() {
             self.judge_and_write(uid, &provider).await?;
         }
-        Ok(Action::requeue(LOOK_EVERY))
+        Ok(Action::requeue(CHECK_INTERVAL))
     }
 }
 
@@ -77,7 +77,7 @@ impl ProviderConditions {
     }
 }
 
-/// Runs the controller.
+/// Runs the controller of the conditions.
 pub async fn run(hub: Hub, provider_logins: ProviderLogins, runtime: Runtime) {
     let options = Options {
         concurrency: CONCURRENCY,
@@ -101,21 +101,21 @@ pub async fn run(hub: Hub, provider_logins: ProviderLogins, runtime: Runtime) {
     runtime.run(controller).await;
 }
 
-/// A provider that was tried.
+/// The result of a test.
 struct Tried {
-    /// What was tried; another when its spec or its Secret has changed.
+    /// The tested client; a changed spec or Secret creates a new one.
     configured: Option<Arc<Configured>>,
     next: Instant,
     verdict: Verdict,
 }
 
-/// What a provider is like now; `None` if that is known from before.
+/// Tests a provider; `None` if the previous result is still current.
 async fn judge(
     provider_logins: &ProviderLogins,
     provider: &AuthProvider,
     before: Option<&Tried>,
 ) -> Option<Tried> {
-    let (well, ill) = TRY_EVERY;
+    let (well, ill) = TEST_INTERVALS;
     let not_tried = |verdict| Tried {
         configured: None,
         next: Instant::now(),
@@ -126,8 +126,8 @@ async fn judge(
         return Some(not_tried(no(
             "Disabled",
             format!(
-                "nobody signs in with it; \"drover provider test {name}\" tries it, and \"drover \
-                 provider enable {name}\" lets people in"
+                "the provider is disabled; test it with \"drover provider test {name}\", and enable it \
+                 with \"drover provider enable {name}\""
             ),
         )));
     }
@@ -150,7 +150,7 @@ async fn judge(
                 Ok(test) => of_test(&test),
                 Err(_) => no(
                     "Unavailable",
-                    "it did not answer within a minute".to_owned(),
+                    "the provider did not respond within a minute".to_owned(),
                 ),
             }
         }
@@ -165,9 +165,9 @@ async fn judge(
 
 fn of_test(test: &ConnectionTest) -> Verdict {
     match (test.works, test.problem()) {
-        (true, None) => yes("it answers, and people can sign in".to_owned()),
+        (true, None) => yes("the provider responds, and users can sign in".to_owned()),
         (true, Some((check, _))) => yes(format!(
-            "people can sign in, but {}: {}",
+            "users can sign in, but {}: {}",
             check.what,
             check.sentence()
         )),
@@ -180,7 +180,7 @@ fn of_test(test: &ConnectionTest) -> Verdict {
         }
         (false, None) => no(
             "Misconfigured",
-            "nobody is found who could sign in".to_owned(),
+            "no user is found who can sign in".to_owned(),
         ),
     }
 }
@@ -247,7 +247,7 @@ async fn write(
     }
 }
 
-/// The status to write, if it says more than what is there.
+/// The status to write; `None` if it has not changed enough.
 fn wanted(
     before: &AuthProviderStatus,
     verdict: &Verdict,
@@ -276,9 +276,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_provider_that_goes_on_as_before_costs_few_writes() {
+    fn unchanged_provider_status_is_written_rarely() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let well = yes("it answers".to_owned());
+        let well = yes("the provider responds".to_owned());
         let before = AuthProviderStatus::default();
         let first = wanted(&before, &well, Some(at(10)), Some(1), at(11)).unwrap();
         assert_eq!(first.last_answer_at, Some(Time(at(10))));

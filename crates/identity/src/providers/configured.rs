@@ -1,5 +1,5 @@
-//! Providers as they are configured now: built from the AuthProvider and its Secret, and kept until
-//! one of the two changes.
+//! Builds provider clients from AuthProviders and their Secrets, and caches them until one of the
+//! two changes.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -26,25 +26,24 @@ use tokio::time::{Instant, timeout};
 use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, call};
 
-/// How long a Secret is believed to be as it was read.
+/// The time that a Secret is cached.
 const SECRET_FOR: Duration = Duration::from_secs(15);
-/// A provider that does not take Drover's own credentials is left alone for so long, longer each
-/// time: it may lock the account otherwise.
+/// The backoff after a provider rejects Drover's own credentials, because it may lock the account.
 const OWN_FAULT: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
-/// Conversations that sign-ins have with one provider at once.
+/// The maximum number of concurrent logins at one provider.
 const AT_ONCE: usize = 16;
-/// Longest that somebody waits until others have tried Drover's own credentials.
+/// The timeout for an exclusive permit while Drover's own credentials are untested.
 const TURN: Duration = Duration::from_secs(10);
-/// Fields that hold Drover's own credentials at a directory.
+/// The fields of Drover's own credentials at a directory.
 const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 
-/// Why a provider cannot be asked anything.
+/// The error of using a provider.
 #[derive(Debug, Error)]
 pub enum UseError {
-    /// There is none of that name, or it cannot be used now.
+    /// No enabled provider has this name.
     #[error("there is no identity provider {0:?} that is enabled")]
     NoSuch(String),
-    /// It is configured wrongly.
+    /// The provider is misconfigured.
     #[error(transparent)]
     Provider(#[from] ProviderError),
     /// The hub failed.
@@ -52,7 +51,7 @@ pub enum UseError {
     Hub(#[from] HubError),
 }
 
-/// The protocol that a provider speaks.
+/// The client of the provider's protocol.
 #[derive(Debug)]
 pub enum ProtocolClient {
     /// OpenID Connect.
@@ -63,42 +62,42 @@ pub enum ProtocolClient {
     Ldap(Directory),
 }
 
-/// A provider as it is configured now.
+/// A provider with its current configuration.
 #[derive(Debug)]
 pub struct Configured {
-    /// What tokens hold of it.
+    /// The reference that tokens store.
     pub reference: TokenProvider,
-    /// What the administrator wrote.
+    /// The AuthProvider's spec.
     pub spec: AuthProviderSpec,
-    /// How it is spoken with.
+    /// The client of the provider's protocol.
     pub client: ProtocolClient,
-    /// Version of the Secret that it was built with.
+    /// The resource version of the Secret.
     secret_version: Option<String>,
-    heard: Mutex<Heard>,
-    /// Room for sign-ins: one provider that hangs keeps nobody from another.
+    heard: Mutex<ResponseState>,
+    /// The limit of concurrent logins, so that one unresponsive provider does not block others.
     pub(super) login_permits: Semaphore,
-    /// Held by the one who asks while it is not known whether Drover's own credentials are good.
+    /// The lock for requests while Drover's own credentials are untested.
     trying: tokio::sync::Mutex<()>,
 }
 
-/// Leave to ask a provider, until it is dropped.
+/// A permit for requests to a provider.
 #[derive(Debug)]
 pub struct RequestPermit<'a> {
     _alone: Option<MutexGuard<'a, ()>>,
 }
 
-/// What was heard of a provider.
+/// The state from earlier responses.
 #[derive(Debug)]
-struct Heard {
+struct ResponseState {
     last_answer: Option<Timestamp>,
     not_before: Option<Timestamp>,
     own_fault: Backoff,
-    /// Whether the provider took Drover's own credentials when it was asked last.
+    /// True if the provider accepted Drover's own credentials in the last response.
     own_is_good: bool,
 }
 
 impl Configured {
-    /// Builds one; nothing is said to the provider.
+    /// Builds the client without a request to the provider.
     pub fn new(
         name: &str,
         uid: ProviderUid,
@@ -121,7 +120,7 @@ impl Configured {
             }
         };
         let (first, longest) = OWN_FAULT;
-        // Only directories lock accounts.
+        // Only directories lock accounts, so other providers need no test.
         let own_is_good = !matches!(client, ProtocolClient::Ldap(_));
         Ok(Self {
             reference: TokenProvider {
@@ -131,7 +130,7 @@ impl Configured {
             spec: spec.clone(),
             client,
             secret_version: None,
-            heard: Mutex::new(Heard {
+            heard: Mutex::new(ResponseState {
                 last_answer: None,
                 not_before: None,
                 own_fault: Backoff::new(first, longest),
@@ -142,23 +141,23 @@ impl Configured {
         })
     }
 
-    /// What stands on its button.
+    /// The label of the provider's login button.
     pub fn title(&self) -> &str {
         title(&self.reference.name, &self.spec)
     }
 
-    /// Leave to ask it; refused while it does not want to be asked, or must not be.
+    /// Acquires a permit for requests. Fails during a backoff.
     ///
-    /// One after another while it is not known whether it takes Drover's own credentials: many wrong
-    /// ones at once would lock Drover out.
+    /// Requests are serialized while Drover's own credentials are untested: many concurrent wrong
+    /// passwords would lock Drover's account.
     pub async fn acquire(&self, now: Timestamp) -> Result<RequestPermit<'_>, ProviderError> {
         self.check_backoff(now)?;
         if self.heard.lock().own_is_good {
             return Ok(RequestPermit { _alone: None });
         }
         let alone = timeout(TURN, self.trying.lock()).await;
-        let alone = alone.map_err(|elapsed| self.not_asked("get a turn", elapsed))?;
-        // What the one before has heard holds for this one.
+        let alone = alone.map_err(|elapsed| self.not_asked("get a permit", elapsed))?;
+        // The previous holder may have started a backoff.
         self.check_backoff(now)?;
         let is_good = self.heard.lock().own_is_good;
         Ok(RequestPermit {
@@ -169,8 +168,8 @@ impl Configured {
     fn check_backoff(&self, now: Timestamp) -> Result<(), ProviderError> {
         match self.heard.lock().not_before {
             Some(until) if now < until => {
-                let why = format!("it is left alone until {until}");
-                Err(self.not_asked("ask it again so soon", why))
+                let why = format!("backoff until {until}");
+                Err(self.not_asked("send a request during the backoff", why))
             }
             _ => Ok(()),
         }
@@ -184,7 +183,7 @@ impl Configured {
         }
     }
 
-    /// Learns from an answer when the next one may be asked for.
+    /// Updates the backoff from a response.
     pub fn record_answer<T>(&self, answer: Result<&T, &ProviderError>, now: Timestamp) {
         let mut heard = self.heard.lock();
         match answer {
@@ -209,13 +208,13 @@ impl Configured {
         }
     }
 
-    /// When it last answered.
+    /// The time of the last response.
     pub fn last_answer(&self) -> Option<Timestamp> {
         self.heard.lock().last_answer
     }
 }
 
-/// What stands on a provider's button.
+/// The label of a provider's login button.
 pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
     let wanted = spec.display_name.as_deref();
     wanted
@@ -223,8 +222,8 @@ pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
         .unwrap_or(name)
 }
 
-/// When it wants to be asked again with these credentials, if it said so: what it bears from one
-/// person says nothing of the others.
+/// The time until which the provider refuses requests with these credentials, if the response
+/// contains one. A limit of one user does not apply to others.
 pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Timestamp> {
     let mut below = std::iter::successors(error.source(), |&error| error.source());
     let not_now = below.find_map(|error| error.downcast_ref::<TemporaryFailure>())?;
@@ -233,7 +232,7 @@ pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Ti
         .filter(|_| not_now.requested_as == requested_as)
 }
 
-/// Every provider in use; clones share what is cache.
+/// The cache of all provider clients; clones share it.
 #[derive(Clone, Debug)]
 pub struct Providers {
     hub: Hub,
@@ -247,7 +246,7 @@ struct CachedProvider {
 }
 
 impl Providers {
-    /// Providers of this hub.
+    /// Creates an empty cache.
     pub fn new(hub: Hub) -> Self {
         Self {
             hub,
@@ -255,7 +254,7 @@ impl Providers {
         }
     }
 
-    /// The enabled provider of this name.
+    /// Returns the enabled provider with this name.
     pub async fn enabled(&self, name: &str) -> Result<Arc<Configured>, UseError> {
         let found = self.hub.stores().auth_providers.by_name(name);
         let found = found.filter(|found| found.spec.enabled && is_there(found));
@@ -263,7 +262,7 @@ impl Providers {
         self.configured(&found).await
     }
 
-    /// This provider, whether it is enabled or not.
+    /// Returns the client of this provider, enabled or disabled.
     pub async fn configured(&self, provider: &AuthProvider) -> Result<Arc<Configured>, UseError> {
         let uid = provider.uid().unwrap_or_default();
         let same_spec = |cached: &&CachedProvider| cached.configured.spec == provider.spec;
@@ -297,7 +296,7 @@ impl Providers {
         Ok(configured)
     }
 
-    /// When a provider last answered, as far as this server has asked it.
+    /// The time of a provider's last response to this server.
     pub fn last_answer(&self, uid: &str) -> Option<Timestamp> {
         self.cache.lock().get(uid)?.configured.last_answer()
     }
@@ -318,12 +317,12 @@ impl Providers {
     }
 }
 
-/// Whether a provider is there and stays.
+/// Returns whether the provider is not being deleted.
 pub fn is_there(provider: &AuthProvider) -> bool {
     provider.metadata.deletion_timestamp.is_none()
 }
 
-/// Where a provider's secret is, and which field says so.
+/// The Secret key of a provider, and the field that names it.
 pub fn secret_of(spec: &AuthProviderSpec) -> Option<(&'static str, &SecretKey)> {
     let oidc = spec.oidc.as_ref().and_then(|oidc| {
         let key = oidc.client_secret.as_ref()?;
@@ -336,8 +335,8 @@ pub fn secret_of(spec: &AuthProviderSpec) -> Option<(&'static str, &SecretKey)> 
     oidc.or(github).or(ldap)
 }
 
-/// Reads what an AuthProvider names; only Secrets that are marked as its own, since whoever writes a
-/// provider chooses to whom its secret is sent.
+/// Reads the Secret of an AuthProvider. Only labelled Secrets are allowed, because the author of a
+/// provider chooses the receiver of the secret.
 async fn read_secret(
     hub: &Hub,
     field: &'static str,
@@ -348,7 +347,7 @@ async fn read_secret(
     let name = &key.name;
     if is_servers_secret(name) {
         return Err(wrong(format!(
-            "the Secret {name:?} is the server's own: name another"
+            "the Secret {name:?} belongs to the server: use another Secret"
         ))
         .into());
     }
@@ -356,21 +355,20 @@ async fn read_secret(
     let secret = found.ok_or_else(|| {
         let place = hub.namespace();
         wrong(format!(
-            "there is no Secret {name:?} in {place:?} on the hub: make it"
+            "there is no Secret {name:?} in {place:?} on the hub: create it"
         ))
     })?;
     let whose = secret.labels().get(PROVIDER_SECRET_LABEL);
     if whose.map(String::as_str) != Some(provider) {
         return Err(wrong(format!(
-            "the Secret {name:?} is not marked as this provider's: give it the label \
-             {PROVIDER_SECRET_LABEL}={provider}"
+            "the Secret {name:?} does not have the label {PROVIDER_SECRET_LABEL}={provider}: add it"
         ))
         .into());
     }
     let text = text_in(&secret, &key.key).ok_or_else(|| {
         let key = &key.key;
         wrong(format!(
-            "the Secret {name:?} has no text under the key {key:?}: put it there"
+            "the Secret {name:?} has no text under the key {key:?}: add it"
         ))
     })?;
     Ok((text, secret.resource_version()))
@@ -399,12 +397,12 @@ mod tests {
             ldap: Some(serde_json::from_value(ldap).unwrap()),
             ..AuthProviderSpec::default()
         };
-        let secret = Some(SecretString::from("of the service account"));
+        let secret = Some(SecretString::from("password"));
         Configured::new("corp", ProviderUid::new("p1"), &spec, secret).unwrap()
     }
 
     #[test]
-    fn a_provider_that_does_not_take_drovers_own_password_is_left_alone_for_a_while() {
+    fn rejected_own_password_starts_a_backoff() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let after = |seconds| now + SignedDuration::from_secs(seconds);
@@ -418,7 +416,7 @@ mod tests {
         assert!(provider.check_backoff(after(59)).is_err());
         assert!(provider.check_backoff(after(121)).is_ok());
         assert_eq!(provider.last_answer(), None);
-        // Somebody's wrong password is an answer.
+        // A wrong password of a user is a response.
         let refused = ProviderError::Refused(Refusal::Credentials);
         provider.record_answer(Err::<&(), _>(&refused), after(1));
         assert!(provider.check_backoff(after(1)).is_ok());
@@ -438,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_that_says_when_is_not_asked_before() {
+    fn retry_time_of_provider_is_respected() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_secs(30);
@@ -449,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_whom_a_provider_bears_no_more_keeps_nobody_else_out() {
+    fn rate_limit_of_one_user_does_not_block_others() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_hours(1);
@@ -460,13 +458,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn drovers_own_password_is_tried_by_one_at_a_time_until_it_is_good() {
+    async fn untested_own_password_is_used_by_one_request_at_a_time() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let first = provider.acquire(now).await.unwrap();
         assert!(
             provider.acquire(now).await.is_err(),
-            "nobody waits for ever"
+            "the wait has a timeout"
         );
         provider.record_answer(Ok::<_, &ProviderError>(&()), now);
         drop(first);
@@ -475,7 +473,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waited_does_not_try_what_was_just_refused() {
+    async fn waiting_request_fails_after_own_password_was_rejected() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let first = provider.acquire(now).await.unwrap();

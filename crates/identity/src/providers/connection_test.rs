@@ -1,4 +1,4 @@
-//! Whether a provider works, tried before anybody depends on it: one form for all protocols.
+//! Tests the connection of a provider, with one result type for all protocols.
 
 use drover_api::rest::{ProviderCheck, ProviderTrial};
 use drover_providers::ProviderError;
@@ -9,25 +9,25 @@ use secrecy::SecretString;
 
 use super::configured::{Configured, ProtocolClient};
 
-/// One thing that was tried.
+/// One check of a test.
 #[derive(Debug)]
 pub struct Check {
-    /// What.
+    /// The subject of the check.
     pub what: String,
-    /// What was found, or what is wrong.
+    /// The finding, or the error.
     pub outcome: Result<String, ProviderError>,
 }
 
-/// What a trial showed.
+/// The result of a connection test.
 #[derive(Debug)]
 pub struct ConnectionTest {
-    /// In the order in which they were made.
+    /// The checks in the order of execution.
     pub checks: Vec<Check>,
-    /// Whether people could sign in.
+    /// True if users can sign in.
     pub works: bool,
 }
 
-/// Tries a provider, and somebody's login and password with it where it takes them.
+/// Tests a provider, and a login and a password if it accepts them.
 pub async fn run(
     provider: &Configured,
     back: &Url,
@@ -36,7 +36,7 @@ pub async fn run(
 ) -> ConnectionTest {
     let _permit = match provider.acquire(now).await {
         Ok(turn) => turn,
-        Err(error) => return ConnectionTest::of_all(vec![Check::new("Asking", Err(error))]),
+        Err(error) => return ConnectionTest::of_all(vec![Check::new("Request", Err(error))]),
     };
     let test = match &provider.client {
         ProtocolClient::Oidc(oidc) => {
@@ -46,13 +46,13 @@ pub async fn run(
         }
         ProtocolClient::Github(github) => {
             let checks = github.check(now).await.into_iter();
-            let answers = |()| "answers, and knows the client".to_owned();
+            let answers = |()| "responds, and accepts the client".to_owned();
             let checks = checks.map(|check| Check::new(check.what, check.outcome.map(answers)));
             ConnectionTest::of_all(checks.collect())
         }
         ProtocolClient::Ldap(directory) => {
             let test = directory.check(login).await;
-            // One server of several is enough.
+            // One working server of several is sufficient.
             let works = test.works();
             let checks = test.checks.into_iter();
             let checks = checks.map(|check| Check::new(name(&check.what), check.outcome));
@@ -76,7 +76,7 @@ impl Check {
         }
     }
 
-    /// What was found, or what is wrong with all that is below it, in one line.
+    /// The finding, or the error with its causes, in one line.
     pub fn sentence(&self) -> String {
         match &self.outcome {
             Ok(found) => found.clone(),
@@ -91,7 +91,7 @@ impl ConnectionTest {
         Self { checks, works }
     }
 
-    /// The first thing that is wrong.
+    /// The first failed check.
     pub fn problem(&self) -> Option<(&Check, &ProviderError)> {
         let mut wrong = self
             .checks
@@ -119,13 +119,13 @@ fn name(checked: &CheckKind) -> String {
     match checked {
         CheckKind::Server(url) => format!("Server {url}"),
         CheckKind::ServiceAccount => "Service account".to_owned(),
-        CheckKind::People => "People".to_owned(),
+        CheckKind::People => "Users".to_owned(),
         CheckKind::Groups => "Groups".to_owned(),
-        CheckKind::SignIn => "Signing in".to_owned(),
+        CheckKind::SignIn => "Sign-in".to_owned(),
     }
 }
 
-/// An error with what it comes from.
+/// Formats an error with its causes.
 pub fn reasons(error: &(dyn std::error::Error + 'static)) -> String {
     let below = std::iter::successors(Some(error), |&error| error.source());
     let words: Vec<_> = below.map(ToString::to_string).collect();

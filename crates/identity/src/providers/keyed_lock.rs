@@ -1,4 +1,4 @@
-//! What concerns one person happens one thing after another.
+//! Serializes changes of one identity.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -6,23 +6,23 @@ use std::sync::{Arc, Weak};
 use drover_api::ids::ProviderUid;
 use parking_lot::Mutex;
 
-/// Lets what concerns one person of a provider happen one after another; clones share it.
+/// A lock per identity; clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct KeyedLock(Arc<Mutex<HashMap<ByProvider, Turn>>>);
+pub struct KeyedLock(Arc<Mutex<HashMap<IdentityId, IdentityLock>>>);
 
-/// UID of a provider, and a person's id there.
-type ByProvider = (String, String);
-/// Held by whoever is at a person.
-type Turn = Weak<tokio::sync::Mutex<()>>;
+/// The UID of a provider, and a user's ID there.
+type IdentityId = (String, String);
+/// The lock of one identity while it is in use.
+type IdentityLock = Weak<tokio::sync::Mutex<()>>;
 
 impl KeyedLock {
-    /// Waits until nobody else says whose an identity is.
+    /// Locks linking of identities.
     pub async fn lock_links(&self) -> tokio::sync::OwnedMutexGuard<()> {
-        // A person of no provider, which nobody is.
+        // The empty key, which no identity has.
         self.lock_identity(&ProviderUid::new(""), "").await
     }
 
-    /// Waits until nobody else is at this person.
+    /// Locks one identity.
     pub async fn lock_identity(
         &self,
         provider: &ProviderUid,

@@ -1,8 +1,8 @@
-//! Linking: an administrator says that two users are one person, and takes that back.
+//! Links two users of one person, and unlinks them, for an administrator.
 //!
-//! Nothing but this makes people of two providers one user. What moves is the identity alone, with
-//! what its provider gave for asking again; whatever stood on it ends, for both users, so that
-//! nobody goes on as who they were. Roles stay with the user they were given to.
+//! Only linking assigns identities of two providers to one user. It moves the identity and its
+//! provider tokens, and revokes the tokens of both users that depend on it. Role bindings stay with
+//! their users.
 
 use std::sync::Arc;
 
@@ -27,54 +27,54 @@ use drover_hub::stores::identity_status;
 use drover_hub::stores::identity_status::InvalidReason;
 use drover_hub::{Hub, HubError, Writer, call};
 
-/// Why two users were not linked, or one was not unlinked.
+/// The error of linking or unlinking.
 #[derive(Debug, Error)]
 pub enum LinkError {
-    /// The user is not that provider's.
+    /// The user has no identity of the provider.
     #[error("the user {0:?} has no such identity")]
     NoSuch(String),
-    /// One identity of each provider.
-    #[error("the user {user:?} has an identity of {provider:?} already; unlink that first")]
+    /// The target user has an identity of the provider already.
+    #[error("the user {user:?} has an identity of {provider:?} already; unlink it first")]
     Taken {
-        /// Who has one.
+        /// The target user.
         user: String,
-        /// Of which provider.
+        /// The provider's name.
         provider: String,
     },
-    /// It is one user.
-    #[error("an identity is linked to another user than the one who has it")]
+    /// Both users are the same.
+    #[error("cannot link an identity to its own user; choose another user")]
     Same,
-    /// Nobody is given a way in who has none.
-    #[error("the user {0:?} is disabled or being deleted; enable them first")]
+    /// The target user is disabled or being deleted.
+    #[error("the user {0:?} is disabled or being deleted; enable the user first")]
     NotEnabled(String),
-    /// What the provider said does not count.
+    /// The identity is not valid.
     #[error("the identity cannot be linked: {0}")]
     Invalid(#[from] InvalidReason),
-    /// The provider said it too long ago.
+    /// The last confirmation is too old.
     #[error(
-        "{provider:?} has not said for {} h who {login:?} is; let them sign in with it, then link",
+        "{provider:?} has not confirmed {login:?} for {} h: let the user sign in with it, then link",
         LINKED_WITHIN.as_hours()
     )]
     Stale {
-        /// The provider.
+        /// The provider's name.
         provider: String,
         /// The login there.
         login: String,
     },
-    /// An identity could not be written.
+    /// The identity could not be written.
     #[error(transparent)]
     People(#[from] ProviderUserError),
-    /// What its provider gave could not be moved.
+    /// The provider tokens could not be moved.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
-    /// What stood on it may not have ended.
+    /// Not all tokens were revoked.
     #[error(transparent)]
     Revoke(#[from] RevokeError),
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// It ended before it was done.
-    #[error("linking broke off; look at both users and try again")]
+    /// The task panicked or was aborted.
+    #[error("linking was interrupted; check both users and try again")]
     Broken(#[from] JoinError),
 }
 
@@ -97,16 +97,16 @@ impl From<LinkError> for Status {
     }
 }
 
-/// What came of linking.
+/// The result of linking.
 #[derive(Debug)]
 pub struct Linked {
-    /// Who has the identity now.
+    /// The user with the identity.
     pub user: Arc<User>,
-    /// Who had it; disabled if nobody can sign in as them any more.
+    /// The previous user, disabled if no login remains.
     pub former: Arc<User>,
 }
 
-/// Links and unlinks; cheap to clone.
+/// Links and unlinks identities; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Links {
     hub: Hub,
@@ -114,13 +114,13 @@ pub struct Links {
 }
 
 impl Links {
-    /// On a hub; `people` is shared with sign-ins.
+    /// Creates the service. `locks` is shared with logins.
     pub fn new(hub: Hub, locks: KeyedLock) -> Self {
         Self { hub, locks }
     }
 
-    /// Moves the identity of a provider from one user to another; goes on to the end when nobody
-    /// waits for it any more, so that it is nobody's by half.
+    /// Moves the identity of a provider from one user to another. Runs to completion even if the
+    /// caller is dropped.
     pub async fn link(
         &self,
         from: Arc<User>,
@@ -132,14 +132,14 @@ impl Links {
             let _linking = links.locks.lock_links().await;
             let id = identity(&from, &provider)?.id;
             let _alone = links.locks.lock_identity(&provider, &id).await;
-            // As they are now, when nobody else is at this person.
+            // Reads both users again under the lock.
             let (from, to) = (links.now(from), links.now(to));
             links.link_to_the_end(&from, &to, &provider).await
         };
         tokio::spawn(linking.in_current_span()).await?
     }
 
-    /// Takes the identity of a provider from a user; whoever signs in with it then is a new user.
+    /// Removes the identity of a provider from a user. The next login with it creates a new user.
     pub async fn unlink(
         &self,
         user: Arc<User>,
@@ -165,19 +165,19 @@ impl Links {
     ) -> Result<Linked, LinkError> {
         let moved = identity(from, provider)?;
         self.check(from, to, &moved)?;
-        // What an identity of theirs that is gone left behind does not come to life with this one.
+        // Revokes tokens of an earlier identity, so that they do not become valid with this one.
         self.end(to, provider).await?;
         let kept = provider_tokens::read(&self.hub, from, provider).await?;
         if !kept.is_empty() {
             provider_tokens::write(&self.hub, to, provider, &kept).await?;
         }
-        // Taken first: at no time are two users one person of a provider. What stood on it counts
-        // no more from here on, whatever fails below.
+        // The identity is removed first, so that two users never have the same identity. Tokens
+        // that depend on it are invalid from here on.
         let emptied = users::remove_identity(&self.hub, from, &moved).await?;
         let user = match users::write_identity(&self.hub, to, &moved).await {
             Ok(user) => user,
             Err(error) => {
-                // It may be there though no answer came.
+                // The write may have succeeded without a response.
                 let Some(user) = self.stored(to, provider).await? else {
                     users::write_identity(&self.hub, from, &moved).await?;
                     return Err(error.into());
@@ -190,7 +190,7 @@ impl Links {
         Ok(Linked { user, former })
     }
 
-    /// The user as the hub has them, if they have an identity of this provider.
+    /// Reads the user from the hub, if the user has an identity of this provider.
     async fn stored(
         &self,
         user: &User,
@@ -203,8 +203,8 @@ impl Links {
         Ok(has.then(|| Arc::new(stored)))
     }
 
-    /// Clears away what an identity that was taken from somebody left. It opens nothing any more, so
-    /// that what cannot be cleared is told, and undoes nothing.
+    /// Revokes tokens and provider tokens of a removed identity. They are already invalid, so an
+    /// error is only logged.
     async fn clear(&self, user: &User, provider: &ProviderUid) {
         let ended = self.end(user, provider).await;
         let forgotten = provider_tokens::forget(&self.hub, user, provider).await;
@@ -213,7 +213,7 @@ impl Links {
             tracing::warn!(
                 error = error as &dyn std::error::Error,
                 user.name = user.name_any(),
-                "what stood on an identity was not all cleared away"
+                "failed to revoke tokens of an unlinked identity"
             );
         }
     }
@@ -249,15 +249,15 @@ impl Links {
         Ok(())
     }
 
-    /// Ends what stands on a provider's word of this user.
+    /// Revokes the user's tokens of this provider.
     async fn end(&self, user: &User, provider: &ProviderUid) -> Result<(), LinkError> {
         let uid = UserUid::new(user.uid().unwrap_or_default());
         tokens::revoke_of_provider(&self.hub, &uid, provider).await?;
         Ok(())
     }
 
-    /// Disables a user whom nobody can sign in as any more. They are not deleted: their name would
-    /// be free for a stranger, and their roles would go without a word.
+    /// Disables a user without any login. A deletion would free the name for another user and
+    /// delete the role bindings.
     async fn close(&self, user: Arc<User>) -> Result<Arc<User>, LinkError> {
         let others = user.status.as_ref().map_or(0, |s| s.identities.len());
         let uid = user.uid().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Sign-ins that were begun and have not ended: sealed, in the browser that began them, and good
-//! once.
+//! The encrypted state of a started login in the browser's cookie, valid once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,22 +16,23 @@ use serde::{Deserialize, Serialize};
 use drover_entropy::{NoRandomness, random};
 use drover_hub::keys::Seal;
 
-/// Ends that are remembered; a sign-in beyond it has to wait until older ones cannot end any more.
-const REMEMBERED: usize = 50_000;
-/// Longest way back into the page, in bytes.
-const WAY_BACK: usize = 512;
+/// The maximum number of finished logins in memory. Beyond it a new login waits until older ones
+/// expire.
+const MAX_FINISHED: usize = 50_000;
+/// The maximum length of a return path in bytes.
+const MAX_RETURN_PATH: usize = 512;
 
-/// What the provider's own part is.
+/// The protocol's part of the state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Pending {
-    /// At an OpenID provider.
+    /// A login at an OpenID provider.
     Oidc(oidc::Pending),
-    /// At GitHub.
+    /// A login at GitHub.
     Github(code_flow::Pending),
 }
 
 impl Pending {
-    /// Whether what a browser brought back belongs to this sign-in.
+    /// Returns whether the callback query belongs to this login.
     pub fn matches_state(&self, query: &str) -> bool {
         match self {
             Self::Oidc(pending) => pending.matches_state(query),
@@ -44,21 +44,21 @@ impl Pending {
 /// A login that has started and not finished.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoginState {
-    /// Names it, so that it ends once.
+    /// The login's ID, which allows one completion.
     id: String,
-    /// What the provider sends back is judged with this.
+    /// The protocol state that verifies the provider's response.
     pub pending: Pending,
-    /// Where in the page the person goes on.
+    /// The path in the UI after the login.
     #[serde(rename = "way_back")]
     pub return_path: ReturnPath,
-    /// Id of the session that the browser had, which ends then: on the way back from another site
-    /// browsers do not show it.
+    /// The ID of the browser's previous session, which the login ends. Browsers do not send its
+    /// cookie with the cross-site callback.
     #[serde(rename = "former")]
     pub previous_session: Option<String>,
 }
 
 impl LoginState {
-    /// A sign-in that begins now.
+    /// Creates the state of a new login.
     pub fn new(
         pending: Pending,
         return_path: ReturnPath,
@@ -72,14 +72,15 @@ impl LoginState {
         })
     }
 
-    /// As the browser keeps it: nobody can read it, change it, or use it for another provider.
+    /// Encrypts the state for the cookie. The provider's UID is authenticated, so the cookie is
+    /// invalid for another provider.
     pub fn seal(&self, seal: &Seal, provider: &ProviderUid) -> Result<SecretString, NoRandomness> {
         let plain = serde_json::to_vec(self).unwrap_or_default();
         let sealed = seal.close(provider.as_str(), &plain)?;
         Ok(SecretString::from(URL_SAFE_NO_PAD.encode(sealed)))
     }
 
-    /// What a browser kept; `None` if that is not a sign-in that was begun here, at this provider.
+    /// Decrypts a cookie; `None` if this server did not create it for this provider.
     pub fn open(seal: &Seal, provider: &ProviderUid, cookie: &SecretString) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(cookie.expose_secret()).ok()?;
         let plain = seal.open(provider.as_str(), &sealed)?;
@@ -87,7 +88,7 @@ impl LoginState {
     }
 }
 
-/// A place in Drover's own page, and nowhere else.
+/// A path in Drover's own UI.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReturnPath(String);
 
@@ -98,43 +99,44 @@ impl Default for ReturnPath {
 }
 
 impl ReturnPath {
-    /// Takes a path with its query; `None` if that could lead a browser elsewhere.
+    /// Parses a path with a query; `None` if it could lead to another site.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&b);
         let stays = text.starts_with('/') && !text.starts_with("//");
-        let fits = text.len() <= WAY_BACK && text.bytes().all(plain);
+        let fits = text.len() <= MAX_RETURN_PATH && text.bytes().all(plain);
         (stays && fits).then(|| Self(text.to_owned()))
     }
 
-    /// The path.
+    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Sign-ins that have ended, for as long as they could end again; clones share them.
+/// The finished logins, for as long as their state is valid; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Ended(Arc<Mutex<HashMap<String, Timestamp>>>);
 
-/// Why a sign-in may not end.
+/// The error of finishing a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndedBefore {
-    /// It ended before.
+    /// The login has already finished.
     Yes,
-    /// Too many end at once to remember.
+    /// Too many logins finish at once.
     Unknown,
 }
 
-/// A sign-in that ends now: it can end again if it is dropped before it [is over](Self::is_over).
+/// A login that is finishing. If it is dropped before [`Self::is_over`], the login can finish
+/// again.
 #[derive(Debug)]
-#[must_use = "what is not over can end again"]
+#[must_use = "a dropped guard allows the login to finish again"]
 pub struct Ending {
     ended: Ended,
     id: Option<String>,
 }
 
 impl Ending {
-    /// The provider took the code, which is good once: nothing can end this sign-in again.
+    /// Marks the login as finished: the provider has accepted the one-time code.
     pub fn is_over(mut self) {
         self.id = None;
     }
@@ -149,17 +151,17 @@ impl Drop for Ending {
 }
 
 impl Ended {
-    /// Takes note that a sign-in ends; refused if it has ended before, or just does.
+    /// Records that a login finishes. Fails if it has already finished or is finishing.
     pub fn end(&self, login_state: &LoginState, now: Timestamp) -> Result<Ending, EndedBefore> {
         let mut ended = self.0.lock();
-        if ended.len() >= REMEMBERED {
-            // The sealed sign-in says itself when it is too old.
+        if ended.len() >= MAX_FINISHED {
+            // The encrypted state contains its own expiry.
             ended.retain(|_, at| now.duration_since(*at) <= MAX_SIGN_IN_DURATION * 2);
         }
         if ended.contains_key(&login_state.id) {
             return Err(EndedBefore::Yes);
         }
-        if ended.len() >= REMEMBERED {
+        if ended.len() >= MAX_FINISHED {
             return Err(EndedBefore::Unknown);
         }
         ended.insert(login_state.id.clone(), now);
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_ends_once() {
+    fn login_finishes_once() {
         let (ended, another, login_state, now) = (
             Ended::default(),
             login_state(),
@@ -195,18 +197,22 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_that_failed_can_end_again_and_takes_no_room() {
+    fn failed_login_can_finish_again() {
         let (ended, login_state, now) = (Ended::default(), login_state(), Timestamp::now());
         let first = ended.end(&login_state, now).unwrap();
         let meanwhile = ended.end(&login_state, now);
-        assert_eq!(meanwhile.unwrap_err(), EndedBefore::Yes, "one at a time");
+        assert_eq!(
+            meanwhile.unwrap_err(),
+            EndedBefore::Yes,
+            "a login finishes once at a time"
+        );
         drop(first);
         assert!(ended.0.lock().is_empty());
         ended.end(&login_state, now).unwrap().is_over();
     }
 
     #[test]
-    fn what_a_browser_keeps_is_for_one_provider_and_shows_nothing() {
+    fn login_cookie_is_encrypted_and_bound_to_one_provider() {
         let (keys, login_state) = (Keys::generate().unwrap(), login_state());
         let (corp, other) = (ProviderUid::new("p1"), ProviderUid::new("p2"));
         let cookie = login_state.seal(keys.login_state(), &corp).unwrap();
@@ -214,7 +220,7 @@ mod tests {
         assert_eq!(opened.id, login_state.id);
         assert!(LoginState::open(keys.login_state(), &other, &cookie).is_none());
         let Pending::Github(pending) = &login_state.pending else {
-            unreachable!("it is GitHub's");
+            unreachable!("the state is GitHub's");
         };
         let bytes = URL_SAFE_NO_PAD.decode(cookie.expose_secret()).unwrap();
         let verifier = pending.verifier().expose_secret().as_bytes();
@@ -225,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_back_leads_into_the_page_only() {
+    fn return_path_accepts_only_paths_of_the_ui() {
         for (text, good) in [
             ("/", true),
             ("/clusters/shop?tab=nodes&x=%20", true),
@@ -241,6 +247,6 @@ mod tests {
         ] {
             assert_eq!(ReturnPath::parse(text).is_some(), good, "{text:?}");
         }
-        assert!(ReturnPath::parse(&format!("/{}", "a".repeat(WAY_BACK))).is_none());
+        assert!(ReturnPath::parse(&format!("/{}", "a".repeat(MAX_RETURN_PATH))).is_none());
     }
 }

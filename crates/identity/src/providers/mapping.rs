@@ -1,4 +1,4 @@
-//! What of a provider's word about somebody is kept in their User. Pure.
+//! Maps a provider's user to the identity in a User's status. Pure.
 
 use drover_access::names::GroupName;
 use drover_api::kinds::{IdentityGroup, IdentityState, ProviderIdentity, TokenProvider};
@@ -6,33 +6,33 @@ use drover_providers::Person;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// Most groups of one person.
-const GROUPS: usize = 1000;
-/// Longest display name of a group and longest login that are kept, in characters.
-const SHOWN: usize = 128;
-/// Longest name of a User (the kind's rule), and what is left of a login for a number behind it.
+/// The maximum number of groups of one identity.
+const MAX_GROUPS: usize = 1000;
+/// The maximum length of a group's display name and of a login, in characters.
+const MAX_TEXT: usize = 128;
+/// The maximum length of a User's name, and the characters that are reserved for a number suffix.
 const NAME: usize = 63;
 const NUMBER: usize = 6;
 
-/// Who somebody is to a provider, as it says now.
+/// Builds the confirmed identity of a provider's user.
 ///
-/// A group whose id cannot stand in a group's name is left out and counted: written in another way,
-/// it could be another's.
+/// A group whose ID is not valid in a group name is omitted and counted. An escaped form could
+/// equal another group's name.
 pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> ProviderIdentity {
     let named = person.groups.iter().filter_map(|group| {
         let name = GroupName::of(&provider.name, &group.id)?;
         Some(IdentityGroup {
             name: name.to_string(),
-            display_name: group.name.chars().take(SHOWN).collect(),
+            display_name: group.name.chars().take(MAX_TEXT).collect(),
         })
     });
-    let groups: Vec<_> = named.take(GROUPS).collect();
+    let groups: Vec<_> = named.take(MAX_GROUPS).collect();
     let left_out = person.groups.len().saturating_sub(groups.len());
     ProviderIdentity {
         provider: provider.name.clone(),
         provider_uid: provider.uid.clone(),
         id: person.id.clone(),
-        login: person.login.chars().take(SHOWN).collect(),
+        login: person.login.chars().take(MAX_TEXT).collect(),
         groups,
         groups_left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
         confirmed_at: Time(now),
@@ -42,7 +42,7 @@ pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> Pr
     }
 }
 
-/// The person in an identity, as far as a list of who is allowed looks at them.
+/// The provider's user of an identity, for the check against a list of allowed users.
 pub fn person(identity: &ProviderIdentity) -> Person {
     let groups = identity.groups.iter().filter_map(|group| {
         let start = format!("{}{}:", drover_access::names::PREFIX, identity.provider);
@@ -61,36 +61,36 @@ pub fn person(identity: &ProviderIdentity) -> Person {
     }
 }
 
-/// The same identity when the provider, or its list of who is allowed, said no.
+/// The identity after a refusal by the provider or its list of allowed users.
 #[must_use]
-pub fn refused(identity: &ProviderIdentity, why: &str, now: Timestamp) -> ProviderIdentity {
-    not_confirmed(identity, IdentityState::Refused, why, now)
+pub fn refused(identity: &ProviderIdentity, message: &str, now: Timestamp) -> ProviderIdentity {
+    not_confirmed(identity, IdentityState::Refused, message, now)
 }
 
-/// The same identity when nothing was heard that can be believed.
+/// The identity after a failed refresh.
 #[must_use]
-pub fn unreachable(identity: &ProviderIdentity, why: &str, now: Timestamp) -> ProviderIdentity {
-    not_confirmed(identity, IdentityState::Unreachable, why, now)
+pub fn unreachable(identity: &ProviderIdentity, message: &str, now: Timestamp) -> ProviderIdentity {
+    not_confirmed(identity, IdentityState::Unreachable, message, now)
 }
 
 fn not_confirmed(
     identity: &ProviderIdentity,
     state: IdentityState,
-    why: &str,
+    message: &str,
     now: Timestamp,
 ) -> ProviderIdentity {
     let since = identity.since.clone().filter(|_| identity.state == state);
     ProviderIdentity {
         state,
-        message: Some(why.chars().take(1024).collect()),
+        message: Some(message.chars().take(1024).collect()),
         since: since.or(Some(Time(now))),
         ..identity.clone()
     }
 }
 
-/// The name of a new User, made from what somebody types at their provider, in the `number`th try.
+/// The name of a new User, derived from the login; `number` counts the attempts.
 pub fn name(login: &str, number: usize) -> String {
-    // Of an address, what stands before the "@".
+    // Uses the part before the "@" of an email address.
     let login = login.split('@').next().unwrap_or_default();
     let fitting = login.to_lowercase();
     let fitting = fitting.chars().map(|c| match c {
@@ -98,7 +98,7 @@ pub fn name(login: &str, number: usize) -> String {
         _ => '-',
     });
     let fitting: String = fitting.take(NAME - NUMBER).collect();
-    // Between two dots a name has to begin and end like a whole one (RFC 1123).
+    // Each label between dots must start and end with an alphanumeric character (RFC 1123).
     let labels = fitting.split('.').map(|label| label.trim_matches('-'));
     let labels: Vec<_> = labels.filter(|label| !label.is_empty()).collect();
     let base = if labels.is_empty() {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_cannot_be_named_is_left_out_and_counted() {
+    fn group_with_invalid_name_is_omitted_and_counted() {
         let long = "g".repeat(254);
         let person = ann(&["org:9919", "Team B", "", &long, "system:masters", "é"]);
         let kept = identity(&corp(), &person, Timestamp::UNIX_EPOCH);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_of_groups_is_bounded() {
+    fn number_of_stored_groups_is_limited() {
         let ids: Vec<_> = (0..1200).map(|n| format!("g{n}")).collect();
         let ids: Vec<_> = ids.iter().map(String::as_str).collect();
         let kept = identity(&corp(), &ann(&ids), Timestamp::UNIX_EPOCH);
@@ -168,8 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn names_of_new_users_are_made_to_fit() {
-        for (login, number, wanted) in [
+    fn user_name_is_derived_from_login() {
+        for (login, number, expected) in [
             ("ann", 0, "ann"),
             ("ann", 1, "ann-2"),
             ("Ann.Lee@acme.example", 0, "ann.lee"),
@@ -180,13 +180,13 @@ mod tests {
             ("@x", 0, "person"),
             ("a b\u{202e}c", 0, "a-b-c"),
         ] {
-            assert_eq!(name(login, number), wanted, "{login:?}");
+            assert_eq!(name(login, number), expected, "{login:?}");
         }
         assert!(name(&"x".repeat(300), 9998).len() <= NAME);
     }
 
     #[test]
-    fn an_outage_begins_once() {
+    fn outage_keeps_its_first_start_time() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let kept = identity(&corp(), &ann(&[]), at(0));
         let down = unreachable(&unreachable(&kept, "down", at(10)), "still down", at(20));

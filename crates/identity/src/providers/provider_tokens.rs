@@ -1,5 +1,4 @@
-//! What providers gave for asking them again: sealed, in one Secret for each user, which goes with
-//! the User.
+//! Stores the tokens of identity providers, encrypted in one Secret per user, which the User owns.
 
 use std::fmt;
 
@@ -17,26 +16,26 @@ use drover_entropy::NoRandomness;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// Tries when somebody else changes the same Secret.
-const TRIES: usize = 5;
+/// The number of attempts when another client changes the same Secret.
+const MAX_ATTEMPTS: usize = 5;
 
-/// Why it could not be kept or read.
+/// The error of reading or writing provider tokens.
 #[derive(Debug, Error)]
 pub enum ProviderTokensError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The system gave no randomness.
+    /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
 }
 
-/// What one provider gave for one person.
+/// The tokens of one provider for one user.
 #[derive(Clone, Default)]
 pub struct ProviderTokens {
     /// OpenID Connect's refresh token, or GitHub's access token.
     pub refresh_token: Option<SecretString>,
-    /// What tells an OpenID provider who signs out.
+    /// The ID token, which identifies the user at logout.
     pub id_token: Option<SecretString>,
 }
 
@@ -47,7 +46,7 @@ impl fmt::Debug for ProviderTokens {
 }
 
 impl ProviderTokens {
-    /// This, with what it lacks from before: many providers give a thing only once.
+    /// Fills missing tokens from `before`, because many providers issue a token only once.
     #[must_use]
     pub fn or(self, before: Self) -> Self {
         Self {
@@ -56,13 +55,13 @@ impl ProviderTokens {
         }
     }
 
-    /// Whether there is nothing to keep.
+    /// Returns whether no token is present.
     pub fn is_empty(&self) -> bool {
         self.refresh_token.is_none() && self.id_token.is_none()
     }
 }
 
-/// As it is sealed.
+/// The form that is encrypted. The field names are a stored format.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Plain {
@@ -71,14 +70,14 @@ struct Plain {
     id_token: Option<String>,
 }
 
-/// What is kept; nothing if it was sealed with a key that is no more.
+/// Reads the tokens; empty if the encryption key has changed.
 pub async fn read(
     hub: &Hub,
     user: &User,
     provider: &ProviderUid,
 ) -> Result<ProviderTokens, ProviderTokensError> {
     let name = secret_name(user);
-    let found = call("read what a provider gave", hub.secrets().get_opt(&name)).await?;
+    let found = call("read provider tokens", hub.secrets().get_opt(&name)).await?;
     let opened = found.as_ref().and_then(|secret| {
         let sealed = entry(secret, provider.as_str())?;
         let plain = hub
@@ -95,7 +94,7 @@ pub async fn read(
     )
 }
 
-/// Keeps it in place of what there was of this provider.
+/// Writes the tokens of this provider.
 pub async fn write(
     hub: &Hub,
     user: &User,
@@ -117,7 +116,7 @@ pub async fn write(
     Ok(())
 }
 
-/// Forgets what is kept of this provider.
+/// Deletes the tokens of this provider.
 pub async fn forget(
     hub: &Hub,
     user: &User,
@@ -127,8 +126,7 @@ pub async fn forget(
     Ok(())
 }
 
-/// Puts one entry in place of what there was, or takes it away; what is kept of other providers
-/// stays.
+/// Replaces or removes one entry. Entries of other existing providers stay.
 async fn change(
     hub: &Hub,
     user: &User,
@@ -136,7 +134,7 @@ async fn change(
     sealed: Option<Vec<u8>>,
 ) -> Result<(), HubError> {
     let (api, params) = (hub.secrets(), PostParams::default());
-    let (name, what) = (secret_name(user), "keep what a provider gave");
+    let (name, what) = (secret_name(user), "store provider tokens");
     let key = provider.to_string();
     let mut tries = 1;
     loop {
@@ -150,7 +148,7 @@ async fn change(
                 let entries = there.data.get_or_insert_default();
                 let stores = hub.stores();
                 if stores.health().is_trusted() {
-                    // Of a provider that is gone, nobody will ask.
+                    // Removes entries of deleted providers.
                     entries.retain(|uid, _| stores.auth_providers.by_uid(uid).is_some());
                 }
                 match sealed {
@@ -161,13 +159,13 @@ async fn change(
             }
         };
         match changed {
-            Err(error) if error.is_conflict() && tries < TRIES => tries += 1,
+            Err(error) if error.is_conflict() && tries < MAX_ATTEMPTS => tries += 1,
             answer => return answer.map(|_| ()),
         }
     }
 }
 
-/// The Secret goes with its user: the hub's garbage collector sees to it.
+/// The user owns the Secret, so the hub's garbage collector deletes it with the user.
 fn new_secret(user: &User, data: Data) -> Secret {
     let mut made = secret(&secret_name(user), "Opaque", data);
     made.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
@@ -178,7 +176,8 @@ fn secret_name(user: &User) -> String {
     format!("identity-{}", user.uid().unwrap_or_default())
 }
 
-/// What a sealed entry belongs to: moved to another user or provider, it does not open.
+/// The authenticated context of an encrypted entry, so that it cannot be moved to another user or
+/// provider.
 fn of(user: &User, provider: &ProviderUid) -> String {
     format!("{} at {provider}", user.uid().unwrap_or_default())
 }

@@ -1,7 +1,7 @@
-//! Asking providers anew who people are: regularly, and when an administrator wants to know.
+//! Refreshes identities at their providers, regularly and on request of an administrator.
 //!
-//! Only a provider's own no, and that of its list of who is allowed, end anything at once. Whatever
-//! else goes wrong leaves what was said before to the grace time ([`standing`]).
+//! Only a refusal by the provider, or by its list of allowed users, invalidates an identity
+//! immediately. Other errors leave it valid for the grace period ([`identity_status`]).
 
 mod schedule;
 
@@ -38,44 +38,46 @@ use drover_http_edge::status::Status;
 use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError};
 
-/// Between two looks at who is due.
-const LOOK_EVERY: Duration = Duration::from_secs(15);
-/// Changes that come together are reconciled together.
+/// The interval between checks for due identities.
+const CHECK_INTERVAL: Duration = Duration::from_secs(15);
+/// The debounce of changes.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// Identities that are refreshed concurrently.
+/// The maximum number of concurrent refreshes.
 const CONCURRENCY: usize = 8;
-/// Tries to keep what a provider gave: many take what was kept before no more.
-const KEEP_TRIES: u32 = 4;
+/// The number of attempts to store new provider tokens. Many providers invalidate the previous
+/// token.
+const MAX_STORE_ATTEMPTS: u32 = 4;
 
-/// What came of asking about somebody.
+/// The outcome of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The provider says who they are.
+    /// The provider confirmed the identity.
     Confirmed,
-    /// It, or its list of who is allowed, says no.
+    /// The provider or its list of allowed users refused the user.
     Refused,
-    /// It says nothing that can be believed.
+    /// The provider gave no valid response.
     Unreachable,
-    /// It answers nothing about this person before then.
+    /// The provider refuses requests about this user until this time.
     NotYet(Timestamp),
-    /// It gave nothing to ask it with, or is not there any more; who they are stays as it was.
+    /// No request was possible, because no provider token exists or the provider is deleted. The
+    /// identity stays unchanged.
     NotAsked,
 }
 
-/// Why nothing came of it.
+/// The error of a refresh.
 #[derive(Debug, Error)]
 pub enum RefreshError {
     /// The user's identity could not be written.
     #[error(transparent)]
     People(#[from] ProviderUserError),
-    /// What to ask with could not be read or kept.
+    /// The provider tokens could not be read or stored.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// It ended before there was an answer.
-    #[error("asking identity providers broke off")]
+    /// The task panicked or was aborted.
+    #[error("the refresh of identities was interrupted")]
     Broken(#[from] JoinError),
 }
 
@@ -93,7 +95,7 @@ impl From<RefreshError> for Status {
     }
 }
 
-/// Asks providers; cheap to clone.
+/// Refreshes identities; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Refresher {
     hub: Hub,
@@ -101,7 +103,7 @@ pub struct Refresher {
     locks: KeyedLock,
 }
 
-/// Who is asked about.
+/// The key of an identity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct IdentityKey {
     user: String,
@@ -118,7 +120,7 @@ impl IdentityKey {
 }
 
 impl Refresher {
-    /// Asks these providers; `people` is shared with sign-ins.
+    /// Creates the service. `locks` is shared with logins.
     pub fn new(hub: Hub, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,
@@ -127,8 +129,8 @@ impl Refresher {
         }
     }
 
-    /// Asks all providers of somebody about them, whoever is due or not; goes on to the end when
-    /// nobody waits for it any more, so that what a provider gave is kept.
+    /// Refreshes all identities of a user. Runs to completion even if the caller is dropped, so
+    /// that new provider tokens are stored.
     pub async fn refresh_all(&self, user: &User) -> Result<(), RefreshError> {
         let identities = user.status.iter().flat_map(|status| &status.identities);
         let keys = identities.map(|identity| IdentityKey::of(user, identity));
@@ -143,13 +145,13 @@ impl Refresher {
         tokio::spawn(asking.in_current_span()).await?
     }
 
-    /// Asks a provider about somebody, and writes what it says.
+    /// Refreshes one identity and writes the result.
     async fn refresh(&self, key: &IdentityKey) -> Result<Outcome, RefreshError> {
         let Some((_, known)) = self.known(key) else {
             return Ok(Outcome::NotAsked);
         };
         let _alone = self.locks.lock_identity(&key.provider, &known.id).await;
-        // As it is now, when nobody else is at it.
+        // Reads the identity again under the lock.
         let (Some((user, known)), Some(provider)) = (self.known(key), self.current(key)) else {
             return Ok(Outcome::NotAsked);
         };
@@ -166,7 +168,7 @@ impl Refresher {
         let Some(said) = said else {
             return Ok(Outcome::NotAsked);
         };
-        // What a provider said that is another by now is nothing.
+        // Discards the result if the provider has changed meanwhile.
         let current = self.current(key);
         if current.is_none_or(|current| current.spec != provider.spec) {
             return Ok(Outcome::NotAsked);
@@ -186,7 +188,7 @@ impl Refresher {
         current.filter(|current| current.spec.enabled && is_there(current))
     }
 
-    /// What a provider says of somebody; `None` if it gave nothing to ask it with.
+    /// Requests an identity from the provider; `None` without a provider token.
     async fn ask(
         &self,
         provider: &Configured,
@@ -228,7 +230,7 @@ impl Refresher {
         Ok(Some(said))
     }
 
-    /// Keeps what a provider gave, before it is used and whatever else it said.
+    /// Stores new provider tokens before the result is used.
     async fn keep(
         &self,
         user: &User,
@@ -240,7 +242,7 @@ impl Refresher {
         loop {
             match provider_tokens::write(&self.hub, user, provider, new).await {
                 Ok(()) => return Ok(()),
-                Err(error) if tries == KEEP_TRIES => return Err(error.into()),
+                Err(error) if tries == MAX_STORE_ATTEMPTS => return Err(error.into()),
                 Err(_) => tries += 1,
             }
             tokio::time::sleep(backoff.next_delay()).await;
@@ -278,7 +280,7 @@ impl Refresher {
                     error = said,
                     provider.name = provider,
                     user.name = user,
-                    "a provider says nothing of somebody"
+                    "failed to refresh a user's identity"
                 );
                 let silent = mapping::unreachable(known, &error.to_string(), now);
                 let outcome = not_before(&error, RequestedAs::Person);
@@ -291,7 +293,7 @@ impl Refresher {
         if identity != *known {
             users::write_identity(&self.hub, user, &identity).await?;
         }
-        // The list may have changed meanwhile, and whoever applied it has not seen this.
+        // A concurrent change of the list did not see this identity.
         let key = IdentityKey::of(user, &identity);
         if outcome == Outcome::Confirmed && !self.is_listed(&key, &identity) {
             self.refuse(user, &identity).await?;
@@ -302,15 +304,15 @@ impl Refresher {
             tracing::info!(
                 user.name = name,
                 provider.name = provider,
-                why = identity.message,
-                "a provider refuses somebody"
+                reason = identity.message,
+                "provider refused a user"
             );
             provider_tokens::forget(&self.hub, user, &known.provider_uid).await?;
         }
         Ok(outcome)
     }
 
-    /// Runs the controllers that refresh the identities that are due.
+    /// Runs the controllers that refresh due identities.
     pub async fn run(self, runtime: Runtime) {
         let schedule: Arc<Mutex<RefreshSchedule>> = Arc::default();
         let plan = runtime.trigger(Options {
@@ -319,7 +321,7 @@ impl Refresher {
         });
         let refresh = runtime.trigger(Options {
             concurrency: CONCURRENCY,
-            // An aborted call may lose a token that the provider gave in exchange for the last one.
+            // An aborted request could lose a rotated refresh token.
             timeout: None,
             shutdown: Shutdown::Finish,
             ..Options::new("identity-refresh")
@@ -339,13 +341,13 @@ impl Refresher {
         let planning = Controller::new(plan, due)
             .on(on_change(changed, ()))
             .at_start(|| vec![()]);
-        // Refreshes under way end although this server leads no longer: see `timeout`.
+        // Running refreshes complete even after this server stops leading: see `timeout`.
         let every_replica = runtime.in_every_replica();
         let refreshing = Controller::new(refresh, identities);
         tokio::join!(runtime.run(planning), every_replica.run(refreshing));
     }
 
-    /// Refuses whoever is not in a list any more that has changed.
+    /// Refuses users that a changed list no longer contains.
     async fn apply_lists(
         &self,
         applied: &mut HashMap<String, Option<Allowed>>,
@@ -393,7 +395,7 @@ impl Refresher {
         outcome
     }
 
-    /// Refuses somebody who is not in the list, when nobody else is at them.
+    /// Refuses an identity that is not in the list, under the lock.
     async fn apply_to(&self, key: &IdentityKey) -> Result<(), RefreshError> {
         let Some((_, known)) = self.known(key) else {
             return Ok(());
@@ -409,8 +411,8 @@ impl Refresher {
         }
     }
 
-    /// Whether the provider's list, as it is now, has this person; that of one that is gone has
-    /// nobody to refuse.
+    /// Returns whether the provider's current list contains the identity. A deleted provider
+    /// refuses no identity.
     fn is_listed(&self, key: &IdentityKey, identity: &ProviderIdentity) -> bool {
         let providers = &self.hub.stores().auth_providers;
         let provider = providers.by_uid(key.provider.as_str());
@@ -419,7 +421,7 @@ impl Refresher {
         })
     }
 
-    /// Writes that somebody is not in the list, and forgets what they are asked about with.
+    /// Marks an identity as refused, and deletes its provider tokens.
     async fn refuse(&self, user: &User, identity: &ProviderIdentity) -> Result<(), RefreshError> {
         let refused = mapping::refused(identity, NOT_ALLOWED, Timestamp::now());
         users::write_identity(&self.hub, user, &refused).await?;
@@ -428,11 +430,11 @@ impl Refresher {
     }
 }
 
-/// Applies lists of allowed users, and enqueues the identities that are due.
+/// Applies lists of allowed users, and enqueues due identities.
 struct DueIdentities {
     refresher: Refresher,
     schedule: Arc<Mutex<RefreshSchedule>>,
-    /// The list of each provider that is in force.
+    /// The applied list of each provider, by UID.
     applied: tokio::sync::Mutex<HashMap<String, Option<Allowed>>>,
     refresh: Trigger<IdentityKey>,
 }
@@ -444,7 +446,7 @@ impl Reconciler for DueIdentities {
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, RefreshError> {
         let hub = &self.refresher.hub;
         if !hub.stores().health().is_trusted() {
-            return Ok(Action::requeue(LOOK_EVERY));
+            return Ok(Action::requeue(CHECK_INTERVAL));
         }
         let applied = self
             .refresher
@@ -455,11 +457,11 @@ impl Reconciler for DueIdentities {
             self.refresh.enqueue(key);
         }
         applied?;
-        Ok(Action::requeue(LOOK_EVERY))
+        Ok(Action::requeue(CHECK_INTERVAL))
     }
 }
 
-/// Refreshes identities that the schedule has as being asked about.
+/// Refreshes the identities that the schedule has marked as running.
 struct Identities {
     refresher: Refresher,
     schedule: Arc<Mutex<RefreshSchedule>>,
@@ -471,7 +473,7 @@ impl Reconciler for Identities {
     type Error = RefreshError;
 
     async fn reconcile(&self, key: &IdentityKey, _: &Attempt) -> Result<Action, RefreshError> {
-        // The schedule decides about retries: it knows which providers do not answer.
+        // The schedule decides about retries, because it knows the unreachable providers.
         if !self.schedule.lock().is_asking(key) {
             return Ok(Action::await_change());
         }

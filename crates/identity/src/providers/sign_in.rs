@@ -1,4 +1,4 @@
-//! Signing in with a provider: begun and ended in a browser, or with a name and a password.
+//! Provider logins: with a redirect in a browser, or with a login and a password.
 
 mod error;
 
@@ -31,25 +31,25 @@ use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
-/// A sign-in that a browser is to go on with.
+/// The redirect of a started login.
 #[derive(Debug)]
 pub struct LoginRedirect {
-    /// Where it goes.
+    /// The URL at the provider.
     pub url: Url,
-    /// What it keeps until it comes back.
+    /// The encrypted login state for the cookie.
     pub cookie: SecretString,
 }
 
-/// Somebody who signed in.
+/// A completed login.
 #[derive(Debug)]
 pub struct CompletedLogin {
-    /// The token's text.
+    /// The token's secret text.
     pub secret: SecretString,
-    /// The token.
+    /// The Token object.
     pub token: Token,
 }
 
-/// Signing in with providers; cheap to clone.
+/// Provider logins; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ProviderLogins {
     hub: Hub,
@@ -61,7 +61,7 @@ pub struct ProviderLogins {
 }
 
 impl ProviderLogins {
-    /// Sign-ins on a hub; `limits` are those of passwords.
+    /// Creates the service. `limits` are shared with password logins.
     pub fn new(hub: Hub, settings: Settings, providers: Providers, limits: LoginLimits) -> Self {
         Self {
             hub,
@@ -73,24 +73,24 @@ impl ProviderLogins {
         }
     }
 
-    /// The providers.
+    /// The provider clients.
     pub fn providers(&self) -> &Providers {
         &self.providers
     }
 
-    /// People whose identities change one after another.
+    /// The locks of identities.
     pub fn locks(&self) -> &KeyedLock {
         &self.locks
     }
 
-    /// Providers that people can sign in with now.
+    /// The enabled providers.
     pub fn enabled_providers(&self) -> Vec<Arc<AuthProvider>> {
         let all = self.hub.stores().auth_providers.all().into_iter();
         all.filter(|one| one.spec.enabled && is_there(one))
             .collect()
     }
 
-    /// Begins a sign-in at a provider that has a page of its own.
+    /// Starts a login at a provider with a login page.
     pub async fn begin(
         &self,
         name: &str,
@@ -121,7 +121,7 @@ impl ProviderLogins {
         Ok(LoginRedirect { url, cookie })
     }
 
-    /// Ends a sign-in in the browser that began it; `query` is what it came back with.
+    /// Finishes a login in the browser that started it. `query` is the callback's query.
     pub async fn finish(
         &self,
         name: &str,
@@ -137,7 +137,7 @@ impl ProviderLogins {
         let (seal, uid) = (self.hub.keys().login_state(), &provider.reference.uid);
         let login_state = cookie.and_then(|cookie| LoginState::open(seal, uid, cookie));
         let login_state = login_state.ok_or(SignInError::NotBegunHere)?;
-        // A stranger's link ends nobody's sign-in.
+        // A forged callback link does not finish another login.
         if !login_state.pending.matches_state(query) {
             return Err(SignInError::OtherSignIn);
         }
@@ -162,8 +162,8 @@ impl ProviderLogins {
         Ok((entered, login_state))
     }
 
-    /// Lets the provider learn from what came of a sign-in: nothing of somebody who may not sign in,
-    /// and nothing of a no, which whoever began it can bring back without having been there.
+    /// Updates the provider's backoff from a login. Ignores users who may not sign in, and
+    /// refusals, which any client can cause without the provider.
     fn hear(
         &self,
         provider: &Configured,
@@ -186,7 +186,7 @@ impl ProviderLogins {
         }
     }
 
-    /// Signs somebody in at a provider that takes a login and a password.
+    /// Signs a user in at a provider with a login and a password.
     pub async fn with_password(
         &self,
         name: &str,
@@ -221,7 +221,7 @@ impl ProviderLogins {
         Ok(entered)
     }
 
-    /// Asks a directory whose password this is; `sent` is set once it has been sent there.
+    /// Checks a password at a directory. Sets `sent` after the password was sent.
     async fn ask(
         &self,
         name: &str,
@@ -231,7 +231,7 @@ impl ProviderLogins {
     ) -> Result<(Arc<Configured>, Person), SignInError> {
         let provider = self.providers.enabled(name).await?;
         let ProtocolClient::Ldap(directory) = &provider.client else {
-            return Err(SignInError::OtherWay("a page of its own"));
+            return Err(SignInError::OtherWay("its own login page"));
         };
         let now = Timestamp::now();
         let said = {
@@ -245,8 +245,8 @@ impl ProviderLogins {
         Ok((provider, said))
     }
 
-    /// Gives somebody whom the provider has just named a token that stands on it; goes on to the end
-    /// when nobody waits for it any more, so that nobody is made by half.
+    /// Creates a token for a user that the provider has confirmed. Runs to completion even if the
+    /// caller is dropped.
     async fn enter(
         &self,
         provider: &Configured,
@@ -273,10 +273,10 @@ impl ProviderLogins {
         let _alone = self.locks.lock_identity(&reference.uid, &person.id).await;
         let now = Timestamp::now();
         let identity = mapping::identity(reference, person, now);
-        // What counts here is all that the list can look at.
+        // The check uses the stored form of the identity.
         let counts = mapping::person(&identity);
         if let Err(error) = self.check_allowed(reference, &counts) {
-            // As memory has it: a stranger costs no list of everybody.
+            // Uses the stores only, so that an unknown user does not cause a list of all users.
             let known = users::find_in_store(&self.hub, &reference.uid, &person.id);
             return Err(self.refuse(known.as_deref(), &identity, error).await?);
         }
@@ -285,7 +285,7 @@ impl ProviderLogins {
             Some(user) => users::write_identity(&self.hub, &user, &identity).await?,
             None => users::create_with_roles(&self.hub, person, &identity).await?,
         };
-        // The list may have changed meanwhile, and whoever applied it has not seen this.
+        // A concurrent change of the list did not see this identity.
         if let Err(error) = self.check_allowed(reference, &counts) {
             return Err(self.refuse(Some(&user), &identity, error).await?);
         }
@@ -299,7 +299,8 @@ impl ProviderLogins {
         Ok(CompletedLogin { secret, token })
     }
 
-    /// Writes that somebody is not in the list, if that is the error, which is given back.
+    /// Marks the identity as refused if the error is [`SignInError::NotAllowed`]. Returns the
+    /// error.
     async fn refuse(
         &self,
         user: Option<&User>,
@@ -314,7 +315,7 @@ impl ProviderLogins {
         Ok(error)
     }
 
-    /// Whether there is such a provider, before anything is spent on it.
+    /// Checks that an enabled provider has this name.
     fn check_open(&self, name: &str) -> Result<(), SignInError> {
         let found = self.hub.stores().auth_providers.by_name(name);
         let open = found.is_some_and(|found| found.spec.enabled && is_there(&found));
@@ -322,8 +323,8 @@ impl ProviderLogins {
         open.then_some(()).ok_or_else(nothing)
     }
 
-    /// Whether somebody is among those who may sign in, as the provider's spec says now: what came
-    /// from another, or from one that was switched off meanwhile, is nobody's.
+    /// Checks the user against the provider's current list. A deleted or disabled provider allows
+    /// no user.
     fn check_allowed(&self, provider: &TokenProvider, person: &Person) -> Result<(), SignInError> {
         let current = self
             .hub
@@ -352,7 +353,7 @@ impl ProviderLogins {
         }
     }
 
-    /// Where providers send browsers back to.
+    /// The callback URL of a provider.
     pub fn callback_url(&self, name: &str) -> Result<Url, ProviderError> {
         let url = format!(
             "{}/v1/providers/{name}/callback",
@@ -360,22 +361,22 @@ impl ProviderLogins {
         );
         url.parse().map_err(|_| ProviderError::Misconfigured {
             field: "server-url",
-            problem: "the setting is no URL: write https://host or https://host:port".to_owned(),
+            problem: "the setting is not a URL: use https://host or https://host:port".to_owned(),
         })
     }
 }
 
-/// Room for one more conversation with a provider.
+/// Acquires a permit for a login at the provider.
 fn acquire_login_permit(provider: &Configured) -> Result<SemaphorePermit<'_>, SignInError> {
     let permit = provider.login_permits.try_acquire();
     permit.map_err(|_| SignInError::TooMany(RetryAfter::A_SECOND))
 }
 
-/// What stands in the identity of who is not in the list any more.
+/// The message of an identity that the list does not contain.
 pub const NOT_ALLOWED: &str =
     "the AuthProvider's spec.allowed lists neither this person nor a group of theirs";
 
-/// Whether a user may use Drover at all.
+/// Returns whether the user is enabled and not being deleted.
 fn may_enter(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
@@ -407,7 +408,7 @@ async fn redeem(
     }
 }
 
-/// Whether what stands on a provider may be handed on for this user, such as to a program.
+/// Returns whether a token of this provider may be issued for the user, for example to a program.
 pub fn is_login_valid(
     hub: &Hub,
     user: &User,

@@ -1,9 +1,9 @@
-//! Signing out at the provider as well, where its `signOutThere` says so.
+//! Logout at the provider, if its `signOutThere` is set.
 //!
-//! An OpenID provider keeps a session in the browser, so the browser has to go there: it is given a
-//! form to post (OpenID Connect RP-Initiated Logout 1.0). What GitHub keeps is a token, which this
-//! server withdraws once nothing of the person stands on it. Whatever goes wrong there, people are
-//! signed out here.
+//! An OpenID provider has a session in the browser, so the browser posts a form to it (OpenID
+//! Connect RP-Initiated Logout 1.0). For GitHub the server revokes the access token after the
+//! user's last token expires or is revoked. A failure at the provider does not prevent the logout
+//! at Drover.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -31,44 +31,44 @@ use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
-/// Longest that somebody who signs out waits for where to go on.
+/// The timeout for the logout form.
 const FORM_WITHIN: Duration = Duration::from_secs(3);
-/// Longest that a provider may take where nobody waits for it.
+/// The timeout of background requests to a provider.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(20);
-/// How often it is looked up where providers sign people out.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
-/// Changes of providers that come together are reconciled together.
+/// The interval between reads of the providers' logout URLs.
+const CHECK_INTERVAL: Duration = Duration::from_mins(1);
+/// The debounce of provider changes.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 
-/// Why nobody was signed out at a provider.
+/// The error of a logout at a provider.
 #[derive(Debug, Error)]
 enum SignOutError {
     /// The provider cannot be used.
     #[error(transparent)]
     Use(#[from] UseError),
-    /// It did not do it.
+    /// The provider returned an error.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// What it gave could not be read.
+    /// The provider tokens could not be read.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
-    /// It took too long.
-    #[error("it took longer than {} s", .0.as_secs())]
+    /// The request timed out.
+    #[error("the provider did not respond within {} s", .0.as_secs())]
     Slow(Duration),
 }
 
-/// The form that a browser posts to sign out at its provider.
+/// The logout form that a browser posts to its provider.
 #[derive(Debug)]
 pub struct Form {
-    /// Name of the provider.
+    /// The provider's name.
     pub provider: String,
-    /// Where it goes.
+    /// The URL of the form.
     pub url: Url,
-    /// Its fields.
+    /// The fields of the form.
     pub fields: [(&'static str, SecretString); 3],
 }
 
-/// Signs out at providers; cheap to clone.
+/// Logouts at providers; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ProviderLogouts {
     hub: Hub,
@@ -78,7 +78,7 @@ pub struct ProviderLogouts {
 }
 
 impl ProviderLogouts {
-    /// On a hub; `people` is shared with sign-ins.
+    /// Creates the service. `locks` is shared with logins.
     pub fn new(hub: Hub, settings: Settings, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,
@@ -88,13 +88,13 @@ impl ProviderLogouts {
         }
     }
 
-    /// What a browser has to post whose session stood on this provider; `None` if nothing, or if
-    /// that cannot be found out in time.
+    /// The logout form for a session of this provider; `None` if not needed or not available in
+    /// time.
     pub async fn form(&self, user: &UserUid, on: &TokenProvider) -> Option<Form> {
         let making = timeout(FORM_WITHIN, self.make_form(user, on));
         let made = making.await.unwrap_or(Err(SignOutError::Slow(FORM_WITHIN)));
         made.unwrap_or_else(|error| {
-            unwell(&on.name, &error);
+            log_failure(&on.name, &error);
             None
         })
     }
@@ -130,7 +130,7 @@ impl ProviderLogouts {
         }))
     }
 
-    /// Withdraws what providers gave that nothing of a user stands on any more; nobody waits for it.
+    /// Revokes provider tokens in the background if no token of the user depends on them.
     pub fn withdraw(&self, user: &UserUid) {
         let Some(user) = self.hub.stores().users.by_uid(user.as_str()) else {
             return;
@@ -150,7 +150,7 @@ impl ProviderLogouts {
                 let withdrawn = provider_logouts.withdraw_to_the_end(&user, &on);
                 let withdrawn = timeout(ANSWERED_WITHIN, withdrawn).await;
                 if let Err(error) = withdrawn.unwrap_or(Err(SignOutError::Slow(ANSWERED_WITHIN))) {
-                    unwell(&on.name, &error);
+                    log_failure(&on.name, &error);
                 }
             };
             tokio::spawn(withdrawing.in_current_span());
@@ -165,7 +165,7 @@ impl ProviderLogouts {
         let Some(identity) = identity_status::identity(user, &on.uid) else {
             return Ok(());
         };
-        // Whoever signs in at this moment has a new token kept, and something that stands on it.
+        // A concurrent login stores a new provider token and creates a token that depends on it.
         let _alone = self.locks.lock_identity(&on.uid, &identity.id).await;
         let Some(provider) = self.wanted(on).filter(|_| !self.stands(user, on)) else {
             return Ok(());
@@ -179,7 +179,7 @@ impl ProviderLogouts {
         Ok(())
     }
 
-    /// Whether any token of a user that has not expired stands on this provider.
+    /// Returns whether the user has an unexpired token of this provider.
     fn stands(&self, user: &User, on: &TokenProvider) -> bool {
         let (uid, now) = (user.metadata.uid.as_deref(), Timestamp::now());
         let tokens = self.hub.stores().tokens.all();
@@ -191,7 +191,7 @@ impl ProviderLogouts {
         })
     }
 
-    /// The provider, if people are to be signed out there.
+    /// Returns the provider if logouts at it are enabled.
     fn wanted(&self, on: &TokenProvider) -> Option<Arc<AuthProvider>> {
         let provider = self.hub.stores().auth_providers.by_uid(on.uid.as_str());
         provider.filter(|it| it.spec.enabled && it.spec.sign_out_there && is_there(it))
@@ -201,11 +201,12 @@ impl ProviderLogouts {
         let url = format!("{}/", self.settings.server_url());
         url.parse().map_err(|_| ProviderError::Misconfigured {
             field: "server-url",
-            problem: "the setting is no URL: write https://host or https://host:port".to_owned(),
+            problem: "the setting is not a URL: use https://host or https://host:port".to_owned(),
         })
     }
 
-    /// Tells which origins the page posts its forms to, whenever a provider changes.
+    /// Reports the origins of the logout forms whenever a provider changes, for the
+    /// Content-Security-Policy.
     pub async fn run_origins(
         self,
         tell: impl Fn(&BTreeSet<String>) + Send + Sync + 'static,
@@ -226,7 +227,7 @@ impl ProviderLogouts {
 
     async fn origins(&self) -> BTreeSet<String> {
         let all = self.hub.stores().auth_providers.all();
-        // All at once: one that gives no answer keeps no other's form from being posted.
+        // Concurrent requests, so that an unresponsive provider does not delay the others.
         let asked = all.iter().map(async |provider| {
             let on = TokenProvider {
                 name: provider.name_any(),
@@ -242,7 +243,7 @@ impl ProviderLogouts {
                 tracing::warn!(
                     error,
                     provider.name = on.name,
-                    "the page cannot sign anybody out at this identity provider now"
+                    "failed to read the logout URL of an identity provider"
                 );
             });
             asked.ok()?
@@ -261,7 +262,7 @@ impl ProviderLogouts {
     }
 }
 
-/// Tells the origins of the providers' logout forms.
+/// Reports the origins of the logout forms.
 struct FormOrigins<F> {
     provider_logouts: ProviderLogouts,
     tell: F,
@@ -273,7 +274,7 @@ impl<F: Fn(&BTreeSet<String>) + Send + Sync + 'static> Reconciler for FormOrigin
 
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
         (self.tell)(&self.provider_logouts.origins().await);
-        Ok(Action::requeue(LOOK_EVERY))
+        Ok(Action::requeue(CHECK_INTERVAL))
     }
 }
 
@@ -284,12 +285,12 @@ fn github(provider: &Configured) -> Option<&Github> {
     }
 }
 
-fn unwell(provider: &str, error: &SignOutError) {
+fn log_failure(provider: &str, error: &SignOutError) {
     let error = error as &dyn std::error::Error;
     tracing::warn!(
         error,
         provider.name = provider,
-        "somebody may still be signed in at their identity provider"
+        "failed to sign a user out at the identity provider"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Users of people who come from providers: found by the provider's UID and the id there, or made.
+//! Finds and creates the Drover users of provider identities.
 
 use std::sync::Arc;
 
@@ -19,38 +19,38 @@ use drover_entropy::{NoRandomness, random};
 use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Writer, call, only};
 
-/// Users a page when all are listed.
+/// The page size of lists.
 const PAGE: u32 = 500;
-/// Names that are tried one after another; then one is drawn.
+/// The number of sequential names to try before a random one.
 const NAMES: usize = 20;
-/// Longest display name of a User, in characters.
+/// The maximum length of a display name in characters.
 const DISPLAY_NAME: usize = 256;
 
-/// Why there is no user for somebody.
+/// The error of finding or creating a user.
 #[derive(Debug, Error)]
 pub enum ProviderUserError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The system gave no randomness.
+    /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// No name is free.
-    #[error("no name is free for a new user like {0:?}")]
+    /// No free name was found.
+    #[error("cannot create a user: no name like {0:?} is free")]
     NoName(String),
-    /// Another server changes the user all the time.
-    #[error("the user changes all the time: try again")]
+    /// Another client changes the user continuously.
+    #[error("cannot update the user: it changes continuously; try again")]
     Changing,
 }
 
-/// The user of a provider's person, if memory has one.
+/// Finds the user of an identity in the stores.
 pub fn find_in_store(hub: &Hub, provider: &ProviderUid, id: &str) -> Option<Arc<User>> {
     let users = hub.stores().users.all();
     users.into_iter().find(|user| is(user, provider, id))
 }
 
-/// The user of a provider's person, if there is one: asks the hub, for one that was made a moment
-/// ago must not be made twice.
+/// Finds the user of an identity. Lists users on the hub if the stores do not contain it, so that a
+/// new user is not created twice.
 pub async fn find(
     hub: &Hub,
     provider: &ProviderUid,
@@ -76,7 +76,7 @@ fn is(user: &User, provider: &ProviderUid, id: &str) -> bool {
     identity_status::identity(user, provider).is_some_and(|identity| identity.id == id)
 }
 
-/// Makes the user of somebody who was never here, with the roles that everybody new is given.
+/// Creates the user of a new identity, with the default roles.
 pub async fn create_with_roles(
     hub: &Hub,
     person: &Person,
@@ -85,13 +85,14 @@ pub async fn create_with_roles(
     let made = create(hub, person).await?;
     let finished = finish(hub, &made, identity).await;
     if finished.is_err() {
-        // One that cannot be found again would stay without its person.
+        // A user without identity could never be found again.
         delete_unfinished(hub, &made).await;
     }
     finished
 }
 
-/// The roles come first: whoever is found by their identity is not given them any more.
+/// The roles are bound before the identity is written, because a user with an identity gets no
+/// default roles later.
 async fn finish(
     hub: &Hub,
     made: &User,
@@ -101,7 +102,7 @@ async fn finish(
     write_identity(hub, made, identity).await
 }
 
-/// Gives a new user the roles that everybody new is given; they hold as soon as this returns.
+/// Binds the default roles of new users. The bindings are in effect when this returns.
 pub async fn grant_default_roles(hub: &Hub, user: &User) -> Result<(), HubError> {
     for role in hub.stores().global_roles.all() {
         if role.spec.new_user_default && role.metadata.deletion_timestamp.is_none() {
@@ -123,7 +124,7 @@ async fn create(hub: &Hub, person: &Person) -> Result<User, ProviderUserError> {
     for number in 0..NAMES {
         let user = User::new(&mapping::name(&person.login, number), spec.clone());
         match call("create a user", api.create(&params, &user)).await {
-            // Somebody's, whoever that is.
+            // The name is taken.
             Err(error) if error.is_conflict() => {}
             answer => return Ok(answer?),
         }
@@ -141,11 +142,15 @@ async fn delete_unfinished(hub: &Hub, user: &User) {
     let name = user.name_any();
     if let Err(error) = call("delete a user", hub.users().delete(&name, &params)).await {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, user.name = name, "a user was made for nobody");
+        tracing::warn!(
+            error,
+            user.name = name,
+            "failed to delete an unfinished user"
+        );
     }
 }
 
-/// Gives a role that everybody new is given; the binding goes with the user.
+/// Binds a default role. The user owns the binding.
 async fn bind_role(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubError> {
     let (uid, role_uid) = (
         user.uid().unwrap_or_default(),
@@ -174,8 +179,7 @@ async fn bind_role(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubE
     }
 }
 
-/// Writes who a user is to a provider in place of what was known before; counts as soon as this
-/// returns.
+/// Adds or replaces an identity of a user. The stores contain it when this returns.
 pub async fn write_identity(
     hub: &Hub,
     user: &User,
@@ -191,7 +195,7 @@ pub async fn write_identity(
     change(hub, user, put).await
 }
 
-/// Takes it from them; counts as soon as this returns.
+/// Removes an identity of a user. The stores contain the change when this returns.
 pub async fn remove_identity(
     hub: &Hub,
     user: &User,
@@ -230,14 +234,14 @@ async fn change(
     }
 }
 
-/// Records a sign-in, for people's eyes only: a failure is no reason to keep anybody out.
+/// Records the login time. It is informational, so an error is only logged.
 pub async fn record_login(hub: &Hub, user: &User) {
     let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
     let (api, params) = (hub.users(), PatchParams::default());
     let name = user.name_any();
     if let Err(error) = call("record a login", api.patch_status(&name, &params, &patch)).await {
         let error = &error as &dyn std::error::Error;
-        tracing::debug!(error, "login not recorded");
+        tracing::debug!(error, "failed to record the login");
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::silent_hub::silent_hub;
 use drover_testkit::kinds::{person, provider};
 
-/// IdentityKey the provider `p1` confirmed so many hours ago.
+/// A user whose identity of `p1` was confirmed this many hours ago.
 fn confirmed(hours: i64) -> User {
     let mut user = person();
     let identity = &mut user.status.as_mut().unwrap().identities[0];
@@ -21,13 +21,13 @@ fn bob(change: impl FnOnce(&mut User)) -> User {
     user
 }
 
-/// What is said to an administrator who links `from`'s identity of `p1` to `to`.
+/// Returns the error of linking `from`'s identity of `p1` to `to`.
 fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
     let hub = silent_hub();
     hub.stores()
         .auth_providers
         .apply(provider("corp", "p1", enabled));
-    // So long that only what linking asks for itself counts.
+    // A long grace period, so that only the rules of linking apply.
     let grace = drover_api::kinds::SettingSpec {
         value: "30d".to_owned(),
     };
@@ -40,7 +40,7 @@ fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
 }
 
 #[tokio::test]
-async fn an_identity_moves_while_its_providers_word_is_fresh_and_to_whom_it_fits() {
+async fn linking_requires_recently_confirmed_identity_and_enabled_target() {
     let nobody = bob(|_| {});
     assert_eq!(said(true, &confirmed(0), &nobody), Ok(()));
     assert_eq!(said(true, &confirmed(23), &nobody), Ok(()));
@@ -56,21 +56,21 @@ async fn an_identity_moves_while_its_providers_word_is_fresh_and_to_whom_it_fits
     });
     for (what, enabled, from, to, wanted) in [
         (
-            "an old word",
+            "an old confirmation",
             true,
             confirmed(25),
             nobody.clone(),
-            "has not said for 24 h",
+            "has not confirmed",
         ),
         (
-            "a word that could not be had",
+            "an unreachable provider",
             true,
             with(IdentityState::Unreachable),
             nobody.clone(),
-            "has not said for 24 h",
+            "has not confirmed",
         ),
         (
-            "a no",
+            "a refused identity",
             true,
             with(IdentityState::Refused),
             nobody.clone(),
@@ -84,35 +84,35 @@ async fn an_identity_moves_while_its_providers_word_is_fresh_and_to_whom_it_fits
             "is disabled",
         ),
         (
-            "to one of the same provider",
+            "a target with an identity of the provider",
             true,
             confirmed(0),
             bob(|bob| bob.status = person().status),
-            "unlink that first",
+            "unlink it first",
         ),
         (
-            "to somebody disabled",
+            "a disabled target",
             true,
             confirmed(0),
             bob(|bob| bob.spec.enabled = false),
-            "enable them first",
+            "enable the user first",
         ),
         (
-            "to somebody who leaves",
+            "a target in deletion",
             true,
             confirmed(0),
             leaving,
-            "enable them first",
+            "enable the user first",
         ),
         (
-            "to oneself",
+            "the same user",
             true,
             confirmed(0),
             confirmed(0),
             "another user",
         ),
         (
-            "from somebody who has none",
+            "a source without identity",
             true,
             nobody.clone(),
             nobody,

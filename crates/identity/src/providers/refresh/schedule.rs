@@ -1,4 +1,4 @@
-//! Who is asked about when.
+//! The schedule of identity refreshes.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -13,18 +13,18 @@ use super::{IdentityKey, Outcome};
 use drover_entropy::backoff::Backoff;
 use drover_hub::Hub;
 
-/// A provider that does not answer is left alone for so long, longer each time.
+/// The backoff of an unreachable provider.
 const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
-/// Somebody about whom nothing can be found out is asked about again after so long.
+/// The backoff of an identity that cannot be refreshed.
 const AGAIN: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins(30));
 
-/// Who is asked about when.
+/// The schedule of identity refreshes.
 #[derive(Debug, Default)]
 pub(super) struct RefreshSchedule {
     asking: HashSet<IdentityKey>,
-    /// Those about whom nothing could be found out.
+    /// Identities that cannot be refreshed now.
     later: HashMap<IdentityKey, Later>,
-    /// Providers that do not answer.
+    /// Unreachable providers.
     resting: HashMap<ProviderUid, Later>,
 }
 
@@ -50,18 +50,18 @@ impl Later {
 }
 
 impl RefreshSchedule {
-    /// Whether somebody is being asked about.
+    /// Returns whether an identity is being refreshed.
     pub(super) fn is_asking(&self, key: &IdentityKey) -> bool {
         self.asking.contains(key)
     }
 
-    /// Identities that are due now; with those that are being asked about, `most` at most.
+    /// Returns the due identities and marks them as running, `most` in total.
     pub(super) fn due(&mut self, hub: &Hub, most: usize, now: Timestamp) -> Vec<IdentityKey> {
         let stores = hub.stores();
         let room = most.saturating_sub(self.asking.len());
         let every = stores.duration(Setting::GroupsRefresh);
         let every = SignedDuration::try_from(every).unwrap_or(SignedDuration::MAX);
-        // Of whom nothing is in use, nothing needs to be known.
+        // Users without valid tokens need no refresh.
         let tokens = stores.tokens.all().into_iter();
         let living = tokens.filter(|token| now < token.spec.expires_at.0);
         let in_use: HashSet<String> = living
@@ -104,7 +104,7 @@ impl RefreshSchedule {
             && !waits(self.resting.get(&key.provider))
     }
 
-    /// Learns from what came of it; `None` if the hub failed.
+    /// Records the outcome of a refresh; `None` if the hub failed.
     pub(super) fn heard(&mut self, key: &IdentityKey, outcome: Option<Outcome>, now: Timestamp) {
         self.asking.remove(key);
         match outcome {

@@ -8,7 +8,7 @@ use super::*;
 use drover_hub::{Keys, Stores};
 use drover_testkit::kinds::{person, provider};
 
-/// Of a hub that fails; the second is what it was asked for.
+/// A refresher with a failing hub. The second value lists the request paths.
 fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let seen = Arc::clone(&asked);
@@ -22,7 +22,7 @@ fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     (refresher, asked)
 }
 
-/// Somebody of `p1` whose name, UID and id are this.
+/// A user of `p1` with this name, UID and ID.
 fn somebody(name: &str) -> User {
     let mut user = person();
     user.metadata.name = Some(name.to_owned());
@@ -41,7 +41,7 @@ fn with_list(users: &[&str]) -> AuthProvider {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_is_applied_to_the_others_when_it_fails_for_one() {
+async fn failed_refusal_of_one_user_does_not_stop_the_others() {
     let (refresher, asked) = refresher();
     let stores = refresher.hub.stores();
     for name in ["ann", "bob", "listed"] {
@@ -60,7 +60,7 @@ async fn a_list_is_applied_to_the_others_when_it_fails_for_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_listed_again_once_nobody_is_at_them_is_not_refused() {
+async fn user_listed_again_before_the_lock_is_not_refused() {
     let (refresher, asked) = refresher();
     let stores = refresher.hub.stores();
     stores.users.apply(somebody("ann"));
@@ -76,5 +76,5 @@ async fn whoever_is_listed_again_once_nobody_is_at_them_is_not_refused() {
     };
     let (applied, ()) = tokio::join!(applying, change);
     applied.unwrap();
-    assert!(asked.lock().is_empty(), "nothing is written");
+    assert!(asked.lock().is_empty(), "no identity is written");
 }

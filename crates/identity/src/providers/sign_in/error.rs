@@ -1,4 +1,4 @@
-//! Why somebody did not get in: what they are told, and what administrators find.
+//! The errors of a provider login, with the texts for users and for administrators.
 
 use std::fmt::Display;
 
@@ -16,61 +16,61 @@ use drover_entropy::NoRandomness;
 use drover_http_edge::status::Status;
 use drover_hub::HubError;
 
-/// Why somebody did not get in.
+/// The error of a provider login.
 #[derive(Debug, Error)]
 pub enum SignInError {
-    /// There is no such provider.
+    /// No enabled provider has this name.
     #[error("there is no identity provider {0:?} to sign in with")]
     NoSuch(String),
-    /// It is not signed in with that way.
-    #[error("the provider is signed in with {0}")]
+    /// The provider uses another login method.
+    #[error("this provider requires {0}")]
     OtherWay(&'static str),
-    /// Too many attempts, or too many at once.
+    /// Too many attempts, or too many concurrent logins.
     #[error("too many attempts to sign in; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
-    /// This browser has begun no sign-in with this provider, or its cookie is too old.
-    #[error("this browser has not begun it, or too long ago: sign in again")]
+    /// The browser's login cookie is missing or expired.
+    #[error("this browser has not started the login, or the login has expired: sign in again")]
     NotBegunHere,
-    /// What the browser brought back belongs to another sign-in.
-    #[error("what came back belongs to another sign-in: sign in again")]
+    /// The callback belongs to another login.
+    #[error("the response belongs to another login: sign in again")]
     OtherSignIn,
-    /// What was begun has ended.
-    #[error("it has ended before: sign in again")]
+    /// The login has already finished.
+    #[error("the login has already finished: sign in again")]
     EndedBefore,
-    /// The provider said no, or nothing that can be believed.
+    /// The provider refused the user or gave an invalid response.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// They are somebody, but not among those who may sign in.
+    /// The list of allowed users does not contain the user.
     #[error(transparent)]
     NotAllowed(#[from] NotAllowed),
-    /// Their user may not use Drover.
+    /// The user is disabled.
     #[error("the user is disabled; ask an administrator")]
     Disabled,
-    /// There is no user for them.
+    /// The user could not be found or created.
     #[error(transparent)]
     People(#[from] ProviderUserError),
-    /// What is needed to ask again could not be kept.
+    /// The provider tokens could not be stored.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
-    /// No token could be made.
+    /// The token could not be created.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The system gave no randomness.
+    /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// It ended before there was an answer.
-    #[error("the sign-in broke off: try again")]
+    /// The task panicked or was aborted.
+    #[error("the login was interrupted: try again")]
     Broken(#[from] JoinError),
 }
 
 impl SignInError {
-    /// What whoever tried is told: one sentence; the cause is for administrators.
+    /// Returns a one-sentence status for the user. The log contains the cause for administrators.
     pub fn into_status(self, title: &str) -> Status {
-        let failed = |why: &dyn Display| format!("signing in with {title} did not work: {why}");
-        let unauthorized = |why: &dyn Display| Status::unauthorized(failed(why));
+        let failed = |reason: &dyn Display| format!("cannot sign in with {title}: {reason}");
+        let unauthorized = |reason: &dyn Display| Status::unauthorized(failed(reason));
         match self {
             Self::NoSuch(name) => Status::not_found("AuthProvider", &name),
             Self::OtherWay(_) => Status::bad_request(failed(&self)),
@@ -82,7 +82,7 @@ impl SignInError {
                 Status::unavailable(failed(&ASK), 5)
             }
             Self::NotAllowed(_) => Status::forbidden(failed(
-                &"you are not among those who may sign in here; ask an administrator",
+                &"you are not allowed to sign in; ask an administrator",
             )),
             Self::Disabled => Status::forbidden(failed(&self)),
             Self::Token(error) => error.into(),
@@ -91,7 +91,7 @@ impl SignInError {
         }
     }
 
-    /// Why, in one word for the audit log; `None` where the answer's code says it.
+    /// The reason for the audit log; `None` if the status code is sufficient.
     pub fn reason(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotBegunHere => "NotBegunHere",
@@ -113,8 +113,7 @@ impl SignInError {
         })
     }
 
-    /// Whether what was begun is over: otherwise the browser may come back with the right answer, or
-    /// later.
+    /// Returns whether the login has finished. Otherwise the browser may retry it.
     pub fn is_final(&self) -> bool {
         match self {
             Self::TooMany(_)
@@ -137,8 +136,9 @@ impl SignInError {
     }
 }
 
-/// What strangers are told of a cause that is not theirs to know.
-const ASK: &str = "try again, and if it lasts, an administrator finds why in the server's log";
+/// The hint for errors whose cause unauthenticated users must not see.
+const ASK: &str =
+    "try again; if the error persists, an administrator finds the cause in the server's log";
 
 impl From<UseError> for SignInError {
     fn from(error: UseError) -> Self {

@@ -25,7 +25,7 @@ fn provider_logouts() -> ProviderLogouts {
 }
 
 #[tokio::test]
-async fn nobody_is_signed_out_at_a_provider_that_does_not_say_so_or_is_another() {
+async fn provider_logout_requires_enabled_provider_with_sign_out_there() {
     for (enabled, there, uid, wanted) in [
         (true, true, "p1", true),
         (true, false, "p1", false),
@@ -42,10 +42,10 @@ async fn nobody_is_signed_out_at_a_provider_that_does_not_say_so_or_is_another()
 }
 
 #[tokio::test]
-async fn what_a_provider_gave_is_withdrawn_once_nothing_of_its_person_stands_on_it() {
+async fn provider_token_is_revoked_after_users_last_token() {
     let provider_logouts = provider_logouts();
     let tokens = &provider_logouts.hub.stores().tokens;
-    // Somebody else's on it, and one of theirs on another provider.
+    // Another user's token of the provider, and the user's token of another provider.
     for (id, user, uid) in [("bcdfghjkmnpq", "u2", "p1"), ("cdfghjkmnpqr", "u1", "p2")] {
         let mut other = token(id, user);
         other.spec.provider = Some(TokenProvider {

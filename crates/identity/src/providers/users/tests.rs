@@ -3,7 +3,7 @@ use crate::silent_hub::silent_hub;
 use drover_testkit::kinds::person;
 
 #[tokio::test]
-async fn one_id_at_two_providers_is_two_people_and_a_login_is_nobodys_id() {
+async fn identity_is_found_only_by_provider_uid_and_user_id() {
     let hub = silent_hub();
     hub.stores().users.apply(person());
     let found = |provider: &str, id: &str| {

@@ -32,27 +32,39 @@ fn used(hub: &Hub) {
 }
 
 #[tokio::test]
-async fn whoever_uses_something_is_asked_about_every_hour_and_by_one_at_a_time() {
+async fn identity_of_user_with_token_is_refreshed_hourly_and_once_at_a_time() {
     let (hub, mut schedule) = (hub(), RefreshSchedule::default());
-    assert_eq!(schedule.due(&hub, 8, at(4000)), [], "nothing is in use");
+    assert_eq!(schedule.due(&hub, 8, at(4000)), [], "the user has no token");
     used(&hub);
     assert_eq!(schedule.due(&hub, 8, at(3599)), []);
     assert_eq!(schedule.due(&hub, 0, at(3600)), []);
     assert_eq!(schedule.due(&hub, 8, at(3600)), [key()]);
-    assert_eq!(schedule.due(&hub, 8, at(3600)), [], "it is being asked");
+    assert_eq!(
+        schedule.due(&hub, 8, at(3600)),
+        [],
+        "the refresh is running"
+    );
     schedule.heard(&key(), Some(Outcome::Confirmed), at(3600));
-    assert_eq!(schedule.due(&hub, 8, at(3601)), [key()], "as memory has it");
+    assert_eq!(
+        schedule.due(&hub, 8, at(3601)),
+        [key()],
+        "the stores still have the old time"
+    );
 }
 
 #[tokio::test]
-async fn a_provider_that_does_not_answer_is_left_alone_ever_longer() {
+async fn unreachable_provider_has_bounded_backoff() {
     let (hub, mut schedule) = (hub(), RefreshSchedule::default());
     used(&hub);
     let mut now = 3600;
     for _ in 0..20 {
         assert_eq!(schedule.due(&hub, 8, at(now)), [key()]);
         schedule.heard(&key(), Some(Outcome::Unreachable), at(now));
-        assert_eq!(schedule.due(&hub, 8, at(now + 9)), [], "it rests");
+        assert_eq!(
+            schedule.due(&hub, 8, at(now + 9)),
+            [],
+            "the provider is in backoff"
+        );
         let rests = schedule.resting[&key().provider].not_before;
         assert!(rests <= at(now + 10 + 300));
         now += 2 * 60 + 30 * 60 + 1;
@@ -60,13 +72,16 @@ async fn a_provider_that_does_not_answer_is_left_alone_ever_longer() {
 }
 
 #[tokio::test]
-async fn whoever_a_provider_bears_no_more_waits_alone() {
+async fn rate_limited_user_does_not_delay_the_provider() {
     let (hub, mut schedule) = (hub(), RefreshSchedule::default());
     used(&hub);
     assert_eq!(schedule.due(&hub, 8, at(3600)), [key()]);
     let until = at(3600 + 3600);
     schedule.heard(&key(), Some(Outcome::NotYet(until)), at(3600));
-    assert!(schedule.resting.is_empty(), "the provider answers others");
+    assert!(
+        schedule.resting.is_empty(),
+        "the provider is reachable for others"
+    );
     assert_eq!(schedule.due(&hub, 8, at(7199)), []);
     assert_eq!(schedule.due(&hub, 8, until), [key()]);
 }
