@@ -49,7 +49,7 @@ impl From<LookupError> for Status {
                 // Unauthenticated clients do not see the hub's error.
                 tracing::warn!(
                     error = &*source as &dyn std::error::Error,
-                    "a token could not be checked with the hub"
+                    "failed to look up a token on the hub"
                 );
                 let advice = "try again; if the error persists, an administrator finds the cause in the server's log";
                 Self::unavailable(format!("cannot look up the token on the hub; {advice}"), 5)

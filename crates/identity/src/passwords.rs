@@ -263,10 +263,7 @@ mod tests {
             }
         }
         let [known, unknown] = shortest;
-        assert!(
-            unknown > known / 4,
-            "{unknown:?} and {known:?}"
-        );
+        assert!(unknown > known / 4, "{unknown:?} and {known:?}");
     }
 
     #[tokio::test]

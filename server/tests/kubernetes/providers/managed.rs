@@ -130,7 +130,7 @@ async fn provider_receives_only_its_own_secret() {
     let _other = rig.openid("other").await;
     for (secret, key, told) in [
         ("challenge-key", "key", "the server's own"),
-        ("other", "clientSecret", "not marked as this provider's"),
+        ("other", "clientSecret", "does not have the label"),
     ] {
         let spec = json!({
             "enabled": true,

@@ -142,7 +142,7 @@ async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
         let said = answer.expect(401);
         let message = said["message"].as_str().unwrap();
         assert!(
-            message.starts_with("signing in with The corp did not work: "),
+            message.starts_with("cannot sign in with The corp: "),
             "{message}"
         );
         assert!(!said.to_string().contains(&provider.issuer), "{said}");
