@@ -238,7 +238,7 @@ fn hub_with_recreated_roles() -> Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_role_that_was_hub_with_recreated_roles_is_not_bound_by_what_it_was() {
+async fn binding_to_recreated_role_waits_for_sync() {
     let stores = stores();
     stores
         .global_roles
