@@ -165,7 +165,7 @@ pub enum Problem {
     Missing {
         /// `user`, `cluster`, `project` or `role`.
         what: &'static str,
-        /// Its name.
+        /// Name of the object.
         name: String,
     },
     /// The pinned object was deleted. Another object may have its name.
@@ -176,7 +176,7 @@ pub enum Problem {
     Gone {
         /// `user`, `cluster`, `project` or `role`.
         what: &'static str,
-        /// Its name.
+        /// Name of the object.
         name: String,
     },
     /// The group name is invalid.

@@ -26,7 +26,7 @@ pub enum PinError {
     Missing {
         /// `user`, `cluster`, `project` or `role`.
         what: &'static str,
-        /// Its name.
+        /// Name of the object.
         name: String,
     },
     /// The object was created after the binding, so the binding meant another object.
@@ -37,7 +37,7 @@ pub enum PinError {
     Newer {
         /// `user`, `cluster`, `project` or `role`.
         what: &'static str,
-        /// Its name.
+        /// Name of the object.
         name: String,
     },
 }

@@ -104,7 +104,7 @@ impl Certificate {
         self.shown.clone()
     }
 
-    /// Whether the certificate comes from files.
+    /// Reports whether the certificate comes from files.
     pub(super) fn is_given(&self) -> bool {
         matches!(self.kept, Kept::Files(_))
     }

@@ -53,7 +53,7 @@ fn matter(write: &Write<'_>) -> Option<Matter> {
             setting.needs_administrator().then_some(Matter::Setting)
         }
         "clusters" if !deleted && write.changes("/spec/agent/image") => Some(Matter::Image),
-        "users" if stored && changes_somebody(write) => Some(Matter::User),
+        "users" if stored && changes_rights_of_user(write) => Some(Matter::User),
         _ => None,
     }
 }
@@ -69,7 +69,7 @@ fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
 }
 
 /// Labels and annotations of a user grant no rights.
-fn changes_somebody(write: &Write<'_>) -> bool {
+fn changes_rights_of_user(write: &Write<'_>) -> bool {
     write.operation == Operation::Delete || write.changes("/spec")
 }
 

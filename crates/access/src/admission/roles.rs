@@ -228,7 +228,7 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
         Giver::Stranger if !keeps(write) => return Err(stranger()),
         Giver::Person(_) | Giver::HubAdministrator | Giver::Stranger => {}
     }
-    kept_by_nobody(write)?;
+    reject_ownership_changes(write)?;
     match write.resource {
         "roletemplates" => {
             built_in(write)?;
@@ -248,7 +248,7 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
 
 /// Rejects changes of owner references and finalizers. Kubernetes deletes objects of deleted owners
 /// without admission, and a finalizer could keep a deleted object in effect.
-fn kept_by_nobody(write: &Write<'_>) -> Result<(), Refusal> {
+fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Delete {
         return Ok(());
     }

@@ -157,7 +157,7 @@ fn many_roles() -> World {
         .project("p", "a", &[])
 }
 
-fn gives_nothing(what: &str, world: &World, wanted: &str) {
+fn assert_grants_nothing(what: &str, world: &World, wanted: &str) {
     let grants = world.gather();
     assert_eq!(grants.all(), [], "{what}");
     let problems = grants.problems().values();
@@ -232,7 +232,7 @@ fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
              \"drover:<provider>:<id>\" with an id of at most 253 visible ASCII characters",
         ),
     ] {
-        gives_nothing(what, &world, wanted);
+        assert_grants_nothing(what, &world, wanted);
     }
 }
 
@@ -264,7 +264,7 @@ fn unusable_role_grants_nothing_and_has_problem() {
              exist: create the RoleTemplate, or remove it from spec.inherits of \"broken\"",
         ),
     ] {
-        gives_nothing(what, &world, wanted);
+        assert_grants_nothing(what, &world, wanted);
     }
 }
 

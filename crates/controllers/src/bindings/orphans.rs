@@ -23,7 +23,7 @@ const MAX_DELETIONS: usize = 100;
 pub(super) struct Orphans<'a> {
     client: Client,
     stores: &'a Stores,
-    /// Whether each object was deleted, as far as the hub was queried.
+    /// True for deleted objects, among those for which the hub was queried.
     deleted_objects: HashMap<(DependencyKind, String), bool>,
     deleted: usize,
     postponed: usize,

@@ -218,7 +218,7 @@ fn configuration(platform: Platform, program: &str, layer: &Blob) -> Value {
     })
 }
 
-/// The only layer: the programs, owned by root and writable by nobody else.
+/// The only layer: the programs, owned by root and writable only by root.
 fn layer<'a>(programs: impl Iterator<Item = &'a Program>) -> io::Result<Vec<u8>> {
     let mut layer = Builder::new(Vec::new());
     for Program { name, bytes } in programs {
