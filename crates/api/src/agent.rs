@@ -1,40 +1,45 @@
-//! What agents and the server say to each other when they meet, and on the tunnel's requests.
+//! Messages between agents and the server: registration, connection, and headers of tunnelled
+//! requests.
 //!
-//! The meeting: `POST /v1/agent/register` once with the registration token; then for every tunnel
-//! `POST /v1/agent/challenge` and `GET /v1/connect` (WebSocket) with the challenge signed.
+//! An agent sends `POST /v1/agent/register` once, with the registration token. For each tunnel, the
+//! agent sends `POST /v1/agent/challenge`, and then `GET /v1/connect` (WebSocket) with the signed
+//! challenge.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ClusterUid;
 
-/// Protocol versions that this build speaks, newest first; neighbours share at least one.
+/// Protocol versions that this build supports, newest first. Adjacent releases have at least one
+/// version in common.
 pub const PROTOCOLS: [u32; 2] = [2, 1];
 
 /// Header of `GET /v1/connect`: base64 of a JSON [`ConnectProof`].
 pub const PROOF_HEADER: &str = "drover-agent-proof";
-/// Header of `GET /v1/connect`, comma-separated protocol versions; the answer carries the chosen.
+/// Header of `GET /v1/connect`: protocol versions, separated by commas. The response header
+/// contains the selected version.
 pub const PROTOCOL_HEADER: &str = "drover-protocol";
 /// Header of a tunnelled request: its [`Lane`].
 pub const LANE_HEADER: &str = "drover-lane";
-/// Header of an agent's own refusal of a tunnelled request: the reason, PascalCase.
+/// Header of a response in which the agent itself refuses a tunnelled request: the reason, in
+/// PascalCase.
 pub const REFUSED_HEADER: &str = "drover-refused";
 /// Path of the report stream on the report lane.
 pub const REPORT_PATH: &str = "/report";
 
-/// What a tunnelled request is for; each lane has its own service account in the cluster.
+/// The purpose of a tunnelled request. Each lane has its own service account in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
-    /// A person's request, impersonated.
+    /// A user's request, impersonated.
     User,
-    /// The server's controllers.
+    /// A request of the server's controllers.
     Controller,
     /// The agent's reports about the cluster.
     Report,
 }
 
 impl Lane {
-    /// Every lane.
+    /// All lanes.
     pub const ALL: [Self; 3] = [Self::User, Self::Controller, Self::Report];
 
     /// The value of [`LANE_HEADER`].
@@ -46,12 +51,12 @@ impl Lane {
         }
     }
 
-    /// Reads the value of [`LANE_HEADER`], exactly.
+    /// Parses the value of [`LANE_HEADER`], which is case-sensitive.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|lane| lane.as_str() == text)
     }
 
-    /// Name of the lane's service account in the agent's namespace.
+    /// The name of the lane's service account in the agent's namespace.
     pub const fn service_account(self) -> &'static str {
         match self {
             Self::User => "drover-user",
@@ -61,7 +66,7 @@ impl Lane {
     }
 }
 
-/// Body of `POST /v1/agent/register`, sent with the registration token as bearer.
+/// Body of `POST /v1/agent/register`. The registration token is the bearer token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -76,14 +81,14 @@ pub struct RegisterRequest {
     pub agent_version: String,
 }
 
-/// Answer to a registration.
+/// Response to a registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RegisterResponse {
-    /// Name of the Cluster at the server.
+    /// Name of the Cluster on the server.
     pub cluster_name: String,
-    /// Its UID, which the key is bound to.
+    /// UID of the Cluster that the key is bound to.
     pub cluster_uid: ClusterUid,
 }
 
@@ -92,27 +97,27 @@ pub struct RegisterResponse {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChallengeRequest {
-    /// UID of the Cluster that wants to connect.
+    /// UID of the Cluster that the agent connects for.
     pub cluster_uid: ClusterUid,
 }
 
-/// A value to sign, good for one connect within a minute.
+/// A nonce to sign. It is valid for one connect within one minute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Challenge {
-    /// Opaque to the agent.
+    /// An opaque value for the agent to sign.
     pub nonce: String,
 }
 
-/// What the agent proves in `GET /v1/connect`.
+/// The content of [`PROOF_HEADER`]: an agent's proof that it has the cluster's key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectProof {
-    /// UID of the Cluster.
+    /// UID of the Cluster that the agent connects for.
     pub cluster_uid: ClusterUid,
-    /// The challenge's nonce.
+    /// The nonce of the [`Challenge`].
     pub nonce: String,
-    /// Name of the pod, to tell replicas apart; shown to people, trusted for nothing.
+    /// Name of the agent's pod, for display only.
     pub replica: String,
     /// Version of the agent program.
     pub agent_version: String,

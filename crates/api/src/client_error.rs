@@ -1,8 +1,8 @@
-//! Errors of a Kubernetes client as users read them.
+//! Errors of a Kubernetes client with readable messages.
 //!
 //! kube prints an API server's `Status` with its Rust debug output, `ApiError: … (Status { status:
-//! Some(Failure), … })`. Every program holds a [`ClientError`] in its place, so that conditions,
-//! events, logs and answers show the API server's message.
+//! Some(Failure), … })`. All programs use [`ClientError`] instead, so that conditions, events, logs
+//! and responses contain the API server's message.
 
 use std::error::Error;
 use std::fmt::{self, Debug, Display, Formatter};
@@ -11,7 +11,7 @@ use std::ops::Deref;
 use kube::core::Status;
 use kube::runtime::watcher;
 
-/// Why a call of a Kubernetes client failed.
+/// An error of a Kubernetes client, displayed by [`message`].
 pub struct ClientError(Box<kube::Error>);
 
 impl From<kube::Error> for ClientError {
@@ -50,23 +50,22 @@ impl Error for ClientError {
     }
 }
 
-/// Longest text of an error from a cluster that is kept, in bytes.
-pub const TOLD_BYTES: usize = 1024;
+/// Maximum length of an error text from a cluster, in bytes.
+pub const MAX_ERROR_BYTES: usize = 1024;
 
-/// At most [`TOLD_BYTES`] of a text that a cluster sent, in one line.
+/// Returns `text` on one line, truncated to [`MAX_ERROR_BYTES`].
 pub fn shortened(text: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
-    if text.len() <= TOLD_BYTES {
+    if text.len() <= MAX_ERROR_BYTES {
         return text.chars().map(plain).collect();
     }
-    let end = text.floor_char_boundary(TOLD_BYTES - '…'.len_utf8());
+    let end = text.floor_char_boundary(MAX_ERROR_BYTES - '…'.len_utf8());
     text[..end].chars().map(plain).chain(['…']).collect()
 }
 
-/// The same error with a short text, if the client could not parse an answer.
-///
-/// The parser quotes the whole value. The tunnel's client has cut all other errors.
-pub fn told(error: kube::Error) -> kube::Error {
+/// Truncates the message of a parse error, because the parser quotes the complete value. Returns
+/// other errors unchanged, because the tunnel's client has truncated them already.
+pub fn shorten_parse_error(error: kube::Error) -> kube::Error {
     match error {
         kube::Error::SerdeError(parse) => {
             let text = shortened(&parse.to_string());
@@ -76,19 +75,21 @@ pub fn told(error: kube::Error) -> kube::Error {
     }
 }
 
-/// What a user reads of a client's error.
+/// The text of a client's error for users.
 pub fn message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => of_status(status),
         kube::Error::HyperError(cause) => cause.to_string(),
         kube::Error::HttpError(cause) => cause.to_string(),
         kube::Error::Service(cause) => cause.to_string(),
-        kube::Error::SerdeError(cause) => format!("cannot read the API server's answer: {cause}"),
+        kube::Error::SerdeError(cause) => {
+            format!("cannot parse the API server's response: {cause}")
+        }
         other => other.to_string(),
     }
 }
 
-/// What a user reads of a watch's error.
+/// The text of a watch's error for users.
 pub fn watch_message(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(cause) => format!("cannot list: {}", message(cause)),
@@ -103,7 +104,8 @@ pub fn watch_message(error: &watcher::Error) -> String {
 
 /// The API server's message with its HTTP code: `namespaces "a" not found (404 NotFound)`.
 fn of_status(status: &Status) -> String {
-    // kube's reason for an answer that is no Status, and Kubernetes' own for none.
+    // Ignore kube's reason for a body that is not a `Status`, and Kubernetes' reasons without
+    // information.
     let known = !matches!(
         &*status.reason,
         "" | "Unknown" | "Failed to parse error data"
@@ -131,7 +133,7 @@ mod tests {
         kube::Error::Api(status.boxed())
     }
 
-    /// What a log, a condition or an answer shows: the text and the text of each cause.
+    /// The text of the error, followed by the texts of its causes.
     fn shown(error: &dyn Error) -> String {
         let mut text = error.to_string();
         let mut source = error.source();
@@ -178,17 +180,17 @@ mod tests {
     }
 
     #[test]
-    fn connection_error_is_shown_once() {
+    fn connection_error_text_occurs_only_once() {
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         let error = ClientError::from(kube::Error::Service(Box::new(refused)));
         assert_eq!(shown(&error), "connection refused");
     }
 
     #[test]
-    fn a_value_that_is_not_what_it_should_be_is_not_quoted_whole() {
+    fn parse_error_does_not_quote_the_complete_value() {
         let json = format!("{:?}", "x".repeat(100_000));
         let parse = serde_json::from_str::<u8>(&json).unwrap_err();
-        let error = told(kube::Error::SerdeError(parse));
-        assert!(error.to_string().len() < 2 * TOLD_BYTES);
+        let error = shorten_parse_error(kube::Error::SerdeError(parse));
+        assert!(error.to_string().len() < 2 * MAX_ERROR_BYTES);
     }
 }

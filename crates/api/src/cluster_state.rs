@@ -1,4 +1,4 @@
-//! A cluster's state in words: the same for the command line and the browser. Pure.
+//! The text of a cluster's state, which the CLI and the web UI share.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -6,83 +6,83 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use crate::conditions::{CLEANED_UP, CONNECTED, READY, REGISTERED};
 use crate::rest::ClusterView;
 
-/// Nodes that the state names; of more it says how many.
-const NAMED: usize = 3;
+/// Maximum number of node names in the text of a state.
+const MAX_NAMED_NODES: usize = 3;
 
-/// What to do about a cluster in which Drover's hub runs.
+/// Advice for a cluster that runs Drover's hub.
 pub const HOSTS_HUB: &str = "This cluster also runs Drover's hub. Keep the nodes of the hub and of \
     Drover's server separate from managed workloads, for example by a taint: a workload that \
     exhausts such a node, or breaks out of its container there, reaches all clusters.";
 
-/// How a cluster is; the order is that in which people should look.
+/// The health of a cluster. The order of the variants is their urgency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Health {
-    /// It is connected, and something that must be true is not.
+    /// The cluster is connected, but a required condition is not met.
     Failing,
-    /// Its agent holds no tunnel.
+    /// The agent has no tunnel.
     Disconnected,
-    /// It can be used, but a node, a workload or a component fails.
+    /// The cluster is usable, but a node, a workload or a component fails.
     Degraded,
-    /// Nobody has applied its manifest yet.
+    /// The cluster's manifest has not been applied yet.
     Waiting,
-    /// It is being deleted.
-    Leaving,
-    /// Everything is as it should be.
+    /// The cluster is being deleted.
+    Deleting,
+    /// All conditions are met.
     Ready,
 }
 
 impl Health {
-    /// All of them, worst first.
+    /// All variants, most urgent first.
     pub const ALL: [Self; 6] = [
         Self::Failing,
         Self::Disconnected,
         Self::Degraded,
         Self::Waiting,
-        Self::Leaving,
+        Self::Deleting,
         Self::Ready,
     ];
 
-    /// One or two words for a heading.
-    pub const fn word(self) -> &'static str {
+    /// A lower-case label, for headings.
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Failing => "failing",
             Self::Disconnected => "disconnected",
             Self::Degraded => "degraded",
             Self::Waiting => "waiting",
-            Self::Leaving => "leaving",
+            Self::Deleting => "leaving",
             Self::Ready => "ready",
         }
     }
 }
 
-/// A cluster's state.
+/// The state of a cluster, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// How it is.
+    /// The health, for example for a colour.
     pub health: Health,
-    /// A few words.
-    pub words: String,
-    /// A sentence that says why and what to do, if there is something to do.
-    pub why: Option<String>,
+    /// A short description, such as `agent not connected`.
+    pub summary: String,
+    /// A sentence with the reason and the next step, if a step is required.
+    pub detail: Option<String>,
 }
 
-/// When the server last heard of a cluster.
+/// The time of the server's last contact with a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// Its agent is connected, so the server hears of it now.
+pub enum LastContact {
+    /// The agent is connected now.
     Connected,
-    /// Its agent was connected at this time.
+    /// The agent was connected at this time.
     At(Timestamp),
-    /// Its agent was never connected.
+    /// The agent was never connected.
     Never,
 }
 
-/// The condition of this type.
+/// Returns the condition of the type `kind`.
 pub fn condition<'a>(cluster: &'a ClusterView, kind: &str) -> Option<&'a Condition> {
     cluster.conditions.iter().find(|c| c.type_ == kind)
 }
 
-fn holds(cluster: &ClusterView, kind: &str) -> bool {
+fn is_true(cluster: &ClusterView, kind: &str) -> bool {
     condition(cluster, kind).is_some_and(|c| c.status == "True")
 }
 
@@ -92,20 +92,20 @@ fn message(condition: Option<&Condition>) -> Option<String> {
         .filter(|text| !text.is_empty())
 }
 
-/// The state of a cluster.
+/// Derives the state of a cluster from its conditions and counts.
 pub fn state(cluster: &ClusterView) -> State {
-    let told = |health, words: &str, why| State {
+    let new = |health, summary: &str, detail| State {
         health,
-        words: words.to_owned(),
-        why,
+        summary: summary.to_owned(),
+        detail,
     };
     if cluster.deleting {
-        let cleaning = message(condition(cluster, CLEANED_UP));
-        return told(Health::Leaving, "being deleted", cleaning);
+        let cleanup = message(condition(cluster, CLEANED_UP));
+        return new(Health::Deleting, "being deleted", cleanup);
     }
     let ready = condition(cluster, READY);
-    if !holds(cluster, REGISTERED) {
-        return told(
+    if !is_true(cluster, REGISTERED) {
+        return new(
             Health::Waiting,
             "waiting for its manifest",
             message(ready.or_else(|| condition(cluster, REGISTERED))),
@@ -113,61 +113,68 @@ pub fn state(cluster: &ClusterView) -> State {
     }
     let connected = condition(cluster, CONNECTED);
     if connected.is_some_and(|c| c.status != "True") {
-        return told(
+        return new(
             Health::Disconnected,
             "agent not connected",
             message(connected),
         );
     }
-    if !holds(cluster, READY) {
+    if !is_true(cluster, READY) {
         let reason = ready.map(|c| words(&c.reason)).unwrap_or_default();
         let reason = if reason.is_empty() {
             "not ready"
         } else {
             &reason
         };
-        return told(Health::Failing, reason, message(ready));
+        return new(Health::Failing, reason, message(ready));
     }
-    let complaints = complaints(cluster);
-    if complaints.is_empty() {
-        return told(Health::Ready, "ready", None);
+    let problems = problems(cluster);
+    if problems.is_empty() {
+        return new(Health::Ready, "ready", None);
     }
-    let why = complaints.iter().find_map(|(_, why)| why.clone());
-    let words: Vec<&str> = complaints.iter().map(|(words, _)| words.as_str()).collect();
-    told(Health::Degraded, &words.join(", "), why)
+    let advice = problems.iter().find_map(|(_, advice)| advice.clone());
+    let words: Vec<&str> = problems.iter().map(|(words, _)| words.as_str()).collect();
+    new(Health::Degraded, &words.join(", "), advice)
 }
 
-/// When the server last heard of a cluster.
-pub fn seen(cluster: &ClusterView) -> Seen {
+/// Returns the time of the server's last contact with a cluster.
+pub fn last_contact(cluster: &ClusterView) -> LastContact {
     match cluster.last_seen {
-        _ if holds(cluster, CONNECTED) => Seen::Connected,
-        Some(at) => Seen::At(at),
-        None => Seen::Never,
+        _ if is_true(cluster, CONNECTED) => LastContact::Connected,
+        Some(at) => LastContact::At(at),
+        None => LastContact::Never,
     }
 }
 
-/// What fails in a cluster that can be used, with what to do about it.
-fn complaints(cluster: &ClusterView) -> Vec<(String, Option<String>)> {
-    let mut complaints = Vec::new();
+/// Problems of a usable cluster, each with a description and optional advice.
+fn problems(cluster: &ClusterView) -> Vec<(String, Option<String>)> {
+    let mut problems = Vec::new();
     if let Some(nodes) = nodes(cluster) {
-        complaints.push((nodes, None));
+        problems.push((nodes, None));
     }
     let pods = cluster.pods.unwrap_or_default();
     if pods.failing > 0 {
-        let words = format!("{} failing", many(pods.failing, "pod"));
-        complaints.push((words, None));
+        let words = format!("{} failing", plural(pods.failing, "pod"));
+        problems.push((words, None));
     }
     if pods.unschedulable > 0 {
-        let words = format!("{} unschedulable", many(pods.unschedulable, "pod"));
-        complaints.push((words, None));
+        let words = format!("{} unschedulable", plural(pods.unschedulable, "pod"));
+        problems.push((words, None));
     }
-    if let Some(sick) = cluster.components.iter().find(|part| !part.healthy) {
-        complaints.push((format!("{} unhealthy", sick.name), sick.message.clone()));
+    if let Some(unhealthy) = cluster
+        .components
+        .iter()
+        .find(|component| !component.healthy)
+    {
+        problems.push((
+            format!("{} unhealthy", unhealthy.name),
+            unhealthy.message.clone(),
+        ));
     }
-    complaints
+    problems
 }
 
-/// `node a NotReady`; older agents report how many nodes are ready, and no names.
+/// Describes nodes that are not ready: `node a NotReady`. Older agents report only counts.
 fn nodes(cluster: &ClusterView) -> Option<String> {
     let nodes = cluster.nodes.filter(|nodes| nodes.ready < nodes.total)?;
     let names = &cluster.not_ready_nodes;
@@ -175,31 +182,34 @@ fn nodes(cluster: &ClusterView) -> Option<String> {
         return Some(format!("{} of {} nodes ready", nodes.ready, nodes.total));
     }
     let failed = usize::try_from(nodes.total - nodes.ready).unwrap_or(names.len());
-    let shown = names.iter().take(NAMED).map(String::as_str);
+    let shown = names.iter().take(MAX_NAMED_NODES).map(String::as_str);
     let shown = shown.collect::<Vec<_>>().join(", ");
     let word = if failed == 1 { "node" } else { "nodes" };
-    Some(match failed.saturating_sub(names.len().min(NAMED)) {
-        0 => format!("{word} {shown} NotReady"),
-        more => format!("{word} {shown} and {more} more NotReady"),
-    })
+    Some(
+        match failed.saturating_sub(names.len().min(MAX_NAMED_NODES)) {
+            0 => format!("{word} {shown} NotReady"),
+            more => format!("{word} {shown} and {more} more NotReady"),
+        },
+    )
 }
 
-fn many(count: u32, one: &str) -> String {
+fn plural(count: u32, singular: &str) -> String {
     match count {
-        1 => format!("1 {one}"),
-        more => format!("{more} {one}s"),
+        1 => format!("1 {singular}"),
+        more => format!("{more} {singular}s"),
     }
 }
 
-/// `AgentNotConnected` as `agent not connected`, `APIServerReady` as `API server ready`.
+/// Converts a reason to words: `AgentNotConnected` to `agent not connected`, and `APIServerReady`
+/// to `API server ready`.
 pub fn words(pascal: &str) -> String {
     let letters: Vec<char> = pascal.chars().collect();
     let mut text = String::new();
-    for (place, letter) in letters.iter().enumerate() {
-        let next_is_lower = letters.get(place + 1).is_some_and(|c| c.is_lowercase());
-        let after_lower = place > 0 && letters[place - 1].is_lowercase();
+    for (index, letter) in letters.iter().enumerate() {
+        let next_is_lower = letters.get(index + 1).is_some_and(|c| c.is_lowercase());
+        let after_lower = index > 0 && letters[index - 1].is_lowercase();
         let starts = letter.is_uppercase() && (after_lower || next_is_lower);
-        if starts && place > 0 {
+        if starts && index > 0 {
             text.push(' ');
         }
         let acronym = letter.is_uppercase() && !next_is_lower && letters.len() > 1;
@@ -217,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_become_words() {
+    fn pascal_case_reason_converts_to_words() {
         for (reason, text) in [
             ("AgentNotConnected", "agent not connected"),
             ("APIServerReady", "API server ready"),

@@ -1,52 +1,52 @@
-//! Condition types and reasons, and the one way to set them.
+//! Types and reasons of conditions, and the function that sets a condition.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-/// The agent holds a tunnel to the server.
+/// Condition of a Cluster: the agent has a tunnel to the server.
 pub const CONNECTED: &str = "Connected";
-/// The cluster's key is bound to the Cluster's UID.
+/// Condition of a Cluster: the cluster's key is bound to the Cluster's UID.
 pub const REGISTERED: &str = "Registered";
-/// The cluster's API server answers its readiness check.
+/// Condition of a Cluster: the API server passes its readiness check.
 pub const API_SERVER_READY: &str = "APIServerReady";
-/// Roles and bindings in the cluster are as the hub wants them.
+/// Condition of a Cluster: the roles and bindings in the cluster match the hub.
 pub const ACCESS_APPLIED: &str = "AccessApplied";
-/// The agent runs the version that the server wants.
+/// Condition of a Cluster: the agent runs the server's version.
 pub const AGENT_UP_TO_DATE: &str = "AgentUpToDate";
-/// What Drover applied in a cluster that is being deleted is away again.
+/// Condition of a Cluster that is being deleted: Drover's objects are removed from the cluster.
 pub const CLEANED_UP: &str = "CleanedUp";
-/// A Setting's value can be taken; a Token is accepted.
+/// Condition of a Setting: the value is valid. Condition of a Token: the token is valid.
 pub const VALID: &str = "Valid";
-/// A cluster can register with a ClusterRegistrationToken.
+/// Condition of a ClusterRegistrationToken: a cluster can register with the token.
 pub const USABLE: &str = "Usable";
-/// Of a Cluster: everything above that must be true is true. Of a User: the person can work. Of a
-/// role: what it allows is known. Of a binding: whoever it names has the role.
+/// Summary condition. A Cluster is Ready if its other conditions are met, a User if the user can
+/// work, a role if its permissions are known, and a binding if its subject has the role.
 pub const READY: &str = "Ready";
 
-/// What a condition says now.
+/// The new value of a condition, without its type and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// `True`, `False` or `Unknown`.
+    /// The status: `True`, `False` or `Unknown`.
     pub status: Tristate,
-    /// PascalCase cause, stable across releases.
+    /// The PascalCase reason, stable across releases.
     pub reason: &'static str,
-    /// A sentence for people: what is so, and what to do next.
+    /// A sentence for users: the state and the next step.
     pub message: String,
 }
 
 /// The status of a condition (KEP-1623).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tristate {
-    /// It holds.
+    /// The condition is met.
     True,
-    /// It does not hold.
+    /// The condition is not met.
     False,
-    /// Nobody can say at present.
+    /// The state of the condition is not known at present.
     Unknown,
 }
 
 impl Tristate {
-    /// The word that goes on the wire.
+    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -56,9 +56,8 @@ impl Tristate {
     }
 }
 
-/// Sets one condition; `lastTransitionTime` moves only when the status does.
-///
-/// Returns whether anything but the time changed.
+/// Sets one condition. `lastTransitionTime` changes only with the status. Returns `true` if the
+/// condition changed in more than its time.
 pub fn set_condition(
     conditions: &mut Vec<Condition>,
     kind: &str,
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn transition_time_moves_only_when_the_status_does() {
+    fn transition_time_changes_only_with_the_status() {
         let mut list = Vec::new();
         let at = |s: i64| Timestamp::from_second(s).unwrap();
         assert!(set_condition(

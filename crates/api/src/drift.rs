@@ -1,22 +1,22 @@
-//! Digests with which an agent tells the server that applied objects were changed.
+//! Digests with which an agent reports that applied objects were changed.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Owner of the roles and bindings that the server applies.
+/// The owner of the roles and bindings that the server applies.
 pub const ACCESS: &str = "access";
-/// Owner of the namespaces of projects and of the quotas and limits in them.
+/// The owner of the namespaces of projects, and of their quotas and limits.
 pub const PROJECTS: &str = "projects";
 
-/// A digest of the objects that the server applied in the cluster, by owner.
+/// A digest of the objects that the server applied in the cluster, per owner.
 ///
-/// Another digest than before means that an object of the owner was created, changed or deleted.
+/// A changed digest means that an object of the owner was created, changed or deleted.
 ///
-/// On the wire this is the map `drift`, and the digests of [`ACCESS`] and [`PROJECTS`] in fields of
-/// their own: an agent older than the map sends only the fields, and a server older than the map
-/// reads only the fields. Agents are upgraded after the server, so both forms remain until the oldest
-/// supported agent and server have the map.
+/// The wire format has the map `drift`, and separate fields for the digests of [`ACCESS`] and
+/// [`PROJECTS`]. Agents without support for the map send only the fields. Servers without support
+/// for the map read only the fields. Agents are upgraded after the server. Both forms remain until
+/// the oldest supported agent and server support the map.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "DriftFields", into = "DriftFields")]
 pub struct Drift(BTreeMap<String, String>);
@@ -65,18 +65,18 @@ impl<O: Into<String>> FromIterator<(O, String)> for Drift {
 }
 
 impl Drift {
-    /// The digest of an owner.
+    /// The digest of `owner`.
     pub fn digest(&self, owner: &str) -> Option<&str> {
         self.0.get(owner).map(String::as_str)
     }
 
-    /// Every owner with its digest.
+    /// All owners with their digests.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let digests = self.0.iter();
         digests.map(|(owner, digest)| (owner.as_str(), digest.as_str()))
     }
 
-    /// The digests that differ from an earlier report.
+    /// The digests that differ from those of an earlier report.
     #[must_use]
     pub fn changed_since(&self, earlier: &Self) -> Self {
         let changed = self.0.iter();
@@ -88,8 +88,8 @@ impl Drift {
         )
     }
 
-    /// Takes over the digests of a later report; an owner without one has not changed. Ignores new
-    /// owners beyond `max_owners`.
+    /// Replaces digests with those of a later report. An owner without a digest in `later` has not
+    /// changed. New owners are ignored if there are already `max_owners`.
     pub fn merge(&mut self, later: Self, max_owners: usize) {
         for (owner, digest) in later.0 {
             if self.0.len() < max_owners || self.0.contains_key(&owner) {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn older_server_reads_report_of_newer_agent() {
-        /// The fields of a server before the map.
+        /// The fields that a server without support for the map reads.
         #[derive(Debug, PartialEq, Deserialize)]
         struct OlderReport {
             access: Option<String>,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn report_has_the_digests_that_changed() {
+    fn changed_digests_update_the_earlier_report() {
         let earlier = drift(&[("a", "1"), ("b", "1")]);
         let later = drift(&[("a", "1"), ("b", "2"), ("c", "1")]);
         let changed = later.changed_since(&earlier);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_owners_is_limited_and_known_owners_stay_current() {
+    fn merge_limits_new_owners_and_updates_existing_owners() {
         let mut merged = drift(&[("a", "1"), ("b", "1")]);
         merged.merge(drift(&[("b", "2"), ("c", "1")]), 2);
         assert_eq!(merged, drift(&[("a", "1"), ("b", "2")]));

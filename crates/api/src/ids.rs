@@ -1,4 +1,4 @@
-//! Identifiers that must not be mixed up.
+//! UIDs with a separate type per kind.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ macro_rules! uid {
         pub struct $name(String);
 
         impl $name {
-            /// Wraps the UID that the hub's API gave an object.
+            /// Wraps a UID of an object on the hub.
             pub fn new(uid: impl Into<String>) -> Self {
                 Self(uid.into())
             }
 
-            /// The UID as text.
+            /// The UID as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -36,22 +36,22 @@ macro_rules! uid {
 }
 
 uid! {
-    /// UID of a Cluster object: what tokens, permits, agent keys and tunnels hold.
+    /// UID of a Cluster object. Tokens, permits, agent keys and tunnels refer to it.
     ClusterUid
 }
 uid! {
-    /// UID of a User object: what tokens and impersonated names hold.
+    /// UID of a User object. Tokens and impersonated names refer to it.
     UserUid
 }
 uid! {
-    /// UID of a Project object: what bindings hold.
+    /// UID of a Project object. Bindings refer to it.
     ProjectUid
 }
 uid! {
-    /// UID of a RoleTemplate or GlobalRole object: what bindings hold.
+    /// UID of a RoleTemplate or GlobalRole object. Bindings refer to it.
     RoleUid
 }
 uid! {
-    /// UID of an AuthProvider object: what bindings of its groups hold.
+    /// UID of an AuthProvider object. Bindings of the provider's groups refer to it.
     ProviderUid
 }

@@ -1,6 +1,6 @@
 //! The kinds of `management.drover.dev/v1alpha1`, all cluster-scoped.
 //!
-//! Each file holds one kind: what people ask for (`…Spec`), what the server found (`…Status`).
+//! Each file has one kind: the desired state (`…Spec`) and the observed state (`…Status`).
 
 pub mod auth_provider;
 pub mod binding;
@@ -30,7 +30,7 @@ pub use setting::*;
 pub use token::*;
 pub use user::*;
 
-/// The CustomResourceDefinitions of every kind, in the order in which they are installed.
+/// The CustomResourceDefinitions of all kinds, in the order of their installation.
 #[cfg(feature = "crd")]
 pub fn definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>

@@ -1,7 +1,7 @@
-//! What an agent reports about its cluster: newline-delimited JSON on the report lane.
+//! An agent's reports about its cluster: newline-delimited JSON on the report lane.
 //!
-//! In protocol 1 every line holds every section; in protocol 2 only those that changed, and an
-//! empty line's worth (`{}`) is a heartbeat.
+//! In protocol 1, every line contains every section. In protocol 2, a line contains only the
+//! changed sections, and `{}` is a heartbeat.
 
 use std::collections::BTreeMap;
 
@@ -10,70 +10,71 @@ use serde::{Deserialize, Serialize};
 use crate::drift::Drift;
 use crate::kinds::{ComponentHealth, NodeCount, PodCount};
 
-/// Names of nodes in a report.
+/// Maximum number of node names in a report.
 pub const MAX_NOT_READY: usize = 20;
 
-/// One line of the report stream; a missing section has not changed.
+/// One line of the report stream. A section that is absent has not changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// `gitVersion` of the API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
-    /// UID of the namespace kube-system, which tells this cluster from others.
+    /// UID of the namespace kube-system, which identifies the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_uid: Option<String>,
-    /// Nodes and what they offer and use.
+    /// Counts, capacity and usage of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodesReport>,
-    /// Health of the API server and of what it names in `/readyz`.
+    /// Health of the API server and of the checks in `/readyz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub components: Option<Vec<ComponentHealth>>,
-    /// Image of the agent's Deployment and how its roll-out stands.
+    /// Image and rollout of the agent's Deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentReport>,
-    /// Digests of the applied objects, by owner; an owner without a digest has not changed.
+    /// Digests of the applied objects, per owner. An owner without a digest has not changed.
     #[serde(flatten)]
     pub drift: Drift,
-    /// Requests that the agent refused since the last line, and why.
+    /// Requests that the agent refused since the last line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<Refusal>,
-    /// Warning events seen since the last line, at most 100 a line.
+    /// Warning events since the last line, at most 100 per line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventReport>,
 }
 
-/// Nodes and what they offer and use; quantities by resource name.
+/// Counts of nodes and pods, and quantities by resource name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodesReport {
-    /// How many there are.
+    /// Numbers of all nodes and of ready nodes.
     pub count: NodeCount,
     /// Names of nodes whose Ready condition is not true, at most [`MAX_NOT_READY`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_ready: Vec<String>,
-    /// How many pods do not work; older agents do not count them.
+    /// Numbers of failing and unschedulable pods. Older agents do not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodCount>,
-    /// Sum over nodes.
+    /// Sum of the nodes' capacity.
     pub capacity: BTreeMap<String, String>,
-    /// Sum over nodes.
+    /// Sum of the nodes' allocatable resources.
     pub allocatable: BTreeMap<String, String>,
-    /// Sum over pods that have a node and are not finished; `pods` is how many they are.
+    /// Sum of the requests of pods that are assigned to a node and are not finished. `pods` is the
+    /// number of these pods.
     pub requests: BTreeMap<String, String>,
-    /// Sum over nodes, from metrics.k8s.io; empty where it is not served.
+    /// Sum of the nodes' usage from metrics.k8s.io. Empty if the cluster does not serve this API.
     pub usage: BTreeMap<String, String>,
 }
 
-/// How the agent's own Deployment stands.
+/// The rollout of the agent's Deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentReport {
     /// Image in the Deployment's pod template.
     pub image: String,
-    /// Replicas that run that template and are available.
+    /// Number of available replicas of the current pod template.
     pub updated_available: u32,
-    /// Replicas wanted.
+    /// Desired number of replicas.
     pub wanted: u32,
 }
 
@@ -81,13 +82,13 @@ pub struct AgentReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
-    /// The lane's name as the request gave it.
+    /// Value of the lane header of the request.
     pub lane: String,
-    /// PascalCase cause.
+    /// The PascalCase reason.
     pub reason: String,
-    /// A sentence; never a header's value that could be a secret.
+    /// A sentence for users. It does not contain values of headers that could be secrets.
     pub message: String,
-    /// How many of the same since the last line.
+    /// Number of equal refusals since the last line.
     pub count: u32,
 }
 
@@ -95,14 +96,14 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventReport {
-    /// `Kind namespace/name`.
+    /// The involved object: `Kind namespace/name`.
     pub regarding: String,
-    /// PascalCase cause.
+    /// The event's PascalCase reason.
     pub reason: String,
-    /// What happened.
+    /// The event's message.
     pub message: String,
-    /// When, RFC 3339.
+    /// Time of the last occurrence, RFC 3339.
     pub last_seen: jiff::Timestamp,
-    /// How often.
+    /// Number of occurrences.
     pub count: u32,
 }

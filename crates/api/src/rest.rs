@@ -1,50 +1,8 @@
-//! Bodies of the REST API under `/v1`; every error is a `metav1.Status`.
+//! Request and response bodies of the REST API under `/v1`. The body of every error is a
+//! `metav1.Status`.
 //!
-//! | call | who | body → answer |
-//! |---|---|---|
-//! | `POST /v1/login` | anyone | [`LoginRequest`] → [`IssuedToken`] |
-//! | `GET /v1/providers` | anyone | → [`List`]`<`[`ProviderView`]`>` |
-//! | `POST /v1/providers/{name}/sign-in` | anyone | [`ProviderSignIn`] → [`ProviderRedirect`], or as `/v1/session` and `/v1/login` do |
-//! | `GET /v1/providers/{name}/callback` | anyone | → a page that leads into the web UI, and a cookie |
-//! | `GET, POST /v1/auth-providers` | who may see them / administrator | → [`List`]`<`[`AuthProviderView`]`>`; [`AuthProviderCreate`] → [`AuthProviderView`] |
-//! | `GET, PUT, DELETE /v1/auth-providers/{name}` | who may see them / administrator | [`AuthProviderUpdate`] → [`AuthProviderView`]; 204 |
-//! | `POST /v1/providers/{name}/test` | administrator | [`ProviderTest`] → [`ProviderTrial`] |
-//! | `POST /v1/device` | anyone | – → [`DeviceCode`] |
-//! | `POST /v1/device/token` | who has the device's code | [`DevicePoll`] → [`DeviceAnswer`] |
-//! | `GET /v1/device/{code}`, `POST /v1/device/{code}/confirm` | user | → [`DeviceView`]; 204 |
-//! | `POST /v1/logout` | a session | – → 204, the presented token is deleted |
-//! | `POST /v1/session` | anyone | [`LoginRequest`] → [`Session`] and a cookie |
-//! | `GET /v1/session` | a session | → [`Session`] |
-//! | `DELETE /v1/session` | any token | → 204, the presented one ends, and the cookie; or [`ProviderSignOut`] |
-//! | `DELETE /v1/sessions` | user | → 204, all log-ins of the user end; or [`ProviderSignOut`] |
-//! | `GET /v1/me` | any token | → [`Me`] |
-//! | `POST /v1/me/password` | any token, `PasswordChange` too | [`PasswordChange`] → 204, other sessions end |
-//! | `GET, POST /v1/tokens` | user | → [`List`]`<`[`TokenView`]`>`; [`TokenCreate`] → [`IssuedToken`] |
-//! | `DELETE /v1/tokens/{id}` | owner, or who may delete tokens | → 204 |
-//! | `GET, POST /v1/users` | who may see, or make, users | → [`List`]`<`[`UserView`]`>`; [`UserCreate`] → [`UserView`] |
-//! | `GET, PATCH, DELETE /v1/users/{name}` | who may see, change, or delete users | [`UserPatch`] → [`UserView`] |
-//! | `POST /v1/users/{name}/password` | who may change users, and all that the user may | [`PasswordReset`] → 204 |
-//! | `DELETE /v1/users/{name}/tokens` | administrator | – → 204 |
-//! | `POST /v1/users/{name}/identities`, `DELETE …/{id}` | administrator | [`UserLink`] → [`UserLinked`]; [`UserView`] |
-//! | `POST /v1/users/{name}/refresh` | who may change users | – → [`UserView`] |
-//! | `GET, POST /v1/clusters` | user / who may make clusters | → [`List`]`<`[`ClusterView`]`>`; [`ClusterCreate`] → [`ClusterView`] |
-//! | `GET, DELETE /v1/clusters/{name}` | user / who may delete it | → [`ClusterView`]; 204 |
-//! | `POST /v1/clusters/{name}/import` | who may change the cluster | [`ImportRequest`] → [`Import`] |
-//! | `GET, POST /v1/clusters/{name}/members`, `DELETE …/{id}` | who may see, or give, roles there | → [`List`]`<`[`MemberView`]`>`; [`MemberCreate`] → [`MemberView`] |
-//! | `GET, POST /v1/projects` | user | → [`List`]`<`[`ProjectView`]`>`; [`ProjectCreate`] → [`ProjectView`] |
-//! | `GET, PATCH, DELETE /v1/projects/{name}` | who may | [`ProjectPatch`] → [`ProjectView`]; 204 |
-//! | `GET, POST /v1/projects/{name}/members`, `DELETE …/{id}` | who may see, or give, roles there | as in clusters |
-//! | `GET /v1/roles`, `GET /v1/roles/{name}` | user | → [`List`]`<`[`RoleView`]`>`; [`RoleDetail`] |
-//! | `POST /v1/roles`, `PUT, DELETE …/{name}` | who may write RoleTemplates | [`RoleCreate`], [`RoleUpdate`] → [`RoleDetail`]; 204 |
-//! | `GET, POST /v1/global-roles`, `GET, PUT, DELETE …/{name}` | who may see, or write, GlobalRoles | → [`List`]`<`[`GlobalRoleView`]`>`; [`RoleCreate`], [`RoleUpdate`] → [`GlobalRoleDetail`]; 204 |
-//! | `GET, POST /v1/global-members`, `DELETE …/{id}` | who may see, or give, GlobalRoles | as in clusters |
-//! | `GET /v1/access/people` | who may give roles there | → [`List`]`<`[`PersonView`]`>` |
-//! | `GET /v1/access/explain` | user | → [`Explanation`] |
-//! | `POST /v1/kubeconfig` | user | [`KubeconfigRequest`] → [`KubeconfigResponse`] |
-//! | `GET /v1/import/manifest` | a registration token as bearer | → YAML |
-//! | `GET /v1/settings`, `PUT /v1/settings/{name}` | who may see, or write, settings; those that affect security: administrator | → [`List`]`<`[`SettingView`]`>`; [`SettingUpdate`] → [`SettingView`] |
-//! | `GET /v1/audit` | administrator | → [`AuditList`] |
-//! | `GET /v1/version`, `GET /v1/openapi.json` | anyone | → [`Version`]; the document |
+//! `GET /v1/openapi.json` lists the routes with their bodies. The crate `drover-rest` declares the
+//! routes with the rights that they require.
 
 use std::collections::BTreeMap;
 
@@ -57,14 +15,15 @@ use crate::kinds::{
     IdentityState, NodeCount, PodCount, TokenPurpose,
 };
 
-/// A page of things, in the order of their names.
+/// A page of objects, ordered by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct List<T> {
-    /// The things.
+    /// The objects of this page.
     pub items: Vec<T>,
-    /// Give it as `continue` to get the next page; absent on the last.
+    /// Value of the query parameter `continue` of the request for the next page. Absent on the last
+    /// page.
     #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
     pub continue_token: Option<String>,
 }
@@ -79,7 +38,7 @@ macro_rules! wire {
     };
 }
 
-/// The default of fields that are on unless they are turned off.
+/// Default of boolean fields that are true unless the client sets them to false.
 fn yes() -> bool {
     true
 }
@@ -102,7 +61,7 @@ pub use role::*;
 pub use server::*;
 pub use sign_in::*;
 
-/// Bearer material on its way to or from a person; shows nothing when debugged.
+/// A secret in a request or response body. Its debug output hides the value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
@@ -114,7 +73,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The secret itself; name the place that needs it.
+    /// Returns the secret value.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -127,21 +86,21 @@ impl std::fmt::Debug for Secret {
 }
 
 wire! {
-    /// A token and its secret, which is shown this once.
+    /// A new token. Its secret is in this response only.
     IssuedToken {
-        /// `drover_<id>_<secret>`.
+        /// The token: `drover_<id>_<secret>`.
         token: Secret,
-        /// What the hub keeps of it.
+        /// The stored properties of the token, without its secret.
         metadata: TokenView,
     }
 }
 wire! {
-    /// An administrator's reset of another's password; the next login must change it.
+    /// A password reset by an administrator. The user must set a new password at the next login.
     #[serde(deny_unknown_fields)]
     PasswordReset {
-        /// The new one: 12 to 512 characters.
+        /// The new password: 12 to 512 characters.
         new: Secret,
-        /// Whether all tokens of the user are revoked. With `false` the sessions end, and API and
+        /// True to revoke all tokens of the user. False to end the sessions only: API tokens and
         /// kubeconfig tokens stay valid.
         #[serde(default = "yes")]
         #[cfg_attr(feature = "openapi", schema(default = true))]
@@ -151,167 +110,172 @@ wire! {
 wire! {
     /// A token without its secret.
     TokenView {
-        /// The id: the part between the underscores.
+        /// The ID: the part of the token between the underscores.
         id: String,
-        /// Name of its user.
+        /// Name of the token's user.
         username: String,
-        /// What it was made for.
+        /// The purpose of the token. It limits the routes that accept the token.
         purpose: TokenPurpose,
-        /// The one cluster it works on, if so limited.
+        /// The cluster that the token is limited to. Absent for a token without a limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<ClusterScope>,
-        /// Name of the identity provider that it stands on, if it does: it falls with that.
+        /// Name of the identity provider that confirmed the user's identity for this token. The
+        /// token is invalid without this identity. Absent for a token that does not depend on a
+        /// provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
-        /// Free text.
+        /// Free text from the user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// When it was made.
+        /// Time of creation.
         created_at: Timestamp,
-        /// From then on it is refused.
+        /// Expiry time.
         expires_at: Timestamp,
-        /// Last use, exact to some minutes.
+        /// Time of the last use, accurate to a few minutes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_used_at: Option<Timestamp>,
     }
 }
 wire! {
-    /// A wish for a token of one's own.
+    /// A request to create a token of the caller.
     #[serde(deny_unknown_fields)]
     TokenCreate {
-        /// `Api`, `Kubeconfig` or `Credential`.
+        /// The purpose: `Api`, `Kubeconfig` or `Credential`.
         purpose: TokenPurpose,
-        /// Name of the one cluster it shall work on.
+        /// Name of the cluster that the token is limited to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<String>,
         /// Free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Life in seconds, at least 60; the setting's default if absent, refused above its maximum.
+        /// Time to live in seconds, at least 60. The default and the maximum are settings.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }
 }
 wire! {
-    /// A person.
+    /// A user.
     UserView {
-        /// What they type to log in.
+        /// The login name.
         name: String,
-        /// UID of the object.
+        /// UID of the User object.
         uid: String,
-        /// What others see.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// Whether they may log in.
+        /// False if the user is disabled and cannot sign in.
         enabled: bool,
-        /// May do everything, everywhere.
+        /// True if the user is an administrator, who has all permissions.
         administrator: bool,
-        /// Must set a new password next.
+        /// True if the user must set a new password at the next login.
         must_change_password: bool,
-        /// When the user was made.
+        /// Time of creation.
         created_at: Timestamp,
-        /// Last login.
+        /// Time of the last login.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_login_at: Option<Timestamp>,
-        /// Who they are to identity providers.
+        /// The user's identities at identity providers.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<IdentityView>,
-        /// What the caller may do with the user.
+        /// The caller's rights for this user.
         #[serde(default)]
         rights: UserRights,
     }
 }
 wire! {
-    /// Who a person is to an identity provider, as that said last.
+    /// A user's identity at an identity provider, from the provider's last response.
     IdentityView {
-        /// Names it among the user's: UID of the provider.
+        /// ID of the identity: the UID of the provider.
         id: String,
         /// Name of the provider.
         provider: String,
-        /// What they type there to sign in.
+        /// The user's login name at the provider.
         login: String,
-        /// The groups that they are in.
+        /// The user's groups at the provider.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         groups: Vec<IdentityGroup>,
-        /// How many further groups count nowhere, because their ids cannot stand in a group's name.
+        /// The number of groups that Drover ignores, because their IDs are not valid in a group's
+        /// name.
         #[serde(default)]
         groups_left_out: u32,
-        /// When the provider last said so.
+        /// Time of the provider's last confirmation.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         confirmed_at: Timestamp,
-        /// What it said when it was asked last.
+        /// The result of the last request to the provider.
         state: IdentityState,
-        /// Why it did not say who they are, if it did not.
+        /// The reason, if `state` is not `Confirmed`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     }
 }
-/// How long ago its provider may have said who an identity is that is linked to another user. A login
-/// that was another's last year shows what it is by then.
-pub const LINKED_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+/// Maximum age of a provider's confirmation of an identity that is linked to another user. An older
+/// confirmation can belong to a login that the provider has since assigned to another user.
+pub const MAX_CONFIRMATION_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 wire! {
-    /// That the person of an identity is another user as well.
+    /// A request to move the identity of another user to this user, because both are the same
+    /// person.
     #[serde(deny_unknown_fields)]
     UserLink {
-        /// Name of the user who has the identity.
+        /// Name of the user who has the identity now.
         from: String,
-        /// Name of its provider; may be absent if they have one only.
+        /// Name of the identity's provider. It is optional if the user has a single identity.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
     }
 }
 wire! {
-    /// What came of linking.
+    /// The result of moving an identity to another user.
     UserLinked {
-        /// Who has the identity now.
+        /// The user who now has the identity.
         user: UserView,
-        /// Who had it; disabled if nobody can sign in as them any more.
+        /// The user who had the identity. The user is disabled if no way to sign in remains.
         former: UserView,
-        /// Roles that stay with the former one: they are not moved.
+        /// Roles that remain bound to the former user.
         roles_left: Vec<HeldRole>,
     }
 }
 wire! {
-    /// A role that somebody was given by name; everywhere if neither place is named.
+    /// A role that is bound to a user by name. Without a cluster and a project, the role applies
+    /// everywhere.
     HeldRole {
         /// Name of the role.
         role: String,
-        /// Name of the cluster that it was given in.
+        /// Name of the cluster in which the role is bound.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<String>,
-        /// Name of the project that it was given in.
+        /// Name of the project in which the role is bound.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         project: Option<String>,
     }
 }
 wire! {
-    /// A wish for a local user; the first login must change the password.
+    /// A request to create a local user. The user must set a new password at the first login.
     #[serde(deny_unknown_fields)]
     UserCreate {
-        /// What they will type.
+        /// The login name.
         name: String,
-        /// What others will see.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// The first password: 12 to 512 characters.
+        /// The initial password: 12 to 512 characters.
         password: Secret,
-        /// May do everything, everywhere.
+        /// True to create an administrator, who has all permissions.
         #[serde(default)]
         administrator: bool,
     }
 }
 wire! {
-    /// A change of a user; absent fields stay.
+    /// A change of a user. Absent fields do not change.
     #[serde(deny_unknown_fields)]
     UserPatch {
-        /// Whether they may log in; `false` ends their tokens' use and open streams.
+        /// False to disable the user: the user's tokens are refused, and open streams end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         enabled: Option<bool>,
-        /// What others see.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// May do everything, everywhere.
+        /// True to make the user an administrator, who has all permissions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         administrator: Option<bool>,
     }
@@ -319,67 +283,68 @@ wire! {
 wire! {
     /// A managed cluster.
     ClusterView {
-        /// What people type.
+        /// Name of the Cluster object.
         name: String,
-        /// UID of the object.
+        /// UID of the Cluster object.
         uid: String,
         /// Free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Labels of the object.
+        /// Labels of the Cluster object.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         labels: BTreeMap<String, String>,
-        /// When it was made.
+        /// Time of creation.
         created_at: Timestamp,
-        /// Whether it is being deleted.
+        /// True while the cluster is being deleted.
         #[serde(default)]
         deleting: bool,
-        /// Ready, Connected, Registered, APIServerReady, AccessApplied, AgentUpToDate.
+        /// Conditions of the types Ready, Connected, Registered, APIServerReady, AccessApplied and
+        /// AgentUpToDate.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         conditions: Vec<Condition>,
-        /// Version of its API server.
+        /// Version of the cluster's API server.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kubernetes_version: Option<String>,
-        /// Its nodes.
+        /// Numbers of all nodes and of ready nodes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodes: Option<NodeCount>,
-        /// Whether the server's hub is in this cluster.
+        /// True if the cluster runs the server's hub.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hosts_hub: bool,
         /// Names of nodes whose Ready condition is not true, at most 20.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         not_ready_nodes: Vec<String>,
-        /// How many pods do not work.
+        /// Numbers of failing and unschedulable pods.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pods: Option<PodCount>,
-        /// Sum over nodes, quantities by resource.
+        /// Sum of the nodes' capacity, by resource name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         capacity: BTreeMap<String, String>,
-        /// Sum over nodes, quantities by resource.
+        /// Sum of the nodes' allocatable resources, by resource name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         allocatable: BTreeMap<String, String>,
-        /// Sum over pods, quantities by resource.
+        /// Sum of the pods' requests, by resource name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         requests: BTreeMap<String, String>,
-        /// Sum over nodes, quantities by resource.
+        /// Sum of the nodes' usage, by resource name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         usage: BTreeMap<String, String>,
-        /// Its components.
+        /// Health of the cluster's components.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         components: Vec<ComponentHealth>,
-        /// Its agent.
+        /// Version and rollout of the cluster's agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<AgentStatus>,
-        /// When the server last heard of it.
+        /// Time of the server's last contact with the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
-        /// What the caller may do with it, and where in it.
+        /// The caller's rights in the cluster.
         #[serde(default)]
         rights: ClusterRights,
     }
 }
 impl ClusterView {
-    /// What a caller with these rights sees of the object with these parts.
+    /// Returns the view of a Cluster object for a caller with these rights.
     pub fn of(
         meta: ObjectMeta,
         spec: ClusterSpec,
@@ -413,67 +378,69 @@ impl ClusterView {
     }
 }
 wire! {
-    /// A wish for a cluster.
+    /// A request to create a cluster.
     #[serde(deny_unknown_fields)]
     ClusterCreate {
-        /// What people will type.
+        /// Name of the Cluster object.
         name: String,
         /// Free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Labels of the object.
+        /// Labels of the Cluster object.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         labels: BTreeMap<String, String>,
     }
 }
 wire! {
-    /// A wish for a registration token of a cluster.
+    /// A request to create a registration token of a cluster.
     #[serde(deny_unknown_fields)]
     ImportRequest {
-        /// Life in seconds, 60 to 604800; a day if absent.
+        /// Time to live in seconds, 60 to 604800. The default is one day.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }
 }
 wire! {
-    /// What it takes to register a cluster; the token is shown this once.
+    /// The data to register a cluster. The registration token is in this response only.
     Import {
-        /// Goes into the header of `GET /v1/import/manifest`, never into a URL.
+        /// The bearer token of `GET /v1/import/manifest`. It must not be part of a URL.
         registration_token: Secret,
-        /// When the token expires.
+        /// Expiry time of the token.
         expires_at: Timestamp,
-        /// The manifest, to pipe into `kubectl apply -f -`; holds the token.
+        /// The manifest for `kubectl apply -f -`. It contains the token.
         manifest: Secret,
-        /// A curl line that gets the same manifest; names the token as `$DROVER_IMPORT_TOKEN`.
+        /// A curl command that downloads the manifest. It reads the token from
+        /// `$DROVER_IMPORT_TOKEN`.
         curl: String,
     }
 }
 wire! {
-    /// A setting.
+    /// A setting of the server.
     SettingView {
-        /// Its name.
+        /// Name of the setting.
         name: String,
-        /// What it does and which values it takes.
+        /// The effect of the setting and its valid values.
         description: String,
-        /// What an administrator set; empty if nothing.
+        /// The configured value. Empty if no value is configured.
         value: String,
-        /// What counts now.
+        /// The value in effect.
         in_effect: String,
-        /// What counts when nothing is set.
+        /// The default value.
         default: String,
-        /// Why `value` is not in effect.
+        /// The reason why `value` is not in effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
-        /// Why the caller cannot change it, with the missing right; unset if the caller can.
+        /// The reason why the caller cannot change the setting, with the missing right. Absent if
+        /// the caller can change the setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_only: Option<String>,
     }
 }
 wire! {
-    /// A new value of a setting; empty returns to the default.
+    /// A change of a setting.
     #[serde(deny_unknown_fields)]
     SettingUpdate {
-        /// The value.
+        /// The new value. An empty value restores the default.
         value: String,
     }
 }

@@ -1,9 +1,9 @@
-//! Words of command lines that people copy.
+//! Quoting of command lines that users copy.
 //!
-//! A word may begin with `-`: kubectl takes any word for an option's value, and `drover` what follows
-//! `--option=`.
+//! A word may begin with `-`: kubectl accepts any word as an option's value, and `drover` accepts
+//! any text after `--option=`.
 
-/// A text as one word of a POSIX shell, whatever is in it; quoted only if it must be.
+/// Returns `text` as one word of a POSIX shell, in single quotes if required.
 pub fn word(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+%".contains(letter);
     if !text.is_empty() && text.chars().all(plain) {
@@ -13,7 +13,7 @@ pub fn word(text: &str) -> String {
     }
 }
 
-/// A text as one word of a POSIX shell, whatever is in it, always in single quotes.
+/// Returns `text` as one word of a POSIX shell, always in single quotes.
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_one_word_and_nothing_else() {
+    fn shell_metacharacters_are_quoted() {
         for (text, wanted) in [
             ("info,drover_server=debug", "info,drover_server=debug"),
             ("", "''"),

@@ -1,14 +1,14 @@
-//! What somebody wrote, and nobody reads.
+//! Detection of unknown fields in JSON that a client sent.
 
 use serde_json::Value;
 
-/// A field that was sent and that what was read of it, written again, does not have: its path, which
-/// begins with `path`.
+/// Returns the path of a field in `sent` that is absent from `known`, which is the parsed value
+/// serialized again. The path begins with `path`.
 pub fn unknown_field(sent: &Value, known: &Value, path: &str) -> Option<String> {
     match (sent, known) {
         (Value::Object(sent), Value::Object(known)) => sent
             .iter()
-            .filter(|(_, value)| !is_nothing(value))
+            .filter(|(_, value)| !is_omitted(value))
             .find_map(|(name, value)| {
                 let path = format!("{path}.{name}");
                 match known.get(name) {
@@ -26,8 +26,8 @@ pub fn unknown_field(sent: &Value, known: &Value, path: &str) -> Option<String> 
     }
 }
 
-/// What a spec leaves out when it is written.
-fn is_nothing(value: &Value) -> bool {
+/// Reports whether serialization omits the value.
+fn is_omitted(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),

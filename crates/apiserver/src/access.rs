@@ -16,7 +16,7 @@ mod token_request;
 
 use std::borrow::Cow;
 
-use drover_rbac::Asked;
+use drover_rbac::RuleTarget;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -74,16 +74,16 @@ pub enum Target<'a> {
 
 impl<'a> Target<'a> {
     /// Returns the part of the target that RBAC rules match.
-    fn asked(self) -> Asked<'a> {
+    fn asked(self) -> RuleTarget<'a> {
         match self {
-            Self::Path(path) => Asked::Path(path),
+            Self::Path(path) => RuleTarget::Path(path),
             Self::Resource {
                 group,
                 resource,
                 subresource,
                 name,
                 ..
-            } => Asked::Resource {
+            } => RuleTarget::Resource {
                 group,
                 resource,
                 subresource,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drover_api::client_error::{ClientError, told};
+use drover_api::client_error::{ClientError, shorten_parse_error};
 use thiserror::Error;
 
 use crate::limits::MAX_OBJECTS;
@@ -123,7 +123,7 @@ pub async fn call<T>(
     match tokio::time::timeout(CALL_TIMEOUT, call).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => {
-            let source = ClientError::from(told(error));
+            let source = ClientError::from(shorten_parse_error(error));
             Err(if has_code(&source, 403) {
                 ApplyError::Forbidden { operation, source }
             } else {

@@ -11,7 +11,7 @@
 //! A namespace that a project loses leaves the status before any other change, because users'
 //! access depends on the status. A namespace that a project gains enters the status last, after it
 //! is labelled. The status announces namespaces before the server creates them: see
-//! [`NamespaceInMaking`](drover_api::kinds::NamespaceInMaking). The controller never deletes a
+//! [`NamespaceInCreation`](drover_api::kinds::NamespaceInCreation). The controller never deletes a
 //! namespace.
 
 pub(crate) mod act;

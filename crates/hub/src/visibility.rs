@@ -9,7 +9,7 @@ use drover_access::permit::Target;
 use drover_api::ids::{ClusterUid, ProviderUid, UserUid};
 use drover_api::kinds::{BindingSubject, Cluster, Project, User};
 use drover_api::rest::{CallerRights, ClusterRights};
-use drover_rbac::Asked;
+use drover_rbac::RuleTarget;
 use jiff::Timestamp;
 use kube::{Resource, ResourceExt as _};
 
@@ -128,7 +128,7 @@ impl Visibility {
     /// The caller's permissions for a cluster and its namespaces.
     pub fn cluster_rights(&self, cluster: &Cluster) -> ClusterRights {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
-        let asked = Asked::Resource {
+        let asked = RuleTarget::Resource {
             group: "",
             resource: "pods",
             subresource: "",

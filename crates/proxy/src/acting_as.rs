@@ -29,7 +29,7 @@ use kube::{Api, Client};
 use super::Proxy;
 use super::open::may_be_acted_as;
 use super::refusal::Refusal;
-use drover_api::client_error::told;
+use drover_api::client_error::shorten_parse_error;
 
 /// Time limit for all access reviews of one request, in total.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -102,7 +102,7 @@ async fn cluster_allows(
         let review = review(who, resource, name);
         let answer = reviews.create(&PostParams::default(), &review).await;
         let answer = answer.map_err(|error| {
-            let error = told(error);
+            let error = shorten_parse_error(error);
             tracing::warn!(
                 cluster.name = cluster,
                 error = &error as &dyn std::error::Error,

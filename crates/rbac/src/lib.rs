@@ -7,6 +7,6 @@
 mod rule;
 
 pub use rule::{
-    Asked, MAX_ATOMS, MAX_MISSING, Rule, describe_missing, everything, missing, quoted_list,
+    MAX_ATOMS, MAX_MISSING, Rule, RuleTarget, describe_missing, everything, missing, quoted_list,
     strings,
 };

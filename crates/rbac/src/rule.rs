@@ -11,7 +11,7 @@ pub const MAX_MISSING: usize = 1_000;
 
 /// The resource or path that a rule is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked<'a> {
+pub enum RuleTarget<'a> {
     /// Objects; components that the request does not set are empty.
     Resource {
         /// Empty for the core group.
@@ -79,13 +79,13 @@ impl Rule {
     }
 
     /// Whether the rule allows the request. The verb of a path is the lower-case HTTP method.
-    pub fn allows(&self, verb: &str, asked: Asked<'_>) -> bool {
+    pub fn allows(&self, verb: &str, asked: RuleTarget<'_>) -> bool {
         if !holds(&self.verbs, verb) {
             return false;
         }
         match asked {
-            Asked::Path(path) => self.urls.iter().any(|url| url_covers(url, path)),
-            Asked::Resource {
+            RuleTarget::Path(path) => self.urls.iter().any(|url| url_covers(url, path)),
+            RuleTarget::Resource {
                 group,
                 resource,
                 subresource,

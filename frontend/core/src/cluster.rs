@@ -1,7 +1,7 @@
 //! The state of a cluster and the load of its resources.
 
 pub use drover_api::cluster_state::{
-    HOSTS_HUB, Health, Seen, State, condition, seen, state, words,
+    HOSTS_HUB, Health, LastContact, State, condition, last_contact, state, words,
 };
 use drover_api::rest::ClusterView;
 

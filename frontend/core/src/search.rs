@@ -122,7 +122,7 @@ impl Searched for (&ClusterView, &State) {
         let (cluster, state) = self;
         let has = |shown: &str| contains(shown, text);
         has(&cluster.name)
-            || has(&state.words)
+            || has(&state.summary)
             || cluster.description.as_deref().is_some_and(has)
             || cluster.kubernetes_version.as_deref().is_some_and(has)
             || cluster
@@ -138,7 +138,7 @@ impl Searched for (&ClusterView, &State) {
     fn is(&self, aspect: &str, value: &str) -> Option<bool> {
         let (cluster, state) = self;
         match aspect {
-            "state" => Some(state.health.word().starts_with(value)),
+            "state" => Some(state.health.label().starts_with(value)),
             "version" => {
                 let version = cluster.kubernetes_version.as_deref();
                 let wanted = value.trim_start_matches('v');
@@ -180,8 +180,8 @@ mod tests {
         let cluster = ClusterView::from(object);
         let state = State {
             health: Health::Disconnected,
-            words: "agent not connected".to_owned(),
-            why: None,
+            summary: "agent not connected".to_owned(),
+            detail: None,
         };
         for (text, wanted) in [
             ("", true),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use drover_api::ids::ClusterUid;
-use drover_rbac::{Asked, Rule};
+use drover_rbac::{Rule, RuleTarget};
 
 use super::held::is_in;
 use super::{Grant, Grants, Place, Who};
@@ -17,7 +17,7 @@ pub struct Question<'a> {
     /// Verb, such as `get`.
     pub verb: &'a str,
     /// The resource or path of the action.
-    pub asked: Asked<'a>,
+    pub asked: RuleTarget<'a>,
     /// Namespace; `None` for all namespaces and for cluster-scoped objects.
     pub namespace: Option<&'a str>,
 }
@@ -116,10 +116,10 @@ fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
 
 /// Reports whether unknown rules of the cluster's own ClusterRole may allow the action: any rule of
 /// an unknown role, and aggregated rules about custom resources for roles of Kubernetes.
-fn may_gather(name: &str, asked: Asked<'_>) -> bool {
+fn may_gather(name: &str, asked: RuleTarget<'_>) -> bool {
     match asked {
         _ if known_rules(name).is_empty() => true,
-        Asked::Resource { group, .. } => !known_group(group),
-        Asked::Path(_) => false,
+        RuleTarget::Resource { group, .. } => !known_group(group),
+        RuleTarget::Path(_) => false,
     }
 }

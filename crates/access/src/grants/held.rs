@@ -2,7 +2,7 @@
 
 use drover_api::group::GROUP;
 use drover_api::ids::ClusterUid;
-use drover_rbac::Asked;
+use drover_rbac::RuleTarget;
 
 use super::{Binding, BindingKind, Facts, Grant, Grants, Names, Place, Roles, Subject};
 use crate::names::{GroupName, UserName};
@@ -52,7 +52,7 @@ impl Grants {
     /// the `clusterroletemplatebindings` of a cluster. An empty name means a collection.
     pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, name: &str, place: &Place) -> bool {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-        let asked = Asked::Resource {
+        let asked = RuleTarget::Resource {
             group: GROUP,
             resource,
             subresource,
@@ -106,7 +106,7 @@ impl Grants {
             Target::Hub => Place::Hub,
             Target::Cluster(cluster) => Place::Cluster(cluster.clone()),
         };
-        let asked = Asked::Resource {
+        let asked = RuleTarget::Resource {
             group: "",
             resource: "users",
             subresource: "",

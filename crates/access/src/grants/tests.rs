@@ -1,7 +1,7 @@
 mod laws;
 pub(crate) mod world;
 
-use drover_rbac::Asked;
+use drover_rbac::RuleTarget;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use self::world::{World, cluster, group, project, rule, user};
@@ -443,7 +443,7 @@ fn project_namespaces_of_user_are_limited_to_cluster() {
     assert_eq!(of(&user("bob")), "");
     let a = cluster("a");
     let lists = |who: &world::Somebody, namespace| {
-        let asked = Asked::Resource {
+        let asked = RuleTarget::Resource {
             group: "",
             resource: "pods",
             subresource: "",
@@ -478,7 +478,7 @@ fn explanation_names_granting_binding() {
     let grants = world.gather();
     let a = cluster("a");
     let ask = |verb, resource, namespace| {
-        let asked = Asked::Resource {
+        let asked = RuleTarget::Resource {
             group: "",
             resource,
             subresource: "",

@@ -93,14 +93,14 @@ fn error_text(body: &[u8]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use drover_api::client_error::TOLD_BYTES;
+    use drover_api::client_error::MAX_ERROR_BYTES;
 
     use super::*;
 
     #[test]
     fn error_messages_of_a_cluster_are_truncated() {
         let long = "ä\n".repeat(10_000);
-        assert!(shortened(&long).len() <= TOLD_BYTES);
+        assert!(shortened(&long).len() <= MAX_ERROR_BYTES);
         assert!(shortened(&long).ends_with('…') && !shortened(&long).contains('\n'));
         assert_eq!(shortened("no such thing"), "no such thing");
         let status = serde_json::json!({
@@ -110,7 +110,7 @@ mod tests {
         let short: Status =
             serde_json::from_slice(&error_text(status.to_string().as_bytes())).unwrap();
         assert_eq!((short.code, &*short.reason), (404, "NotFound"));
-        assert!(short.message.len() <= TOLD_BYTES && short.details.is_none());
-        assert!(error_text(long.as_bytes()).len() <= TOLD_BYTES);
+        assert!(short.message.len() <= MAX_ERROR_BYTES && short.details.is_none());
+        assert!(error_text(long.as_bytes()).len() <= MAX_ERROR_BYTES);
     }
 }

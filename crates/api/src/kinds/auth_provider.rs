@@ -1,11 +1,11 @@
-//! Where people come from.
+//! AuthProvider: an identity provider.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
-/// An identity provider: people of it can sign in, and its groups can be given roles.
+/// An identity provider. Its users can sign in, and roles can be bound to its groups.
 ///
-/// Its name is part of the names of its groups in clusters, so it cannot change.
+/// The object's name is part of the names of its groups in clusters, and cannot change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
         shortname = "dap",
         category = "drover",
         derive = "PartialEq",
-        doc = "An identity provider whose people can sign in.",
+        doc = "An identity provider whose users can sign in.",
         validation = Rule::new("self.metadata.name.matches('^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$')")
             .message("a provider's name has 1 to 63 characters: lower-case letters, digits and \"-\", with a letter or digit at both ends"),
         validation = Rule::new("!(self.metadata.name in ['user', 'local'])")
-            .message("the names \"user\" and \"local\" are Drover's own; choose another name"),
+            .message("the names \"user\" and \"local\" are reserved; choose another name"),
         printcolumn(name = "Display Name", type_ = "string", json_path = ".spec.displayName"),
         printcolumn(name = "Enabled", type_ = "boolean", json_path = ".spec.enabled"),
         printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
@@ -32,51 +32,54 @@ use serde::{Deserialize, Serialize};
 )]
 #[cfg_attr(feature = "crd", x_kube(
     validation = Rule::new("has(self.oidc) == has(oldSelf.oidc) && has(self.github) == has(oldSelf.github) && has(self.ldap) == has(oldSelf.ldap) && (!has(self.oidc) || (self.oidc.issuer == oldSelf.oidc.issuer && self.oidc.clientId == oldSelf.oidc.clientId && self.oidc.groupsClaim == oldSelf.oidc.groupsClaim)) && (!has(self.github) || has(self.github.url) == has(oldSelf.github.url) && (!has(self.github.url) || self.github.url == oldSelf.github.url)) && (!has(self.ldap) || (self.ldap.schema == oldSelf.ldap.schema && has(self.ldap.users.idAttribute) == has(oldSelf.ldap.users.idAttribute) && (!has(self.ldap.users.idAttribute) || self.ldap.users.idAttribute == oldSelf.ldap.users.idAttribute) && (!has(self.ldap.groups) || !has(oldSelf.ldap.groups) || has(self.ldap.groups.idAttribute) == has(oldSelf.ldap.groups.idAttribute) && (!has(self.ldap.groups.idAttribute) || self.ldap.groups.idAttribute == oldSelf.ldap.groups.idAttribute))))")
-        .message("people and groups are known by ids of this provider, which mean others elsewhere: make another AuthProvider for another issuer or directory"),
+        .message("the issuer or directory cannot change, because IDs of users and groups are valid for one provider only: create another AuthProvider"),
     validation = Rule::new("[has(self.oidc), has(self.github), has(self.ldap)].exists_one(set, set)")
         .message("set exactly one of oidc, github and ldap")
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct AuthProviderSpec {
-    /// What stands on the button of the sign-in page; the object's name if unset.
+    /// Label of the button on the sign-in page. The default is the object's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 64)))]
     pub display_name: Option<String>,
-    /// Whether people can sign in; what they opened before ends within seconds once they cannot.
+    /// True if users can sign in. After a change to false, sessions and open streams end within
+    /// seconds.
     #[serde(default)]
     pub enabled: bool,
-    /// Whether signing out of Drover signs out there as well: of the session that an OpenID provider
-    /// keeps in the browser, whose `end_session_endpoint` must lead back to the server's URL; and of
-    /// GitHub's token, once nothing of the person stands on it any more. A directory keeps nothing.
+    /// True to sign out at the provider as well. For OpenID Connect, the browser ends the
+    /// provider's session with `end_session_endpoint`, which must redirect to the server's URL. For
+    /// GitHub, the server revokes its token when no session or token of the user depends on it.
+    /// LDAP has no session.
     #[serde(default)]
     pub sign_out_there: bool,
-    /// If set, nobody else signs in.
+    /// The users and groups that can sign in. If unset, all users of the provider can sign in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Allowed>,
-    /// OpenID Connect.
+    /// Configuration of an OpenID Connect provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oidc: Option<OidcSpec>,
-    /// GitHub, or GitHub Enterprise.
+    /// Configuration of GitHub or GitHub Enterprise Server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub github: Option<GithubSpec>,
-    /// LDAP, or Active Directory.
+    /// Configuration of an LDAP directory or Active Directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ldap: Option<LdapSpec>,
 }
 
-/// Who may sign in: whoever is one of the users or in one of the groups.
+/// Users and groups that can sign in. A user can sign in if listed, or if a member of a listed
+/// group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Allowed {
-    /// The provider's ids of people, which names are not.
+    /// IDs of users at the provider, not names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
         schemars(length(max = 1000), inner(length(min = 1, max = 253)))
     )]
     pub users: Vec<String>,
-    /// The provider's ids of groups, which names are not.
+    /// IDs of groups at the provider, not names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
@@ -93,7 +96,7 @@ pub struct SecretKey {
     /// Name of the Secret.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253)))]
     pub name: String,
-    /// Key in it.
+    /// Key in the Secret's data.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253)))]
     pub key: String,
 }
@@ -103,33 +106,35 @@ pub struct SecretKey {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OidcSpec {
-    /// `https://…`, exactly as the provider names itself.
+    /// URL of the issuer, exactly as in the provider's `issuer` field.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 2048)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.startsWith('https://')")
-        .message("must begin with https://: whoever can change the answers of an issuer can be anybody")))]
+        .message("must begin with https://: an attacker who can modify an issuer's responses can sign in as any user")))]
     pub issuer: String,
-    /// As which Drover is known there.
+    /// Client ID of Drover at the provider.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
     pub client_id: String,
-    /// What Drover proves that with; a public client if unset.
+    /// Client secret of Drover at the provider. A public client if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretKey>,
-    /// What is asked for beside `openid`.
+    /// Additional scopes in authorization requests, besides `openid`.
     #[serde(default = "oidc_scopes")]
     #[cfg_attr(
         feature = "crd",
         schemars(length(max = 32), inner(length(min = 1, max = 128)))
     )]
     pub scopes: Vec<String>,
-    /// Claim that lists a person's groups; a dot leads into an object.
+    /// Claim that contains the list of the user's groups. A dot separates the names of nested
+    /// objects.
     #[serde(default = "oidc_groups_claim")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub groups_claim: String,
-    /// Claim that holds what a person types there to sign in.
+    /// Claim that contains the user's login name at the provider.
     #[serde(default = "oidc_login_claim")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub login_claim: String,
-    /// The only authorities that the issuer's certificate may come from, PEM; the system's if unset.
+    /// CA certificates in PEM that must have issued the issuer's certificate. The system's
+    /// certificates if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
@@ -152,124 +157,127 @@ fn oidc_login_claim() -> String {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GithubSpec {
-    /// `https://host` of a GitHub Enterprise Server; github.com if unset.
+    /// URL of a GitHub Enterprise Server, `https://host`. The default is github.com.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 2048)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.startsWith('https://')")
-        .message("must begin with https://: whoever can change the answers of GitHub can be anybody")))]
+        .message("must begin with https://: an attacker who can modify GitHub's responses can sign in as any user")))]
     pub url: Option<String>,
-    /// As which Drover is known there.
+    /// Client ID of the OAuth app.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
     pub client_id: String,
-    /// What Drover proves that with.
+    /// Client secret of the OAuth app.
     pub client_secret: SecretKey,
-    /// The only authorities that its certificate may come from, PEM; the system's if unset.
+    /// CA certificates in PEM that must have issued GitHub's certificate. The system's certificates
+    /// if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
 }
 
-/// A directory (RFC 4511).
+/// An LDAP directory (RFC 4511).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LdapSpec {
-    /// What kind of directory it is, which decides what is not said below.
+    /// The schema of the directory, which determines the defaults of attributes.
     #[serde(default)]
     pub schema: LdapSchema,
-    /// `ldaps://host[:port]`, or `ldap://host[:port]` where StartTLS follows; asked in this order
-    /// until one answers.
+    /// URLs of the servers: `ldaps://host[:port]`, or `ldap://host[:port]` with StartTLS. Drover
+    /// tries them in order.
     #[cfg_attr(
         feature = "crd",
         schemars(length(min = 1, max = 8), inner(length(min = 1, max = 512)))
     )]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.all(url, url.startsWith('ldaps://') || url.startsWith('ldap://'))")
-        .message("each must begin with ldaps:// or, where StartTLS is spoken, ldap://")))]
+        .message("each must begin with ldaps:// or, for StartTLS, with ldap://")))]
     pub servers: Vec<String>,
-    /// The only authorities that their certificates may come from, PEM; the system's if unset.
+    /// CA certificates in PEM that must have issued the servers' certificates. The system's
+    /// certificates if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
-    /// Distinguished name of the account that looks people up.
+    /// Distinguished name of the account that searches the directory.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 1024)))]
     pub bind_dn: String,
-    /// Its password.
+    /// Password of `bindDn`.
     pub bind_password: SecretKey,
-    /// Where people are.
+    /// Search for users.
     pub users: LdapUsers,
-    /// Where groups are; nobody is in any if unset.
+    /// Search for groups. If unset, users have no groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<LdapGroups>,
 }
 
-/// What kind of directory it is.
+/// The schema of a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 pub enum LdapSchema {
-    /// `inetOrgPerson` or `posixAccount`, as OpenLDAP has them; ids are `entryUUID` (RFC 4530).
+    /// `inetOrgPerson` or `posixAccount`, as in OpenLDAP. IDs are `entryUUID` (RFC 4530).
     #[default]
     Posix,
-    /// Active Directory; ids are `objectGUID`.
+    /// Active Directory. IDs are `objectGUID`.
     ActiveDirectory,
 }
 
-/// Where people are in a directory.
+/// The search for users in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LdapUsers {
-    /// Distinguished name beneath which all of them are.
+    /// Base DN of the search. Users of the whole subtree are found.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 1024)))]
     pub base: String,
-    /// Those it matches only (RFC 4515).
+    /// Additional search filter (RFC 4515). All users match if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 4096)))]
     pub filter: Option<String>,
-    /// Attribute that they type to sign in; `uid`, or `sAMAccountName` in Active Directory.
+    /// Attribute with the login name. The default is `uid`, or `sAMAccountName` in Active
+    /// Directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub login_attribute: Option<String>,
-    /// Attribute that never changes and is never another's.
+    /// Attribute with the user's ID, which must be unique and never change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub id_attribute: Option<String>,
 }
 
-/// Where groups are in a directory.
+/// The search for groups in a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LdapGroups {
-    /// Distinguished name beneath which all of them are.
+    /// Base DN of the search. Groups of the whole subtree are found.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 1024)))]
     pub base: String,
-    /// Those it matches only (RFC 4515).
+    /// Additional search filter (RFC 4515). All groups match if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 4096)))]
     pub filter: Option<String>,
-    /// Attribute that names the members: `member` and `uniqueMember` hold distinguished names,
-    /// `memberUid` what people type to sign in. `member` if unset.
+    /// Attribute with the group's members. `member` and `uniqueMember` contain distinguished names,
+    /// and `memberUid` contains login names. The default is `member`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub member_attribute: Option<String>,
-    /// Attribute that never changes and is never another's.
+    /// Attribute with the group's ID, which must be unique and never change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub id_attribute: Option<String>,
-    /// Whether members of a group that is in a group are in both.
+    /// True if the members of a nested group are members of the outer group as well.
     #[serde(default)]
     pub nested: bool,
 }
 
-/// What the server knows of a provider.
+/// Observed state of an identity provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AuthProviderStatus {
-    /// When it last answered.
+    /// Time of the provider's last response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_answer_at: Option<Time>,
-    /// `Ready`: whether it can be asked, or what to put right.
+    /// The condition `Ready`: the provider responds, or the reason and the fix.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

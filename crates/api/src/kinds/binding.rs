@@ -1,32 +1,32 @@
-//! What all bindings hold: who is given a role, and which.
+//! References and status that all kinds of bindings share.
 //!
-//! People write names. The server pins each name to the object that it means, by its UID, and an
-//! unpinned binding gives nothing: a name that is deleted and made again inherits nothing.
+//! Users write names. The server adds the UID of the named object. A binding without UIDs grants
+//! nothing, so that a new object with the name of a deleted object does not inherit its bindings.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
 
-/// Who is given a role: one person, or everybody of a group.
+/// The subject of a binding: either one user or all members of one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[cfg_attr(feature = "crd", x_kube(
     validation = Rule::new("has(self.user) != has(self.group)")
-        .message("set either user, with a person's name, or group, with the name \"drover:<provider>:<id>\"")
+        .message("set either user, with a user's name, or group, with the name \"drover:<provider>:<id>\"")
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct BindingSubject {
-    /// A person.
+    /// The user of the binding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserReference>,
-    /// Everybody of a group.
+    /// The group of the binding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupReference>,
 }
 
 impl BindingSubject {
-    /// The person of this name.
+    /// Returns a subject with the user of this name.
     pub fn user(name: &str) -> Self {
         Self {
             user: Some(UserReference {
@@ -37,7 +37,7 @@ impl BindingSubject {
         }
     }
 
-    /// The group of this name.
+    /// Returns a subject with the group of this name.
     pub fn group(name: &str) -> Self {
         Self {
             user: None,
@@ -49,21 +49,22 @@ impl BindingSubject {
     }
 }
 
-/// A group of a provider, by its name in clusters and the provider's UID.
+/// Reference to a group: its name in clusters, and the UID of its provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[cfg_attr(feature = "crd", x_kube(
     validation = Rule::new("!has(oldSelf.providerUid) || (has(self.providerUid) && self.providerUid == oldSelf.providerUid)")
-        .message("the providerUid cannot change, it says which provider of that name is meant: delete the binding and make it anew")
+        .message("the providerUid cannot change: delete the binding and create it again")
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct GroupReference {
-    /// `drover:<provider>:<id>`, the id at most 253 visible ASCII characters.
+    /// Name of the group, `drover:<provider>:<id>`. The ID has at most 253 visible ASCII
+    /// characters.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 324)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^drover:[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?:[!-~]{1,253}$') && !self.startsWith('drover:user:')")
-        .message("must be \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters; a person goes into user")))]
+        .message("must be \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters; use the field user for a user")))]
     pub name: String,
-    /// UID of the AuthProvider: what counts; the server fills it in.
+    /// UID of the AuthProvider. The server sets and uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_uid: Option<ProviderUid>,
 }
@@ -75,14 +76,14 @@ macro_rules! reference {
         #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
         #[cfg_attr(feature = "crd", x_kube(
             validation = Rule::new("!has(oldSelf.uid) || (has(self.uid) && self.uid == oldSelf.uid)")
-                .message("the uid cannot change, it says which object of that name is meant: delete the binding and make it anew")
+                .message("the uid cannot change: delete the binding and create it again")
         ))]
         #[serde(rename_all = "camelCase")]
         pub struct $name {
             #[doc = concat!("Name of the ", $what, ".")]
             #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253)))]
             pub name: String,
-            #[doc = concat!("UID of the ", $what, ": what counts; the server fills it in.")]
+            #[doc = concat!("UID of the ", $what, ". The server sets and uses it.")]
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub uid: Option<$uid>,
         }
@@ -90,28 +91,28 @@ macro_rules! reference {
 }
 
 reference! {
-    /// A person, by name and UID.
+    /// Reference to a user: the name and the UID.
     UserReference, UserUid, "User"
 }
 reference! {
-    /// A cluster, by name and UID.
+    /// Reference to a cluster: the name and the UID.
     ClusterReference, ClusterUid, "Cluster"
 }
 reference! {
-    /// A project, by name and UID.
+    /// Reference to a project: the name and the UID.
     ProjectReference, ProjectUid, "Project"
 }
 reference! {
-    /// A role, by name and UID.
+    /// Reference to a role: the name and the UID.
     RoleReference, RoleUid, "role"
 }
 
-/// What the server found of a binding.
+/// Observed state of a binding.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BindingStatus {
-    /// `Ready`: whether it gives what it says, or why it gives nothing.
+    /// The condition `Ready`: the binding grants its role, or the reason why not.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

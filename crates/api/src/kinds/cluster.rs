@@ -1,14 +1,14 @@
-//! The managed cluster.
+//! Cluster: a managed Kubernetes cluster.
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
-/// A managed Kubernetes cluster, as people ask for it.
+/// The desired state of a managed Kubernetes cluster.
 ///
-/// The name is what people type; everything else holds the object's UID, so a name that is
-/// deleted and made again inherits nothing.
+/// Users refer to a cluster by name. Other objects refer to its UID, so that a new cluster with the
+/// name of a deleted cluster does not inherit its access.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
         derive = "PartialEq",
         doc = "A Kubernetes cluster that Drover manages.",
         validation = Rule::new("self.metadata.name != 'local'")
-            .message("the name \"local\" is the hub itself; choose another name"),
+            .message("the name \"local\" is reserved for the hub; choose another name"),
         validation = Rule::new("self.metadata.name.matches('^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$')")
             .message("a cluster's name has 1 to 63 characters: lower-case letters, digits and \"-\", with a letter or digit at both ends"),
         printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
@@ -37,90 +37,93 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSpec {
-    /// Free text shown beside the name.
+    /// Free text for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub description: Option<String>,
-    /// How the cluster's agent is kept.
+    /// The cluster's agent.
     #[serde(default)]
     pub agent: AgentSpec,
 }
 
-/// How the cluster's agent is kept.
+/// The desired state of the cluster's agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSpec {
-    /// Image that the agent runs; the server's own version from the configured registry if unset.
+    /// Image of the agent. The default is the server's version from the configured registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
     pub image: Option<String>,
-    /// Whether the server upgrades the agent by itself.
+    /// The upgrade policy of the agent.
     #[serde(default)]
     pub upgrade: AgentUpgrade,
 }
 
-/// Whether the server upgrades an agent by itself.
+/// The upgrade policy of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 pub enum AgentUpgrade {
-    /// As soon as the server's version differs.
+    /// The server upgrades the agent when the agent's version differs from the server's version.
     #[default]
     Automatic,
-    /// Only when `spec.agent.image` changes.
+    /// The server upgrades the agent only when `spec.agent.image` changes.
     Manual,
 }
 
-/// What the server knows of a cluster; written when its meaning changes.
+/// Observed state of a cluster. The server writes it after changes only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterStatus {
-    /// The newest `metadata.generation` that the conditions speak of.
+    /// The newest `metadata.generation` that the conditions reflect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready, Connected, Registered, APIServerReady, AccessApplied, AgentUpToDate; CleanedUp while
-    /// it is being deleted.
+    /// Conditions of the types Ready, Connected, Registered, APIServerReady, AccessApplied and
+    /// AgentUpToDate, and CleanedUp during deletion.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
-    /// The key this cluster proves itself with; set once, by registration.
+    /// The cluster's public key. Registration sets it once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
     /// `gitVersion` of the cluster's API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
-    /// Whether the server's hub is in this cluster: its namespace kube-system has the hub's UID.
+    /// True if the cluster runs the server's hub: the UID of its namespace kube-system is the
+    /// hub's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosts_hub: bool,
-    /// How many nodes there are and how many are ready.
+    /// Numbers of all nodes and of ready nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodeCount>,
     /// Names of nodes whose Ready condition is not true, at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_ready_nodes: Vec<String>,
-    /// How many pods do not work.
+    /// Numbers of failing and unschedulable pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodCount>,
-    /// Sum over nodes, as Kubernetes quantities by resource name.
+    /// Sum of the nodes' capacity, as Kubernetes quantities by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capacity: BTreeMap<String, String>,
-    /// Sum over nodes, as Kubernetes quantities by resource name.
+    /// Sum of the nodes' allocatable resources, as Kubernetes quantities by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub allocatable: BTreeMap<String, String>,
-    /// Sum over the pods that have a node and are not finished, as Kubernetes quantities by resource name.
+    /// Sum of the requests of pods that are assigned to a node and are not finished, as Kubernetes
+    /// quantities by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<String, String>,
-    /// Sum over nodes from metrics.k8s.io; empty where the cluster does not serve it.
+    /// Sum of the nodes' usage from metrics.k8s.io. Empty if the cluster does not serve this API.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, String>,
-    /// The cluster's components and whether they are healthy.
+    /// Health of the cluster's components.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentHealth>,
-    /// What the connected agent is.
+    /// The connected agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentStatus>,
-    /// When the server last heard of the cluster; at most five minutes old while connected.
+    /// Time of the server's last contact with the cluster. At most five minutes old while the agent
+    /// is connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<Time>,
 }
@@ -132,54 +135,54 @@ pub struct ClusterStatus {
 pub struct Registration {
     /// Ed25519 public key, base64 of its 32 bytes (RFC 8032).
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self == oldSelf")
-        .message("a cluster's key is bound once; delete the Cluster and import it again")))]
+        .message("a cluster's key cannot change; delete the Cluster and import the cluster again")))]
     pub public_key: String,
-    /// When it was bound.
+    /// Time of the registration.
     pub bound_at: Time,
-    /// Id of the registration token that allowed it.
+    /// ID of the registration token that the agent used.
     pub token_id: String,
 }
 
-/// How many nodes there are.
+/// Numbers of all nodes and of ready nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCount {
-    /// All of them.
+    /// Number of all nodes.
     pub total: u32,
-    /// Those whose Ready condition is true.
+    /// Number of nodes with a true Ready condition.
     pub ready: u32,
 }
 
-/// How many pods do not work.
+/// Numbers of pods with problems.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCount {
-    /// Pods with a container that cannot start or crashes.
+    /// Number of pods with a container that crashes or cannot start.
     pub failing: u32,
-    /// Pods that no node takes.
+    /// Number of pods that the scheduler cannot assign to a node.
     pub unschedulable: u32,
 }
 
-/// One component of a cluster.
+/// Health of one component of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ComponentHealth {
-    /// For example `etcd`.
+    /// Name of the component, for example `etcd`.
     pub name: String,
-    /// Whether its check passes.
+    /// True if the component's health check passes.
     pub healthy: bool,
-    /// What the check said when it failed.
+    /// Output of the failed health check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// What the connected agent is.
+/// State of the connected agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -187,11 +190,11 @@ pub struct ComponentHealth {
 pub struct AgentStatus {
     /// Version of the agent program.
     pub version: String,
-    /// Protocol version agreed on at connect.
+    /// Negotiated protocol version.
     pub protocol: u32,
-    /// How many replicas hold a tunnel.
+    /// Number of replicas with a tunnel.
     pub tunnels: u32,
-    /// Image that the agent's Deployment runs.
+    /// Image in the agent's Deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
 }

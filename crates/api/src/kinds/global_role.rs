@@ -1,4 +1,4 @@
-//! Roles on the hub and in every cluster.
+//! GlobalRole: a role on the hub and in every cluster.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 
-/// A role on the hub, and in every cluster.
+/// A role on the hub and in every cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
         shortname = "dgr",
         category = "drover",
         derive = "PartialEq",
-        doc = "A role on the hub, and in every cluster.",
+        doc = "A role on the hub and in every cluster.",
         validation = Rule::new("self.metadata.name.matches('^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$')")
             .message("a role's name has 1 to 63 characters: lower-case letters, digits and \"-\", with a letter or digit at both ends"),
         printcolumn(name = "In Every Cluster", type_ = "string", json_path = ".spec.inEveryCluster"),
@@ -31,42 +31,42 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct GlobalRoleSpec {
-    /// What people call it; the object's name if unset.
+    /// Name for display. The default is the object's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub display_name: Option<String>,
-    /// What it is for.
+    /// Free-text description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub description: Option<String>,
-    /// What it allows on the whole hub.
+    /// Rules that apply on the whole hub.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 500)))]
     pub rules: Vec<PolicyRule>,
-    /// What it allows in single namespaces of the hub, by their names.
+    /// Rules that apply in single namespaces of the hub, by namespace name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "crd", schemars(extend("maxProperties" = 100)))]
     pub namespaced_rules: BTreeMap<String, Vec<PolicyRule>>,
-    /// RoleTemplates for clusters whose rights it gives in every cluster, those to come included;
-    /// the hub is none of them.
+    /// Names of RoleTemplates with the context `Cluster`. Their rules apply in every cluster,
+    /// including future clusters, but not on the hub.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
         schemars(length(max = 32), inner(length(min = 1, max = 63)))
     )]
     pub in_every_cluster: Vec<String>,
-    /// Whoever signs in with a provider for the first time is given it, and every local user that
-    /// an administrator makes in Drover.
+    /// True to bind the role to each user who signs in with a provider for the first time, and to
+    /// each local user that an administrator creates.
     #[serde(default)]
     pub new_user_default: bool,
 }
 
-/// What the server found of a global role.
+/// Observed state of a global role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct GlobalRoleStatus {
-    /// `Ready`: whether it says what it allows, or a RoleTemplate cannot be had.
+    /// The condition `Ready`: the role's rules are valid, or the reason why not.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

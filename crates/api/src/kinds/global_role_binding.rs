@@ -1,4 +1,4 @@
-//! Who has which global role.
+//! GlobalRoleBinding: binds a global role.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::binding::BindingStatus;
 use super::binding::{BindingSubject, RoleReference};
 
-/// Gives a person or a group a GlobalRole.
+/// Binds a GlobalRole to a user or a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -19,7 +19,7 @@ use super::binding::{BindingSubject, RoleReference};
         shortname = "dgrb",
         category = "drover",
         derive = "PartialEq",
-        doc = "Gives a person or a group a GlobalRole.",
+        doc = "Binds a GlobalRole to a user or a group.",
         printcolumn(name = "Role", type_ = "string", json_path = ".spec.role.name"),
         printcolumn(name = "User", type_ = "string", json_path = ".spec.subject.user.name"),
         printcolumn(
@@ -46,12 +46,12 @@ use super::binding::{BindingSubject, RoleReference};
 )]
 #[cfg_attr(feature = "crd", x_kube(
     validation = Rule::new("self.role.name == oldSelf.role.name && has(self.subject.user) == has(oldSelf.subject.user) && (has(self.subject.user) ? self.subject.user.name == oldSelf.subject.user.name : self.subject.group.name == oldSelf.subject.group.name)")
-        .message("what a binding says cannot change: delete it and make another")
+        .message("a binding cannot be changed: delete it and create a new one")
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct GlobalRoleBindingSpec {
-    /// The GlobalRole.
+    /// The GlobalRole of the binding.
     pub role: RoleReference,
-    /// Who has it.
+    /// The user or group of the binding.
     pub subject: BindingSubject,
 }

@@ -1,4 +1,4 @@
-//! Sets of namespaces.
+//! Project: a set of namespaces in a cluster.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::binding::ClusterReference;
 
-/// A set of namespaces in one cluster, in which people can be given roles.
+/// A set of namespaces in one cluster. Roles can be bound in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -31,81 +31,80 @@ use super::binding::ClusterReference;
 )]
 #[cfg_attr(feature = "crd", x_kube(
     validation = Rule::new("self.cluster.name == oldSelf.cluster.name")
-        .message("a project stays in its cluster: make another one there")
+        .message("a project's cluster cannot change: create a project in the other cluster")
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectSpec {
-    /// Where its namespaces are.
+    /// The cluster of the project.
     pub cluster: ClusterReference,
-    /// What people call it; the object's name if unset.
+    /// Name for display. The default is the object's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub display_name: Option<String>,
-    /// What it is for.
+    /// Free-text description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub description: Option<String>,
-    /// Its namespaces; each is in one project only.
+    /// Namespaces of the project. A namespace belongs to at most one project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 500)))]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["name".into()])))]
     pub namespaces: Vec<ProjectNamespace>,
-    /// What its namespaces may use together, and each by itself.
+    /// Quotas of the project and of each of its namespaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<ProjectQuota>,
-    /// What a container gets that does not say what it needs.
+    /// Default requests and limits of containers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_defaults: Option<ContainerDefaults>,
-    /// Which pods its namespaces take (Pod Security Standards); as the cluster has it if unset.
+    /// Pod Security Standard of the namespaces. The cluster's default if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_security: Option<PodSecurity>,
 }
 
-/// A namespace of a project.
+/// A desired namespace of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectNamespace {
-    /// Its name (RFC 1123).
+    /// Name of the namespace (RFC 1123).
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')")
         .message("a namespace's name has lower-case letters, digits and \"-\", with a letter or digit at both ends")))]
     pub name: String,
-    /// Take over a namespace that exists; Drover does not create it. Without it, the namespace is
-    /// made, and one that is there is left alone: whoever may change a project only could help
-    /// themselves to any.
+    /// True to add an existing namespace to the project. False to create the namespace. With false,
+    /// the server does not use an existing namespace, because otherwise every user who can change a
+    /// project could access any namespace.
     #[serde(default)]
     pub adopt: bool,
-    /// UID of the namespace to take over; one of the same name with another UID is left alone. If
-    /// unset, the server records the UID that the namespace has when it first sees it, in
-    /// `status.adopted`.
+    /// UID of the existing namespace to add. The server ignores a namespace with another UID. If
+    /// unset, the server records the UID that it sees first in `status.adopted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub uid: Option<String>,
 }
 
-/// Bounds of what a project uses, by the names that ResourceQuotas have (`requests.cpu`, `pods`).
+/// Quotas of a project, with the resource names of ResourceQuota (`requests.cpu`, `pods`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectQuota {
-    /// All of its namespaces together, as Kubernetes quantities.
+    /// Quota of all namespaces together, as Kubernetes quantities.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub project: BTreeMap<String, String>,
-    /// Each namespace, as Kubernetes quantities.
+    /// Quota of each namespace, as Kubernetes quantities.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub namespace: BTreeMap<String, String>,
 }
 
-/// What a container gets that does not say what it needs, as Kubernetes quantities.
+/// Requests and limits of containers that do not specify their own, as Kubernetes quantities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerDefaults {
-    /// Requests by resource.
+    /// Default requests by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub requests: BTreeMap<String, String>,
-    /// Limits by resource.
+    /// Default limits by resource name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, String>,
 }
@@ -114,56 +113,55 @@ pub struct ContainerDefaults {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 pub enum PodSecurity {
-    /// Everything.
+    /// Privileged: no restrictions.
     Privileged,
-    /// Nothing that is known to lead out of a container.
+    /// Baseline: prevents known privilege escalations.
     Baseline,
-    /// Hardened pods only.
+    /// Restricted: requires hardened pods.
     Restricted,
 }
 
-/// What the server knows of a project.
+/// Observed state of a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectStatus {
-    /// The namespaces that are its own.
+    /// The namespaces that belong to the project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<OwnedNamespace>,
-    /// The namespaces that the server is making for it.
+    /// The namespaces that the server is creating.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub making: Vec<NamespaceInMaking>,
-    /// The namespaces that are to be taken over, with the UIDs for which that was asked. An entry
-    /// stays while `spec.namespaces` says `adopt`, also after the namespace is gone.
+    pub making: Vec<NamespaceInCreation>,
+    /// The existing namespaces to add, with their recorded UIDs. An entry remains while the
+    /// namespace has `adopt` in the spec, also after the deletion of the namespace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<OwnedNamespace>,
-    /// `Ready`: whether its namespaces are as it says.
+    /// The condition `Ready`: the namespaces match the spec, or the reason why not.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
 }
 
-/// A namespace that is a project's own, by name and UID: one that is deleted and made again by
-/// somebody else is not.
+/// A namespace of a project. The UID distinguishes it from a later namespace with the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OwnedNamespace {
-    /// Its name.
+    /// Name of the namespace.
     pub name: String,
-    /// Its UID in the cluster.
+    /// UID of the namespace in the cluster.
     pub uid: String,
 }
 
-/// A namespace that the server is making: should it stop before it has written that it has, it finds
-/// its own again by the proof, and nobody can pass another namespace off as that.
+/// A namespace that the server is creating. After a restart during the creation, the server
+/// identifies its own namespace by the digest. Other clients cannot forge the digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct NamespaceInMaking {
-    /// Its name.
+pub struct NamespaceInCreation {
+    /// Name of the namespace.
     pub name: String,
-    /// SHA-256, in base64url without padding, of what the namespace is made with and nobody else
-    /// knows.
+    /// SHA-256, in base64url without padding, of a secret that the server puts into the new
+    /// namespace.
     pub digest: String,
 }

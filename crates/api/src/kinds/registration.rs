@@ -1,13 +1,14 @@
-//! Permission to register a cluster.
+//! ClusterRegistrationToken: permission to register a cluster.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ClusterUid;
 
-/// Permission to register one cluster's key, once; deleted when it has served.
+/// Permission to register the key of one cluster, once. The server deletes the object after the
+/// registration.
 ///
-/// Named by the token's id. Only a hash of the secret is kept.
+/// The object's name is the token's ID. The object contains only a hash of the secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -22,7 +23,7 @@ use crate::ids::ClusterUid;
         derive = "PartialEq",
         doc = "Permission to register one cluster, once.",
         validation = Rule::new("self.spec == oldSelf.spec")
-            .message("a registration token cannot be changed; delete it and make a new one"),
+            .message("a registration token cannot be changed; delete it and create a new one"),
         printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.clusterName"),
         printcolumn(name = "Usable", type_ = "string", json_path = ".status.conditions[?(@.type==\"Usable\")].status"),
         printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Usable\")].reason"),
@@ -32,26 +33,26 @@ use crate::ids::ClusterUid;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRegistrationTokenSpec {
-    /// Name of the Cluster, for people.
+    /// Name of the Cluster, for display.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63)))]
     pub cluster_name: String,
-    /// UID of the Cluster: what counts.
+    /// UID of the Cluster, which the server uses.
     pub cluster_uid: ClusterUid,
-    /// `sha256:` and 64 hexadecimal digits.
+    /// SHA-256 of the secret: `sha256:` and 64 hexadecimal digits.
     #[cfg_attr(feature = "crd", schemars(length(max = 71)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^sha256:[0-9a-f]{64}$')")
-        .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: the server makes these objects, people do not")))]
+        .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: only the server creates these objects")))]
     pub hash: String,
-    /// From then on it is refused.
+    /// Expiry time.
     pub expires_at: Time,
 }
 
-/// What the server knows of a registration token.
+/// Observed state of a registration token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRegistrationTokenStatus {
-    /// `Usable`: whether a cluster can register with it, or why not.
+    /// The condition `Usable`: a cluster can register with the token, or the reason why not.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

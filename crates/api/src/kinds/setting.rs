@@ -1,8 +1,9 @@
-//! The server's settings.
+//! Setting: a setting of the server.
 
 use serde::{Deserialize, Serialize};
 
-/// One of the server's settings; its name says which (`drover-access` knows them all).
+/// A setting of the server. The object's name is the name of the setting. `drover-access` defines
+/// all settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -15,9 +16,9 @@ use serde::{Deserialize, Serialize};
         shortname = "dset",
         category = "drover",
         derive = "PartialEq",
-        doc = "One of the server's settings.",
+        doc = "A setting of the server.",
         validation = Rule::new("self.metadata.name in ['agent-image', 'agent-image-pull-policy', 'agent-image-registry', 'groups-refresh', 'kubeconfig-token-ttl', 'log-filter', 'provider-grace', 'server-url', 'session-idle-ttl', 'session-ttl', 'token-default-ttl', 'token-max-ttl']")
-            .message("there is no such setting: \"drover setting list\" shows those there are"),
+            .message("no setting has this name: \"drover setting list\" shows all settings"),
         printcolumn(name = "Value", type_ = "string", json_path = ".spec.value"),
         printcolumn(name = "In Effect", type_ = "string", json_path = ".status.inEffect"),
         printcolumn(
@@ -35,13 +36,13 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct SettingSpec {
-    /// What an administrator wants; the default is in effect while it is empty or invalid.
+    /// The configured value. The default is in effect while the value is empty or invalid.
     #[serde(default)]
     #[cfg_attr(feature = "crd", schemars(length(max = 4096)))]
     pub value: String,
 }
 
-/// What the server made of a setting.
+/// Observed state of a setting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +50,7 @@ pub struct SettingStatus {
     /// The value in effect.
     #[serde(default)]
     pub in_effect: String,
-    /// `Valid`, with the reason and the fix when it is not.
+    /// The condition `Valid`, or the reason and the fix.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition>,

@@ -5,7 +5,7 @@ use kube::CustomResourceExt as _;
 
 use super::*;
 
-/// Those that servers install, and those that the next will.
+/// Returns the definitions of all kinds.
 fn all() -> Vec<CustomResourceDefinition> {
     let mut all = definitions();
     all.extend([
@@ -37,7 +37,7 @@ fn every_kind_is_cluster_scoped_and_has_printer_columns() {
 }
 
 #[test]
-fn every_rule_has_a_message_that_a_person_can_act_on() {
+fn every_validation_rule_has_a_message() {
     fn rules(value: &serde_json::Value, found: &mut Vec<serde_json::Value>) {
         match value {
             serde_json::Value::Object(map) => {
@@ -67,7 +67,7 @@ fn every_rule_has_a_message_that_a_person_can_act_on() {
 }
 
 #[test]
-fn whatever_a_schema_refuses_by_a_pattern_says_what_to_write() {
+fn schemas_contain_no_pattern() {
     fn patterns(value: &serde_json::Value, found: &mut Vec<String>) {
         match value {
             serde_json::Value::Object(map) => {
@@ -78,8 +78,8 @@ fn whatever_a_schema_refuses_by_a_pattern_says_what_to_write() {
             _ => {}
         }
     }
-    // The API server's own words for a pattern show the pattern and nothing else; rules have
-    // messages.
+    // The API server's message for a violated pattern contains only the pattern. Validation rules
+    // have readable messages.
     let mut found = Vec::new();
     for crd in all() {
         patterns(&serde_json::to_value(&crd).unwrap(), &mut found);

@@ -1,11 +1,12 @@
-//! Credentials of users.
+//! Token: a credential of a user.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClusterUid, ProviderUid, UserUid};
 
-/// A credential of one user, named by its id; only a hash of the secret is kept.
+/// A credential of one user. The object's name is the token's ID. The object contains only a hash
+/// of the secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -20,7 +21,7 @@ use crate::ids::{ClusterUid, ProviderUid, UserUid};
         derive = "PartialEq",
         doc = "A credential of one user.",
         validation = Rule::new("self.spec == oldSelf.spec")
-            .message("a token cannot be changed; delete it and make a new one"),
+            .message("a token cannot be changed; delete it and create a new one"),
         printcolumn(name = "User", type_ = "string", json_path = ".spec.userName"),
         printcolumn(name = "Purpose", type_ = "string", json_path = ".spec.purpose"),
         printcolumn(name = "Cluster", type_ = "string", json_path = ".spec.cluster.name"),
@@ -34,87 +35,88 @@ use crate::ids::{ClusterUid, ProviderUid, UserUid};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct TokenSpec {
-    /// Name of the user, for people.
+    /// Name of the user, for display.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253)))]
     pub user_name: String,
-    /// UID of the user: what counts.
+    /// UID of the user, which the server uses.
     pub user_uid: UserUid,
-    /// What it was made for.
+    /// The purpose of the token. It limits the routes that accept the token.
     pub purpose: TokenPurpose,
-    /// `sha256:` and 64 hexadecimal digits.
+    /// SHA-256 of the secret: `sha256:` and 64 hexadecimal digits.
     #[cfg_attr(feature = "crd", schemars(length(max = 71)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^sha256:[0-9a-f]{64}$')")
-        .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: the server makes these objects, people do not")))]
+        .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: only the server creates these objects")))]
     pub hash: String,
-    /// If set, the token works on this cluster only, and nowhere else.
+    /// The cluster that the token is limited to. Not limited if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterScope>,
-    /// If set, the token stands on what this provider says of the user, and falls with it.
+    /// The identity provider that confirmed the user's identity for this token. The token is
+    /// invalid without this identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<TokenProvider>,
-    /// Free text of the user.
+    /// Free text from the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub description: Option<String>,
-    /// From then on it is refused.
+    /// Expiry time.
     pub expires_at: Time,
-    /// If set, it is refused as well once nobody has used it for so many seconds; exact to some
+    /// Idle timeout in seconds: the token is refused after this time without use, accurate to a few
     /// minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(range(min = 60)))]
     pub idle_seconds: Option<u32>,
 }
 
-/// What a token was made for.
+/// The purpose of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum TokenPurpose {
-    /// `drover login`.
+    /// A session of `drover login`.
     Session,
-    /// A browser that is signed in; works as its cookie only.
+    /// A session of a browser. The token is valid only as the session cookie.
     Browser,
-    /// Good for nothing but setting a new password.
+    /// A login that must set a new password. The token is valid for no other request.
     PasswordChange,
-    /// A person's program.
+    /// A program of the user.
     Api,
-    /// Lies in a kubeconfig.
+    /// A token in a kubeconfig.
     Kubeconfig,
-    /// Handed to kubectl by `drover credential`, short-lived.
+    /// A short-lived token that `drover credential` returns to kubectl.
     Credential,
 }
 
-/// The one cluster that a token works on.
+/// The cluster that a token is limited to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClusterScope {
-    /// Name of the cluster, for people.
+    /// Name of the cluster, for display.
     pub name: String,
-    /// UID of the cluster: what counts.
+    /// UID of the cluster, which the server uses.
     pub uid: ClusterUid,
 }
 
-/// The identity provider that a token stands on.
+/// The identity provider that confirmed the user's identity for a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TokenProvider {
-    /// Name of the AuthProvider, for people.
+    /// Name of the AuthProvider, for display.
     pub name: String,
-    /// UID of the AuthProvider: what counts.
+    /// UID of the AuthProvider, which the server uses.
     pub uid: ProviderUid,
 }
 
-/// What the server knows of a token.
+/// Observed state of a token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TokenStatus {
-    /// Last use, exact to some minutes: it is written in batches.
+    /// Time of the last use, accurate to a few minutes because of batched writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Time>,
-    /// `Valid`: whether it is accepted, or why not.
+    /// The condition `Valid`: the token is accepted, or the reason why not.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

@@ -1,13 +1,13 @@
-//! People.
+//! User: a user of Drover.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ProviderUid;
 
-/// A person; the object's name is what they type to log in.
+/// A user. The object's name is the login name.
 ///
-/// A local user's password hash lies in a Secret of the hub's `drover-system`.
+/// A Secret in the hub's namespace `drover-system` contains the password hash of a local user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -20,7 +20,7 @@ use crate::ids::ProviderUid;
         shortname = "dusr",
         category = "drover",
         derive = "PartialEq",
-        doc = "A person who uses Drover.",
+        doc = "A user of Drover.",
         validation = Rule::new("self.metadata.name.matches('^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$')")
             .message("a user's name has 1 to 63 characters: lower-case letters, digits, \".\" and \"-\", with a letter or digit at both ends"),
         printcolumn(name = "Display Name", type_ = "string", json_path = ".spec.displayName"),
@@ -34,17 +34,17 @@ use crate::ids::ProviderUid;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct UserSpec {
-    /// What others see.
+    /// Name for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub display_name: Option<String>,
-    /// A disabled user's tokens and open streams end within seconds.
+    /// False to disable the user: tokens are refused, and open streams end within seconds.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// May do everything, everywhere, whatever roles they have.
+    /// True for an administrator, who has all permissions regardless of roles.
     #[serde(default)]
     pub administrator: bool,
-    /// The next login may do nothing but set a new password.
+    /// True if the user must set a new password at the next login.
     #[serde(default)]
     pub must_change_password: bool,
 }
@@ -53,85 +53,87 @@ const fn yes() -> bool {
     true
 }
 
-/// What the server knows of a user.
+/// Observed state of a user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct UserStatus {
-    /// Last successful login.
+    /// Time of the last successful login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_login_at: Option<Time>,
-    /// Who the person is to identity providers; those who log in with a password only have none.
+    /// The user's identities at identity providers. Empty for a user with a local password only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 16)))]
     pub identities: Vec<ProviderIdentity>,
-    /// `Ready`: whether the person can work, or what to do first.
+    /// The condition `Ready`: the user can work, or the next step.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
 }
 
-/// Who a person is to one provider, as that said last.
+/// A user's identity at one provider, from the provider's last response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderIdentity {
-    /// Name of the AuthProvider, for people.
+    /// Name of the AuthProvider, for display.
     pub provider: String,
-    /// UID of the AuthProvider: what counts.
+    /// UID of the AuthProvider, which the server uses.
     pub provider_uid: ProviderUid,
-    /// The person's id there, which stays the same for ever.
+    /// The user's ID at the provider, which never changes.
     pub id: String,
-    /// What they type there to sign in.
+    /// The user's login name at the provider.
     pub login: String,
-    /// The groups that they are in; at most 1,000.
+    /// The user's groups at the provider, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1000)))]
     pub groups: Vec<IdentityGroup>,
-    /// How many further groups count nowhere, because their ids cannot stand in a group's name.
+    /// The number of groups that Drover ignores, because their IDs are not valid in a group's name.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub groups_left_out: u32,
-    /// When the provider last said who they are.
+    /// Time of the provider's last confirmation.
     pub confirmed_at: Time,
-    /// What the provider said when it was asked last.
+    /// The result of the last request to the provider.
     pub state: IdentityState,
-    /// Why it is not `Confirmed`, for people.
+    /// The reason if the state is not `Confirmed`, for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub message: Option<String>,
-    /// Since when it is not `Confirmed`.
+    /// Start time of the state, if it is not `Confirmed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
 }
 
-/// A group of a person at their provider.
+/// A user's group at a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityGroup {
-    /// `drover:<provider>:<id>`: what roles are bound to.
+    /// Name of the group in bindings: `drover:<provider>:<id>`.
     pub name: String,
-    /// What people call it there.
+    /// Name of the group at the provider.
     pub display_name: String,
 }
 
-/// What a provider said of a person when it was asked last.
+/// The result of the last request to a provider about a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IdentityState {
-    /// It said who they are.
+    /// The provider confirmed the user.
     Confirmed,
-    /// It, or its list of who is allowed, said no: what stands on it ended.
+    /// The provider or the list of allowed users refused the user. Dependent sessions and tokens
+    /// have ended.
     Refused,
-    /// It said nothing that can be believed; what it said before counts for a bounded time.
+    /// The provider did not respond with a valid answer. The last confirmation remains valid for a
+    /// limited time.
     Unreachable,
 }
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "serde hands in a reference"
+    reason = "serde passes a reference"
 )]
 fn is_zero(count: &u32) -> bool {
     *count == 0

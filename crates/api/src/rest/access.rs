@@ -1,4 +1,4 @@
-//! Who has which role where.
+//! Members of clusters and projects, projects, and explanations of access.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -7,219 +7,223 @@ use serde::{Deserialize, Serialize};
 use crate::kinds::{ContainerDefaults, PodSecurity, ProjectNamespace, ProjectQuota};
 
 wire! {
-    /// That somebody has a role: in a cluster, in a project, or a global one.
+    /// A binding of a role to a user or group, in a cluster, in a project or globally.
     MemberView {
         /// Name of the binding.
         id: String,
         /// Name of the role.
         role: String,
-        /// Name of the person, if it is one.
+        /// Name of the user. Absent for a group.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// What others see of the person.
+        /// The user's name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// Who the person is to identity providers, for those who may give roles there; empty if they
-        /// have a password here only.
+        /// The user's identities at identity providers, for callers who can grant roles here. Empty
+        /// for a user with a local password only.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<MemberIdentity>,
-        /// `drover:<provider>:<id>`, if it is everybody of a group.
+        /// The group: `drover:<provider>:<id>`. Absent for a user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<String>,
-        /// When it was given.
+        /// Time of creation of the binding.
         created_at: Timestamp,
-        /// Whether it gives what it says: `Ready`.
+        /// The condition `Ready` of the binding.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         conditions: Vec<Condition>,
     }
 }
 wire! {
-    /// Who a person is to an identity provider: what tells two people of one name apart.
+    /// A user's identity at an identity provider. It distinguishes users with equal names.
     MemberIdentity {
         /// Name of the provider.
         provider: String,
-        /// What they type there to sign in.
+        /// The login name at the provider.
         login: String,
     }
 }
 wire! {
-    /// Somebody who could be given a role.
+    /// A user to whom the caller can grant a role.
     PersonView {
-        /// Their name here, by which roles are given.
+        /// Name of the User object, which bindings refer to.
         name: String,
-        /// What others see of them.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// Who they are to identity providers; empty if they have a password here only.
+        /// The user's identities at identity providers. Empty for a user with a local password
+        /// only.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<MemberIdentity>,
     }
 }
 wire! {
-    /// A role for somebody: either a person or a group.
+    /// A request to bind a role to a user or to a group. Exactly one of `user` and `group` is
+    /// required.
     #[serde(deny_unknown_fields)]
     MemberCreate {
         /// Name of the role.
         role: String,
-        /// Name of the person.
+        /// Name of the user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// `drover:<provider>:<id>`.
+        /// The group: `drover:<provider>:<id>`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<String>,
     }
 }
 wire! {
-    /// A set of namespaces.
+    /// A project: a set of namespaces in a cluster.
     ProjectView {
-        /// The object's name.
+        /// Name of the Project object.
         name: String,
-        /// UID of the object.
+        /// UID of the Project object.
         uid: String,
-        /// Which of its wishes this is: it grows with every change of one.
+        /// `metadata.generation` of the object, which increases with every change of the spec.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generation: Option<i64>,
-        /// Name of the cluster.
+        /// Name of the project's cluster.
         cluster: String,
-        /// What people call it.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// What it is for.
+        /// A free-text description.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Those that it shall have.
+        /// The desired namespaces.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         namespaces: Vec<ProjectNamespace>,
-        /// Those that are its own.
+        /// Names of the namespaces that belong to the project now.
         own_namespaces: Vec<String>,
-        /// What they may use.
+        /// The project's quota.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         quota: Option<ProjectQuota>,
-        /// What a container gets that does not say what it needs.
+        /// Default requests and limits of containers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         container_defaults: Option<ContainerDefaults>,
-        /// Which pods they take.
+        /// The pod security level of the namespaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
         pod_security: Option<PodSecurity>,
-        /// When it was made.
+        /// Time of creation.
         created_at: Timestamp,
-        /// Whether it is being deleted.
+        /// True while the project is being deleted.
         deleting: bool,
-        /// Whether the caller's own roles let them change it.
+        /// True if the caller can change the project.
         #[serde(default)]
         may_change: bool,
-        /// Whether they let them delete it.
+        /// True if the caller can delete the project.
         #[serde(default)]
         may_delete: bool,
-        /// `Ready`.
+        /// The condition `Ready` of the project.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         conditions: Vec<Condition>,
     }
 }
 wire! {
-    /// A wish for a project.
+    /// A request to create a project.
     #[serde(deny_unknown_fields)]
     ProjectCreate {
-        /// The object's name, one of its kind on the hub.
+        /// Name of the Project object, unique on the hub.
         name: String,
-        /// Name of the cluster.
+        /// Name of the project's cluster.
         cluster: String,
-        /// What people will call it.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// What it is for.
+        /// A free-text description.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Those that it shall have.
+        /// The desired namespaces.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         namespaces: Vec<ProjectNamespace>,
-        /// What they may use.
+        /// The project's quota.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         quota: Option<ProjectQuota>,
-        /// What a container gets that does not say what it needs.
+        /// Default requests and limits of containers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         container_defaults: Option<ContainerDefaults>,
-        /// Which pods they take.
+        /// The pod security level of the namespaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
         pod_security: Option<PodSecurity>,
     }
 }
 wire! {
-    /// A change of a project; absent fields stay.
+    /// A change of a project. Absent fields do not change.
     #[serde(deny_unknown_fields)]
     ProjectPatch {
-        /// `generation` of the one that this is a change of: 409 if it is another by now.
+        /// The `generation` that the change is based on. The response is 409 if the project has
+        /// another generation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generation: Option<i64>,
-        /// What people call it; empty for its name.
+        /// The name for display. An empty string restores the object's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// What it is for.
+        /// A free-text description.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// All that it shall have.
+        /// The complete list of desired namespaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<Object>>))]
         namespaces: Option<Vec<ProjectNamespace>>,
-        /// What they may use; `{}` for no bounds.
+        /// The project's quota. `{}` removes the quota.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         quota: Option<ProjectQuota>,
-        /// What a container gets that does not say what it needs; `{}` for nothing.
+        /// Default requests and limits of containers. `{}` removes the defaults.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         container_defaults: Option<ContainerDefaults>,
-        /// Which pods they take.
+        /// The pod security level of the namespaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
         pod_security: Option<PodSecurity>,
     }
 }
 wire! {
-    /// Who can do something, and by what.
+    /// The bindings through which users have a permission.
     Explanation {
-        /// The one who was asked about; absent if everybody was.
+        /// Name of the user in the question. Absent if the question is about all users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// The resource that was meant; absent for a path.
+        /// The resource in the question. Absent for a non-resource path.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource: Option<ExplainedResource>,
-        /// Why the resource was looked up among Kubernetes' own and not in the cluster; absent if the
-        /// cluster was asked.
+        /// The reason why the resource was resolved without the cluster's discovery, from
+        /// Kubernetes' built-in resources. Absent if the cluster's discovery was used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unresolved: Option<String>,
-        /// Every role that allows it, or may; at most 500.
+        /// The bindings that grant the permission, or possibly grant it. At most 500.
         through: Vec<ThroughView>,
-        /// Whether there are more.
+        /// True if more bindings exist.
         more: bool,
-        /// Why the bindings that the cluster has beside Drover's are not among them; absent if they are.
+        /// The reason why the list does not contain the cluster's bindings that Drover does not
+        /// manage. Absent if the list contains them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unasked: Option<String>,
     }
 }
 wire! {
-    /// A resource as rules name it.
+    /// A resource in the terms of RBAC rules.
     #[derive(Default, Eq)]
     ExplainedResource {
-        /// API group; empty for the core group.
+        /// API group. Empty for the core group.
         #[serde(default)]
         group: String,
-        /// The plural.
+        /// The plural name.
         resource: String,
-        /// Such as `log`; empty for the objects themselves.
+        /// The subresource, for example `log`. Empty for the objects themselves.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         subresource: String,
     }
 }
 impl ExplainedResource {
-    /// The name that kubectl takes: `deployments.apps/scale`.
+    /// The name in kubectl's syntax: `deployments.apps/scale`.
     pub fn qualified(&self) -> String {
         let group = match self.group.as_str() {
             "" => String::new(),
@@ -233,39 +237,38 @@ impl ExplainedResource {
     }
 }
 wire! {
-    /// A role that allows something, and who has it.
+    /// A binding that grants the permission to a subject.
     ThroughView {
         /// `drover:user:<uid>` or `drover:<provider>:<id>`.
         subject: String,
-        /// Name of the person, if it is one that is still there and that the caller may know of: among
-        /// the members that they may list, or all people.
+        /// Name of the user, if the subject is an existing user whom the caller can list, as a user
+        /// or as a member.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
         /// Name of the role.
         role: String,
-        /// `GlobalRoleBinding`, `ClusterRoleTemplateBinding`, `ProjectRoleTemplateBinding`, or `User`
-        /// for those who administer Drover; `ClusterRoleBinding` or `RoleBinding` for what somebody has
-        /// made in the cluster.
+        /// The kind of the binding: `GlobalRoleBinding`, `ClusterRoleTemplateBinding` or
+        /// `ProjectRoleTemplateBinding`. `User` for an administrator of Drover.
+        /// `ClusterRoleBinding` or `RoleBinding` for a binding that Drover does not manage.
         binding_kind: String,
-        /// Name of the binding, or of the User; `namespace/name` in the cluster.
+        /// Name of the binding or of the User. `namespace/name` for a RoleBinding in the cluster.
         binding: String,
-        /// `Rule` for one of the role's own, `Known` for a ClusterRole of Kubernetes, `Perhaps` for one
-        /// of the cluster's, which may allow it: ask the cluster.
+        /// The origin of the permission in the role.
         through: Through,
-        /// The ClusterRole, where it is one.
+        /// Name of the ClusterRole, if the permission comes from a ClusterRole.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster_role: Option<String>,
     }
 }
 
-/// What of a role allows something.
+/// The origin of a permission in a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Through {
-    /// One of its own rules.
+    /// A rule of the role itself.
     Rule,
-    /// A ClusterRole of Kubernetes, whose rules are known.
+    /// A ClusterRole that is built into Kubernetes and has known rules.
     Known,
-    /// A ClusterRole of the cluster's, which may.
+    /// A ClusterRole of the cluster, with unknown rules. It possibly grants the permission.
     Perhaps,
 }

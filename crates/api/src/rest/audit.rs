@@ -1,40 +1,40 @@
-//! What the audit log keeps, read back.
+//! Records of the audit log.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Which part of a request a record tells of.
+/// The stage of a request at the time of its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AuditStage {
-    /// A stream has begun; its end follows in a record of its own.
+    /// A stream has started. Another record reports its end.
     Begin,
-    /// The request is over, or was refused.
+    /// The request has ended or was refused.
     End,
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum AuditOutcome {
-    /// It is still going on.
+    /// The request is still open.
     Open,
-    /// The whole answer was passed on.
+    /// The complete response was sent to the client.
     Complete,
-    /// Drover itself refused it or could not reach the cluster.
+    /// Drover refused the request or could not reach the cluster.
     Refused,
-    /// The client went before the end.
+    /// The client closed the connection before the end of the response.
     ClientGone,
-    /// The cluster's side broke off.
+    /// The cluster closed the connection before the end of the response.
     UpstreamGone,
-    /// The permit it stood on was withdrawn.
+    /// The request's permit was revoked.
     Revoked,
 }
 
 impl AuditOutcome {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 6] = [
         Self::Open,
         Self::Complete,
@@ -44,7 +44,7 @@ impl AuditOutcome {
         Self::Revoked,
     ];
 
-    /// As records have it.
+    /// The value in records.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -60,97 +60,102 @@ impl AuditOutcome {
 wire! {
     /// One record of the audit log.
     AuditView {
-        /// When the request came.
+        /// Time of the request.
         time: Timestamp,
-        /// How long it had taken, ms.
+        /// Duration of the request in milliseconds.
         duration_ms: f64,
-        /// Which part of the request it tells of.
+        /// The stage of the request.
         stage: AuditStage,
-        /// As in the answer's `drover-request-id` header; absent with `count`.
+        /// The value of the response header `drover-request-id`. Absent if `count` is set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// Address of the client's connection; with `count`, its network, absent if there were many.
+        /// IP address of the client. If `count` is set, the clients' network, or absent for several
+        /// networks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
-        /// Name of whoever asked, once proved.
+        /// Name of the authenticated user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// Their UID.
+        /// UID of the authenticated user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user_uid: Option<String>,
-        /// Id of the token that they used.
+        /// ID of the token in the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
-        /// The name in the cluster that they asked to act as.
+        /// The user that the request impersonates in the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         acting_as: Option<String>,
         /// Name of the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<String>,
-        /// Its UID.
+        /// UID of the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster_uid: Option<String>,
-        /// What was done: `get`, `list`, `watch`, `create`…; absent with `count`.
+        /// The verb, for example `get`, `list`, `watch` or `create`. Absent if `count` is set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         verb: Option<String>,
         /// HTTP method.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         method: Option<String>,
-        /// Path and query without what could be a secret; under `/v1`, the route.
+        /// Path and query without possible secrets. For routes under `/v1`, the route.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
-        /// Length of the whole path and query where `path` is only its beginning.
+        /// Length of the complete path and query in bytes, if `path` is truncated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path_bytes: Option<u64>,
-        /// Under `/v1`: name of the user, cluster, token or setting that it was about.
+        /// For routes under `/v1`: name of the user, cluster, token or setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         object: Option<String>,
-        /// The record stands for so many requests of strangers, in `durationMs` from `time` on.
+        /// Number of unauthenticated requests that the record summarizes, from `time` on for
+        /// `durationMs`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
-        /// How it ended.
+        /// The outcome of the request.
         outcome: AuditOutcome,
-        /// Status code of the answer; absent if none was sent.
+        /// HTTP status code of the response. Absent without a response.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<u16>,
-        /// Cause of a refusal or revocation, `PascalCase`.
+        /// PascalCase reason of a refusal or revocation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Bytes of the request's body.
+        /// Size of the request body in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes_in: Option<u64>,
-        /// Bytes of the answer's body.
+        /// Size of the response body in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bytes_out: Option<u64>,
     }
 }
 
-/// Where records are read from.
+/// The source of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AuditSource {
-    /// The log's file, and what was turned over and is still there.
+    /// The log file, and its rotated files.
     File,
-    /// The server's memory: the latest since it started, as the log itself goes to standard output.
+    /// The server's memory, which has the newest records since the server's start. The log itself
+    /// goes to standard output.
     Memory,
 }
 
 wire! {
-    /// Records of the audit log, those written last first.
+    /// A page of records of the audit log, newest first.
     AuditList {
-        /// The records; may be fewer than asked for, or none, though there are more: see `continue`.
+        /// The records. A page can have fewer records than requested, or none, although `continue`
+        /// is set.
         items: Vec<AuditView>,
-        /// Give it as `continue` to get older ones; absent when there are none.
+        /// Value of the query parameter `continue` of the request for older records. Absent on the
+        /// last page.
         #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
         continue_token: Option<String>,
-        /// Since when all records are kept; absent if there is none yet.
+        /// The log is complete from this time on. Absent if the log is empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept_since: Option<Timestamp>,
-        /// Where they are read from.
+        /// The source of the records.
         source: AuditSource,
-        /// Lines passed over on the way that are no records; on the first page also what has the name of
-        /// one of the log's files and is no file.
+        /// Number of skipped lines that are not valid records. On the first page, the number
+        /// includes directory entries with the name of a log file that are not files.
         unreadable: u64,
     }
 }
@@ -160,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outcome_is_written_as_it_is_called() {
+    fn outcome_as_str_equals_its_serialized_value() {
         for outcome in AuditOutcome::ALL {
             let text = serde_json::to_value(outcome).unwrap();
             assert_eq!(text, outcome.as_str());

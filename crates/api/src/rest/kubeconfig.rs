@@ -1,37 +1,37 @@
-//! Kubeconfigs.
+//! Requests for kubeconfigs.
 
 use serde::{Deserialize, Serialize};
 
 use super::Secret;
 
 wire! {
-    /// A wish for a kubeconfig.
+    /// A request to create a kubeconfig.
     #[serde(deny_unknown_fields)]
     KubeconfigRequest {
-        /// Names of clusters, one context each; all that the user may use if empty.
+        /// Names of the clusters, with one context each. All clusters of the user if empty.
         #[serde(default)]
         clusters: Vec<String>,
-        /// What lies in the file.
+        /// The kind of credential in the file.
         credential: KubeconfigCredential,
-        /// Life of embedded tokens in seconds; the setting's default if absent.
+        /// Time to live of embedded tokens in seconds. The default is a setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }
 }
-/// What a kubeconfig authenticates with.
+/// The kind of credential in a kubeconfig.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum KubeconfigCredential {
-    /// The exec plug-in `drover credential`: nothing long-lived lies on disk.
+    /// The exec plugin `drover credential`. The file has no long-lived credential.
     #[default]
     Exec,
-    /// A token inside, one per cluster, limited to it.
+    /// An embedded token per cluster, limited to this cluster.
     Token,
 }
 wire! {
-    /// A kubeconfig.
+    /// The response with the kubeconfig.
     KubeconfigResponse {
-        /// The file, YAML.
+        /// The file in YAML.
         kubeconfig: Secret,
     }
 }

@@ -1,4 +1,4 @@
-//! Identity providers, for administrators.
+//! Administration of identity providers.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -7,88 +7,90 @@ use serde::{Deserialize, Serialize};
 use super::Secret;
 
 wire! {
-    /// An identity provider, for administrators.
+    /// An identity provider with its configuration.
     AuthProviderView {
-        /// Its name.
+        /// Name of the AuthProvider object.
         name: String,
-        /// UID of the object.
+        /// UID of the AuthProvider object.
         uid: String,
-        /// The object's spec, without where its secret is.
+        /// The object's spec, without the references to its Secret.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
-        /// Whether it has a secret.
+        /// True if the provider has a stored secret.
         has_secret: bool,
-        /// Version of the object; sent with a change, that is refused if there was another since.
+        /// `metadata.resourceVersion` of the object, for [`AuthProviderUpdate`].
         resource_version: String,
-        /// When it was made.
+        /// Time of creation.
         created_at: Timestamp,
-        /// When the provider last answered; exact to some minutes.
+        /// Time of the provider's last response, accurate to a few minutes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_answer_at: Option<Timestamp>,
-        /// Ready.
+        /// The condition `Ready` of the provider.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         conditions: Vec<Condition>,
     }
 }
 wire! {
-    /// A wish for an identity provider.
+    /// A request to create an identity provider.
     #[serde(deny_unknown_fields)]
     AuthProviderCreate {
-        /// Its name, which becomes a part of its groups' names and cannot change.
+        /// Name of the AuthProvider object. It is part of the names of the provider's groups and
+        /// cannot change.
         name: String,
         /// The object's spec, without `clientSecret` and `bindPassword`.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
-        /// The client's secret, or the bind password; a public client of OpenID Connect has none.
+        /// The client secret or the bind password. Absent for a public client of OpenID Connect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secret: Option<Secret>,
     }
 }
 wire! {
-    /// What an identity provider shall be from now on.
+    /// A change of an identity provider.
     #[serde(deny_unknown_fields)]
     AuthProviderUpdate {
-        /// The object's whole spec, without `clientSecret` and `bindPassword`.
+        /// The complete new spec, without `clientSecret` and `bindPassword`.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
-        /// The new secret; the one that there is stays if absent.
+        /// The new secret. If absent, the stored secret does not change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secret: Option<Secret>,
-        /// Version that the change is made from; any if absent.
+        /// The `resourceVersion` that the change is based on. The response is 409 if the object has
+        /// another version. If absent, the server does not compare versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource_version: Option<String>,
     }
 }
 wire! {
-    /// What else is tried with an identity provider.
+    /// Optional parameters of a connection test.
     #[derive(Default)]
     #[serde(deny_unknown_fields)]
     ProviderTest {
-        /// Somebody's login at a directory.
+        /// A user's login name in the directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         login: Option<String>,
-        /// Their password.
+        /// The password of the login.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Secret>,
     }
 }
 wire! {
-    /// What a trial of an identity provider showed.
-    ProviderTrial {
-        /// Whether people could sign in.
+    /// The result of a connection test of an identity provider.
+    ProviderTestResult {
+        /// True if users could sign in.
         works: bool,
-        /// What was tried, in this order.
+        /// The steps of the test, in their order.
         checks: Vec<ProviderCheck>,
     }
 }
 wire! {
-    /// One thing that was tried.
+    /// One step of a connection test.
     ProviderCheck {
-        /// What.
+        /// Description of the step.
         what: String,
-        /// Whether it works.
+        /// True if the step succeeded.
         works: bool,
-        /// What was found, or what is wrong.
+        /// The result, or the problem.
         found: String,
     }
 }

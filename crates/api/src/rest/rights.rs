@@ -1,63 +1,64 @@
-//! What the caller of a route may do, as answers tell it: for what to show, the server checks each
-//! request again.
+//! The caller's rights, for display. The server checks each request again.
 
 use serde::{Deserialize, Serialize};
 
 wire! {
-    /// Where in a cluster the caller's roles hold, and what they let the caller do with it.
+    /// The scope of the caller's roles in a cluster, and the caller's rights for the Cluster
+    /// object.
     #[derive(Default, Eq)]
     #[serde(default)]
     ClusterRights {
-        /// Whether the caller's roles let them list pods in all namespaces of the cluster.
+        /// True if the caller can list pods in all namespaces of the cluster.
         all_namespaces: bool,
         /// Namespaces of the cluster's projects in which the caller has a role, sorted.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         namespaces: Vec<String>,
-        /// Get the command that imports it.
+        /// True if the caller can create the command that imports the cluster.
         may_import: bool,
-        /// Change its labels and its description, on the hub.
+        /// True if the caller can change the cluster's labels and description on the hub.
         may_change: bool,
-        /// Delete it.
+        /// True if the caller can delete the cluster.
         may_delete: bool,
     }
 }
 wire! {
-    /// What the caller's own roles let them do with a user.
+    /// The caller's rights for a user.
     #[derive(Copy, Default, Eq)]
     #[serde(default)]
     UserRights {
-        /// Change the display name, disable and enable.
+        /// True if the caller can change the display name, and disable and enable the user.
         may_change: bool,
-        /// Delete the user.
+        /// True if the caller can delete the user.
         may_delete: bool,
-        /// Set a password, which lets the caller sign in as the user.
+        /// True if the caller can set the user's password, and thus sign in as the user.
         may_set_password: bool,
-        /// Make the user an administrator, or an administrator a user; link and unlink identities.
+        /// True if the caller can change whether the user is an administrator, and link and unlink
+        /// identities.
         may_administer: bool,
     }
 }
 wire! {
-    /// What the caller's own roles let them do on the hub.
+    /// The caller's rights on the hub.
     #[derive(Copy, Default, Eq)]
     #[serde(default)]
     CallerRights {
-        /// Import clusters.
+        /// True if the caller can import clusters.
         may_import_clusters: bool,
-        /// Change labels and descriptions of all clusters.
+        /// True if the caller can change labels and descriptions of all clusters.
         may_change_clusters: bool,
-        /// See all users.
+        /// True if the caller can list users.
         may_list_users: bool,
-        /// Make users.
+        /// True if the caller can create users.
         may_create_users: bool,
-        /// See the identity providers.
+        /// True if the caller can list identity providers.
         may_list_providers: bool,
-        /// See the settings.
+        /// True if the caller can list settings.
         may_list_settings: bool,
-        /// Change settings, but for those that only administrators change.
+        /// True if the caller can change settings. Some settings still require an administrator.
         may_change_settings: bool,
-        /// See who has a global role.
+        /// True if the caller can list bindings of global roles.
         may_list_global_members: bool,
-        /// See and delete everybody's tokens.
+        /// True if the caller can list and delete the tokens of all users.
         may_list_tokens: bool,
     }
 }
@@ -73,7 +74,7 @@ impl ClusterRights {
         }
     }
 
-    /// The only namespace in which the caller has a role.
+    /// Returns the only namespace in which the caller has a role.
     pub fn only_namespace(&self) -> Option<&str> {
         match self.namespaces.as_slice() {
             [one] if !self.all_namespaces => Some(one),
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_namespace_is_the_single_one_of_a_member_of_one_project() {
+    fn only_namespace_is_set_for_member_with_one_namespace() {
         let member = |names: &[&str]| ClusterRights {
             namespaces: names.iter().map(|&name| name.to_owned()).collect(),
             ..ClusterRights::default()

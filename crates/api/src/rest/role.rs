@@ -1,4 +1,4 @@
-//! Roles: what they say, what they allow, and what the caller may do with them.
+//! Roles with their rules, and the caller's rights for them.
 
 use jiff::Timestamp;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -7,148 +7,149 @@ use serde::{Deserialize, Serialize};
 use crate::kinds::{GlobalRoleSpec, RoleContext, RoleTemplateSpec};
 
 wire! {
-    /// A role that people can be given in clusters or projects: a RoleTemplate.
+    /// A RoleTemplate: a role in clusters or projects.
     RoleView {
-        /// The object's name.
+        /// Name of the RoleTemplate object.
         name: String,
-        /// What people call it.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// What it is for.
+        /// A free-text description.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Where people can be given it.
+        /// The scope of the role's bindings: cluster or project.
         #[cfg_attr(feature = "openapi", schema(value_type = String))]
         context: RoleContext,
-        /// Whether it is there from the start, and stays as it is.
+        /// True if the role is built in and cannot change.
         built_in: bool,
-        /// Whether nobody else is given it.
+        /// True if the role is locked: new bindings are refused.
         locked: bool,
-        /// How many bindings give it; absent for those who may not list them on the hub.
+        /// Number of bindings of the role. Absent for callers who cannot list bindings on the hub.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bound: Option<u32>,
-        /// What the caller may do with it.
+        /// The caller's rights for the role.
         #[serde(default)]
         rights: RoleRights,
     }
 }
 wire! {
-    /// A role on the hub and in every cluster: a GlobalRole.
+    /// A GlobalRole: a role on the hub and in every cluster.
     GlobalRoleView {
-        /// The object's name.
+        /// Name of the GlobalRole object.
         name: String,
-        /// What people call it.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// What it is for.
+        /// A free-text description.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Whether it is there from the start, and stays as it is.
+        /// True if the role is built in and cannot change.
         built_in: bool,
-        /// Whether whoever signs in for the first time is given it.
+        /// True if the server binds the role to each user who signs in for the first time.
         new_user_default: bool,
-        /// How many bindings give it; absent for those who may not list them on the hub.
+        /// Number of bindings of the role. Absent for callers who cannot list bindings on the hub.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bound: Option<u32>,
-        /// What the caller may do with it.
+        /// The caller's rights for the role.
         #[serde(default)]
         rights: RoleRights,
     }
 }
 wire! {
-    /// What the caller's own roles let them do with a role.
+    /// The caller's rights for a role.
     #[derive(Copy, Default, Eq)]
     #[serde(default)]
     RoleRights {
-        /// Change what it says, as far as they have what it says then.
+        /// True if the caller can change the role. The caller must have all permissions of the
+        /// changed role.
         may_change: bool,
-        /// Delete it, if no other role rests on it.
+        /// True if the caller can delete the role, unless other roles depend on it.
         may_delete: bool,
-        /// Make another that says the same.
+        /// True if the caller can create a role with the same spec.
         may_copy: bool,
-        /// Give it to somebody: at the cluster or project that was asked about, absent if none was; of
-        /// a global role, at all.
+        /// True if the caller can bind the role in the cluster or project of the request. Absent
+        /// without a cluster or project in the request. For a global role, always set.
         #[serde(skip_serializing_if = "Option::is_none")]
         may_give: Option<bool>,
-        /// Take it away from somebody, there.
+        /// True if the caller can delete bindings of the role in the same scope.
         #[serde(skip_serializing_if = "Option::is_none")]
         may_take: Option<bool>,
     }
 }
 wire! {
-    /// One role in clusters or projects, with all that it says.
+    /// A RoleTemplate with its spec and permissions.
     RoleDetail {
-        /// As it is listed.
+        /// The role as in a list.
         #[serde(flatten)]
         role: RoleView,
-        /// UID of the object.
+        /// UID of the RoleTemplate object.
         uid: String,
-        /// Version of the object; sent with a change, that is refused if there was another since.
+        /// `metadata.resourceVersion` of the object, for [`RoleUpdate`].
         resource_version: String,
-        /// When it was made.
+        /// Time of creation.
         created_at: Timestamp,
         /// The object's spec.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: RoleTemplateSpec,
-        /// What it allows in the whole cluster, with all that it inherits.
+        /// Permissions in the whole cluster, including inherited permissions.
         cluster: Allowed,
-        /// What it allows in the namespaces of a project, with all that it inherits.
+        /// Permissions in the namespaces of a project, including inherited permissions.
         project: Allowed,
-        /// Why it allows nothing, if what it says cannot be used.
+        /// The reason why the role grants no permissions, if its spec is invalid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
-        /// Roles that inherit it, and global roles that give it in every cluster; at most 100 each.
-        rests_on_it: RestsOnIt,
+        /// Roles that depend on this role, at most 100 of each kind.
+        rests_on_it: RoleDependents,
     }
 }
 wire! {
-    /// One global role, with all that it says.
+    /// A GlobalRole with its spec and permissions.
     GlobalRoleDetail {
-        /// As it is listed.
+        /// The role as in a list.
         #[serde(flatten)]
         role: GlobalRoleView,
-        /// UID of the object.
+        /// UID of the GlobalRole object.
         uid: String,
-        /// Version of the object; sent with a change, that is refused if there was another since.
+        /// `metadata.resourceVersion` of the object, for [`RoleUpdate`].
         resource_version: String,
-        /// When it was made.
+        /// Time of creation.
         created_at: Timestamp,
         /// The object's spec.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: GlobalRoleSpec,
-        /// What it allows in every cluster, with all that those roles inherit.
+        /// Permissions in every cluster, including permissions of inherited roles.
         every_cluster: Allowed,
-        /// Why it allows nothing, if what it says cannot be used.
+        /// The reason why the role grants no permissions, if its spec is invalid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     }
 }
 wire! {
-    /// What is allowed at one place.
+    /// Permissions of a role in one scope.
     #[derive(Default)]
     Allowed {
-        /// By rules.
+        /// RBAC rules.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         rules: Vec<PolicyRule>,
-        /// By ClusterRoles that the cluster has by itself.
+        /// Names of ClusterRoles in the cluster that Drover does not manage.
         external: Vec<String>,
     }
 }
 wire! {
-    /// What a role cannot be deleted for.
+    /// Roles that depend on a role and prevent its deletion.
     #[derive(Default, Eq)]
-    RestsOnIt {
-        /// Roles that inherit it.
+    RoleDependents {
+        /// RoleTemplates that inherit the role.
         roles: Vec<String>,
-        /// Global roles that give it in every cluster.
+        /// GlobalRoles that grant the role in every cluster.
         global_roles: Vec<String>,
     }
 }
 wire! {
-    /// A wish for a role, of either kind.
+    /// A request to create a RoleTemplate or a GlobalRole.
     #[serde(deny_unknown_fields)]
     RoleCreate {
-        /// The object's name.
+        /// Name of the new object.
         name: String,
         /// The object's spec.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
@@ -156,13 +157,14 @@ wire! {
     }
 }
 wire! {
-    /// What a role shall say from now on, of either kind.
+    /// A change of a RoleTemplate or a GlobalRole.
     #[serde(deny_unknown_fields)]
     RoleUpdate {
-        /// The object's whole spec.
+        /// The complete new spec.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
-        /// Version that the change is made from; any if absent.
+        /// The `resourceVersion` that the change is based on. The response is 409 if the object has
+        /// another version. If absent, the server does not compare versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource_version: Option<String>,
     }

@@ -1,34 +1,34 @@
-//! The server's version, and what administrators should know about how clients reach it.
+//! The server's version, and a warning about client addresses.
 
 use serde::{Deserialize, Serialize};
 
 wire! {
-    /// What the server is.
+    /// Version of the server and its protocols.
     Version {
         /// Version of the program.
         version: String,
-        /// Commit it was built from, `unknown` when built outside of a checkout.
+        /// Git commit of the build. `unknown` if the build had no checkout.
         commit: String,
-        /// Protocol versions it speaks with agents.
+        /// Supported protocol versions of the agent connection.
         protocols: Vec<u32>,
-        /// The address that most users share; only administrators get it.
+        /// The address that most users share. Only administrators receive it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shared_address: Option<SharedAddress>,
     }
 }
 wire! {
-    /// An address from which at least five users, and more than half of all users who signed in,
-    /// signed in within the last 24 hours.
+    /// A client address that is probably a proxy: within the last 24 hours, at least five users
+    /// signed in from it, and more than half of all users who signed in.
     SharedAddress {
         /// An IPv4 address, or the first address of an IPv6 /64.
         address: String,
-        /// Users who signed in from there.
+        /// Number of users who signed in from the address.
         users: usize,
     }
 }
 
 impl SharedAddress {
-    /// Says what the server saw, what follows for limits, and which setting to use.
+    /// The warning text: the observation, its consequences for limits, and the setting to change.
     pub fn warning(&self) -> String {
         let Self { address, users } = self;
         format!(

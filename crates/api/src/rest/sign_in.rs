@@ -1,4 +1,4 @@
-//! Signing in and out, by whatever way, and who is signed in.
+//! Sign-in and sign-out, sessions, and the signed-in user.
 
 use std::collections::BTreeMap;
 
@@ -18,162 +18,163 @@ wire! {
     }
 }
 wire! {
-    /// How the browser signs out at the identity provider too: it posts a form.
+    /// A form that the browser posts to sign out at the identity provider.
     ProviderSignOut {
         /// Name of the provider.
         provider: String,
-        /// Where the form goes.
+        /// Target URL of the form.
         url: String,
-        /// The fields of the form.
+        /// Fields of the form.
         fields: BTreeMap<String, Secret>,
     }
 }
 wire! {
-    /// An identity provider that people can sign in with.
+    /// An identity provider on the sign-in page.
     ProviderView {
-        /// Its name.
+        /// Name of the AuthProvider object.
         name: String,
-        /// What stands on its button.
+        /// Label of the provider's button.
         display_name: String,
-        /// What signing in with it takes.
-        way: SignInWay,
+        /// The sign-in method.
+        way: SignInMethod,
     }
 }
-/// What signing in with a provider takes.
+/// The sign-in method of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum SignInWay {
-    /// A browser goes to the provider and comes back.
+pub enum SignInMethod {
+    /// The browser is redirected to the provider and back.
     Redirect,
-    /// A login and a password, typed here.
+    /// The user enters a login and a password on Drover's sign-in page.
     Password,
 }
-/// Where the token of a sign-in will be.
+/// The kind of client that receives the token of a sign-in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum SignInBy {
-    /// In a browser's cookie.
+pub enum SignInClient {
+    /// A browser, which receives a cookie.
     #[default]
     Browser,
-    /// With a program, which sends it as a bearer token.
+    /// A program, which receives a bearer token.
     Program,
 }
 wire! {
-    /// A sign-in with a provider.
+    /// A request to sign in with a provider.
     #[derive(Default)]
     #[serde(deny_unknown_fields)]
     ProviderSignIn {
-        /// Where the token will be; programs sign in with a password only, or by `/v1/device`.
+        /// The kind of client. A program can sign in only with a password, or with `/v1/device`.
         #[serde(default)]
-        by: SignInBy,
-        /// What the person types there, where a password is asked for.
+        by: SignInClient,
+        /// The login name at the provider, if the provider requires a password.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         login: Option<String>,
-        /// The password, where one is asked for.
+        /// The password at the provider, if the provider requires a password.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Secret>,
-        /// Where in the web UI the person goes on afterwards: a path such as `/clusters`.
+        /// The path in the web UI after the sign-in, for example `/clusters`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         return_to: Option<String>,
     }
 }
 wire! {
-    /// Where a browser goes on signing in.
+    /// The redirect of a sign-in.
     ProviderRedirect {
-        /// The provider's page.
+        /// URL of the provider's sign-in page.
         url: String,
     }
 }
 wire! {
-    /// A log-in of a program that waits for a person to confirm it in a browser.
+    /// A pending device login. A user confirms it in a browser.
     DeviceCode {
-        /// What the program shows when it asks whether that has happened.
+        /// Secret code for the program's requests to `POST /v1/device/token`.
         device_code: Secret,
-        /// What the person types in the browser: two times four letters.
+        /// Code that the user enters in the browser: two groups of four letters.
         user_code: String,
-        /// The page where they type it.
+        /// URL of the page where the user enters the code.
         verification_url: String,
-        /// It can be confirmed for so long.
+        /// Time until the expiry of the login, in seconds.
         expires_in_seconds: u32,
-        /// The program asks no more often than this.
+        /// Minimum interval between the program's requests, in seconds.
         interval_seconds: u32,
     }
 }
 wire! {
-    /// A question whether a log-in was confirmed.
+    /// A program's request for the token of a device login.
     #[serde(deny_unknown_fields)]
     DevicePoll {
-        /// The code that only the program knows.
+        /// The secret code from [`DeviceCode`].
         device_code: Secret,
     }
 }
 wire! {
-    /// Whether a log-in was confirmed.
+    /// The state of a device login.
     DeviceAnswer {
-        /// The token, once it was; it is given once.
+        /// The token, after the confirmation. Only one response contains it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issued: Option<IssuedToken>,
     }
 }
 wire! {
-    /// A log-in that waits, as it is shown to who may confirm it.
+    /// A pending device login, for the user who confirms it.
     DeviceView {
-        /// What the program shows.
+        /// The code that the program displays.
         user_code: String,
-        /// Address from which the program asked.
+        /// IP address of the program.
         source: String,
-        /// When it asked.
+        /// Time of the program's request.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         requested_at: Timestamp,
-        /// It can be confirmed until then.
+        /// Expiry time of the login.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         expires_at: Timestamp,
     }
 }
 wire! {
-    /// Who the presented token stands for.
+    /// The user of the presented token.
     Me {
-        /// The user's name.
+        /// Name of the User object.
         username: String,
-        /// What others see.
+        /// The name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// `drover:user:<uid>`: the name in the clusters.
+        /// The user name in managed clusters: `drover:user:<uid>`.
         kubernetes_user: String,
-        /// May do everything, everywhere.
+        /// True if the user is an administrator, who has all permissions.
         administrator: bool,
-        /// Nothing works but `POST /v1/me/password`.
+        /// True if the user must set a new password. All routes except `POST /v1/me/password`
+        /// return 403.
         must_change_password: bool,
-        /// The presented token.
+        /// The presented token, without its secret.
         token: TokenView,
-        /// What the caller's roles let them do on the hub.
+        /// The caller's rights on the hub.
         #[serde(default)]
         rights: CallerRights,
     }
 }
 wire! {
-    /// A browser's session; its token is in an HttpOnly cookie.
+    /// A session of a browser. Its token is in an HttpOnly cookie.
     Session {
-        /// Who is signed in.
+        /// The signed-in user.
         me: Me,
-        /// What every request but `GET` and `HEAD` shows as `X-Drover-CSRF`.
+        /// Value of the header `X-Drover-CSRF`, which all requests except `GET` and `HEAD` require.
         csrf_token: Secret,
-        /// The session ends when no request has come for so long; exact to some minutes. Absent
-        /// while only the password can be changed.
+        /// The session expires after this time without requests, in seconds, accurate to a few
+        /// minutes. Absent if the user must set a new password.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idle_seconds: Option<u32>,
-        /// The session ends then, whatever is done.
+        /// The session expires at this time regardless of its use.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         expires_at: Timestamp,
     }
 }
 wire! {
-    /// A person's change of their own password.
+    /// A user's change of the user's own password.
     #[serde(deny_unknown_fields)]
     PasswordChange {
-        /// The present one.
+        /// The current password.
         current: Secret,
-        /// The new one: 12 to 512 characters.
+        /// The new password: 12 to 512 characters.
         new: Secret,
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use drover_api::rest::{
-    AuthProviderCreate, AuthProviderUpdate, AuthProviderView, ProviderTest, ProviderTrial,
+    AuthProviderCreate, AuthProviderUpdate, AuthProviderView, ProviderTest, ProviderTestResult,
 };
 use jiff::Timestamp;
 use reqwest::Method;
@@ -109,7 +109,7 @@ async fn test(client: &Client, args: &args::ProviderTest) -> Result<(), Failure>
         password,
     };
     let path = ["v1", "providers", args.name.as_str(), "test"];
-    let trial: ProviderTrial = client.post(&path, &request).await?;
+    let trial: ProviderTestResult = client.post(&path, &request).await?;
     print(&one(&trial, args.output.format, Timestamp::now())?)?;
     if trial.works {
         return Ok(());
@@ -229,7 +229,7 @@ impl Page for AuthProviderView {
     }
 }
 
-impl Page for ProviderTrial {
+impl Page for ProviderTestResult {
     fn page(&self, _now: Timestamp) -> String {
         let mut table = Table::new(&["CHECK", "PASSED", "DETAILS"]);
         for check in &self.checks {

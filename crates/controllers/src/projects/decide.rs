@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use drover_access::admission::roles::{is_reserved, quota};
-use drover_api::kinds::{NamespaceInMaking, OwnedNamespace, Project, ProjectNamespace};
+use drover_api::kinds::{NamespaceInCreation, OwnedNamespace, Project, ProjectNamespace};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 
@@ -260,8 +260,8 @@ fn is_created_for(project: &Project, name: &str, found: &ObjectMeta) -> bool {
 }
 
 /// The status entry of a namespace that is created with a secret.
-pub(crate) fn pending_namespace(name: &str, secret: &str) -> NamespaceInMaking {
-    NamespaceInMaking {
+pub(crate) fn pending_namespace(name: &str, secret: &str) -> NamespaceInCreation {
+    NamespaceInCreation {
         name: name.to_owned(),
         digest: digest_of(secret),
     }

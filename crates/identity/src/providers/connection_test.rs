@@ -1,6 +1,6 @@
 //! Tests the connection of a provider, with one result type for all protocols.
 
-use drover_api::rest::{ProviderCheck, ProviderTrial};
+use drover_api::rest::{ProviderCheck, ProviderTestResult};
 use drover_providers::ProviderError;
 use drover_providers::ldap::CheckKind;
 use jiff::Timestamp;
@@ -101,7 +101,7 @@ impl ConnectionTest {
     }
 }
 
-impl From<ConnectionTest> for ProviderTrial {
+impl From<ConnectionTest> for ProviderTestResult {
     fn from(test: ConnectionTest) -> Self {
         let checks = test.checks.iter().map(|check| ProviderCheck {
             what: check.what.clone(),

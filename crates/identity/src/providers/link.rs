@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use drover_api::ids::{ProviderUid, UserUid};
 use drover_api::kinds::{IdentityState, ProviderIdentity, User};
-use drover_api::rest::LINKED_WITHIN;
+use drover_api::rest::MAX_CONFIRMATION_AGE;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde_json::json;
@@ -53,7 +53,7 @@ pub enum LinkError {
     /// The last confirmation is too old.
     #[error(
         "{provider:?} has not confirmed {login:?} for {} h: let the user sign in with it, then link",
-        LINKED_WITHIN.as_hours()
+        MAX_CONFIRMATION_AGE.as_hours()
     )]
     Stale {
         /// The provider's name.
@@ -239,7 +239,7 @@ impl Links {
         }
         let now = Timestamp::now();
         identity_status::check_identity(moved, self.hub.stores(), now)?;
-        let fresh = now.duration_since(moved.confirmed_at.0) <= LINKED_WITHIN;
+        let fresh = now.duration_since(moved.confirmed_at.0) <= MAX_CONFIRMATION_AGE;
         if moved.state != IdentityState::Confirmed || !fresh {
             return Err(LinkError::Stale {
                 provider: moved.provider.clone(),

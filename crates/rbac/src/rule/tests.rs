@@ -13,7 +13,7 @@ fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], names: &[&str]) -> 
 
 fn allows(rule: &Rule, verb: &str, group: &str, resource: &str, name: &str) -> bool {
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    let asked = Asked::Resource {
+    let asked = RuleTarget::Resource {
         group,
         resource,
         subresource,
@@ -155,7 +155,7 @@ fn url_with_trailing_star_covers_all_paths_below() {
         urls: vec![url.to_owned()],
         ..Rule::default()
     };
-    let allows = |url: &str, path: &str| urls(url).allows("get", Asked::Path(path));
+    let allows = |url: &str, path: &str| urls(url).allows("get", RuleTarget::Path(path));
     assert!(allows("/healthz", "/healthz"));
     assert!(!allows("/healthz", "/healthz/etcd"));
     assert!(allows("/healthz/*", "/healthz/etcd"));
@@ -277,7 +277,7 @@ mod laws {
     }
 
     /// Requests for all groups, resources, names and verbs in this test, and for some others.
-    fn requests() -> Vec<(&'static str, Asked<'static>)> {
+    fn requests() -> Vec<(&'static str, RuleTarget<'static>)> {
         let mut all = Vec::new();
         for verb in ["get", "list", "delete"] {
             for group in ["", "apps", "batch"] {
@@ -289,7 +289,7 @@ mod laws {
                     ("jobs", ""),
                 ] {
                     for name in ["", "a", "b", "c"] {
-                        let asked = Asked::Resource {
+                        let asked = RuleTarget::Resource {
                             group,
                             resource,
                             subresource,
@@ -300,7 +300,7 @@ mod laws {
                 }
             }
             for path in ["/metrics", "/healthz/etcd", "/healthz/x", "/version"] {
-                all.push((verb, Asked::Path(path)));
+                all.push((verb, RuleTarget::Path(path)));
             }
         }
         all

@@ -13,7 +13,7 @@ use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
 use drover_api::rest::{ExplainedResource, Explanation, Through, ThroughView};
-use drover_rbac::Asked;
+use drover_rbac::RuleTarget;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde::Deserialize;
@@ -145,10 +145,10 @@ enum Target {
 }
 
 impl Target {
-    fn asked<'a>(&'a self, object: &'a str) -> Asked<'a> {
+    fn asked<'a>(&'a self, object: &'a str) -> RuleTarget<'a> {
         match self {
-            Self::Path(path) => Asked::Path(path),
-            Self::Resource(resource) => Asked::Resource {
+            Self::Path(path) => RuleTarget::Path(path),
+            Self::Resource(resource) => RuleTarget::Resource {
                 group: &resource.group,
                 resource: &resource.plural,
                 subresource: &resource.subresource,

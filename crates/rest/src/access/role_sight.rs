@@ -7,7 +7,7 @@ use drover_access::grants::{Facts, Given, Names, Place, Problem, RoleFacts, Role
 use drover_access::roles::{BUILT_IN_LABEL, Rights, Scoped, resolve};
 use drover_api::kinds::{GlobalRole, RoleContext, RoleReference, RoleTemplate};
 use drover_api::rest::{
-    Allowed, GlobalRoleDetail, GlobalRoleView, RestsOnIt, RoleDetail, RoleRights, RoleView,
+    Allowed, GlobalRoleDetail, GlobalRoleView, RoleDependents, RoleDetail, RoleRights, RoleView,
 };
 use kube::ResourceExt as _;
 
@@ -263,7 +263,7 @@ impl RoleSight {
         names.iter().any(locked)
     }
 
-    fn rests_on(&self, name: &str) -> RestsOnIt {
+    fn rests_on(&self, name: &str) -> RoleDependents {
         let names = |list: &[String]| list.iter().any(|other| other == name);
         let heirs = self.templates.iter();
         let heirs = heirs.filter(|role| names(&role.spec.inherits));
@@ -272,7 +272,7 @@ impl RoleSight {
         let known = self.visibility.may("list", GLOBAL_ROLES, &Place::Hub);
         let all = self.stores.global_roles.all().into_iter();
         let giving = all.filter(|role| known && names(&role.spec.in_every_cluster));
-        RestsOnIt {
+        RoleDependents {
             roles,
             global_roles: giving.map(|role| role.name_any()).take(TOLD).collect(),
         }

@@ -6,8 +6,8 @@ use axum::extract::State;
 use drover_api::group::PROVIDER_SECRET_LABEL;
 use drover_api::kinds::{AuthProvider, AuthProviderSpec, SecretKey};
 use drover_api::rest::{
-    AuthProviderCreate, AuthProviderUpdate, AuthProviderView, List, ProviderTest, ProviderTrial,
-    Secret,
+    AuthProviderCreate, AuthProviderUpdate, AuthProviderView, List, ProviderTest,
+    ProviderTestResult, Secret,
 };
 use http::StatusCode;
 use jiff::Timestamp;
@@ -222,13 +222,13 @@ async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubErr
 /// Tries an identity provider, whether it is enabled or not, and says what was found.
 #[utoipa::path(post, path = "/v1/providers/{name}/test", tag = "providers",
     params(("name" = String, Path, description = "The provider's name")),
-    request_body = Option<ProviderTest>, responses((status = 200, body = ProviderTrial)))]
+    request_body = Option<ProviderTest>, responses((status = 200, body = ProviderTestResult)))]
 pub(crate) async fn test(
     State(state): State<RestState>,
     _caller: Administrator,
     Name(name): Name,
     OptionalJson(request): OptionalJson<ProviderTest>,
-) -> Result<axum::Json<ProviderTrial>, Status> {
+) -> Result<axum::Json<ProviderTestResult>, Status> {
     let provider = find(&state, &name)?;
     let request = request.unwrap_or_default();
     let password = request

@@ -8,7 +8,8 @@ use axum::response::{Html, IntoResponse as _, Response};
 use drover_access::same_origin::{self, Head};
 use drover_api::kinds::AuthProvider;
 use drover_api::rest::{
-    IssuedToken, List, ProviderRedirect, ProviderSignIn, ProviderView, Secret, SignInBy, SignInWay,
+    IssuedToken, List, ProviderRedirect, ProviderSignIn, ProviderView, Secret, SignInClient,
+    SignInMethod,
 };
 use http::header::{ACCEPT, COOKIE, REFERRER_POLICY, SET_COOKIE};
 use http::request::Parts;
@@ -56,9 +57,9 @@ fn shown(provider: &AuthProvider) -> ProviderView {
         display_name: title(&name, &provider.spec).to_owned(),
         name,
         way: if provider.spec.ldap.is_some() {
-            SignInWay::Password
+            SignInMethod::Password
         } else {
-            SignInWay::Redirect
+            SignInMethod::Redirect
         },
     }
 }
@@ -97,14 +98,14 @@ pub(crate) async fn sign_in(
     UnauthenticatedJson(request): UnauthenticatedJson<ProviderSignIn>,
 ) -> Result<Response, Status> {
     // Nobody is signed in as somebody else by a page that they happen to look at.
-    if request.by == SignInBy::Browser {
+    if request.by == SignInClient::Browser {
         own?;
     }
     state.hub.stores().health().check()?;
     let refuse = |error| refused(&state, &noted, &name, error);
     let (login, password) = match (&request.login, &request.password, request.by) {
         (Some(login), Some(password), _) => (login, password),
-        (None, None, SignInBy::Browser) => {
+        (None, None, SignInClient::Browser) => {
             let return_path = return_path(request.return_to.as_deref())?;
             let former = state.authenticator.presented_session_id(&headers);
             let login_state = state
@@ -127,8 +128,8 @@ pub(crate) async fn sign_in(
     };
     let password = SecretString::from(password.expose());
     let by = match request.by {
-        SignInBy::Browser => LoginClient::Browser,
-        SignInBy::Program => LoginClient::Program,
+        SignInClient::Browser => LoginClient::Browser,
+        SignInClient::Program => LoginClient::Program,
     };
     let entering = state
         .provider_logins

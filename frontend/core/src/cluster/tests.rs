@@ -53,7 +53,7 @@ fn well() -> ClusterView {
 
 fn told(cluster: &ClusterView) -> (Health, String, Option<String>) {
     let state = state(cluster);
-    (state.health, state.words, state.why)
+    (state.health, state.summary, state.detail)
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn cluster_state_has_the_same_text_as_the_command_line() {
     assert_eq!(why.as_deref(), Some("fine"));
     let mut leaving = well();
     leaving.deleting = true;
-    assert_eq!(told(&leaving).0, Health::Leaving);
+    assert_eq!(told(&leaving).0, Health::Deleting);
 }
 
 #[test]
@@ -127,11 +127,14 @@ fn state_names_failed_nodes_and_counts_failing_workloads() {
 fn last_seen_of_a_connected_cluster_is_connected() {
     let mut cluster = well();
     cluster.last_seen = Some(Timestamp::UNIX_EPOCH);
-    assert_eq!(seen(&cluster), Seen::Connected);
+    assert_eq!(last_contact(&cluster), LastContact::Connected);
     cluster.conditions[1].status = "False".to_owned();
-    assert_eq!(seen(&cluster), Seen::At(Timestamp::UNIX_EPOCH));
+    assert_eq!(
+        last_contact(&cluster),
+        LastContact::At(Timestamp::UNIX_EPOCH)
+    );
     cluster.last_seen = None;
-    assert_eq!(seen(&cluster), Seen::Never);
+    assert_eq!(last_contact(&cluster), LastContact::Never);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Sign-in methods, and the path to return to after a sign-in.
 
-use drover_api::rest::{ProviderView, SignInWay};
+use drover_api::rest::{ProviderView, SignInMethod};
 
 use crate::messages::t;
 
@@ -62,8 +62,8 @@ fn way(provider: &ProviderView) -> Way {
         title: provider.display_name.clone(),
     };
     match way {
-        SignInWay::Redirect => Way::Go(provider),
-        SignInWay::Password => Way::Type(Account::At(provider)),
+        SignInMethod::Redirect => Way::Go(provider),
+        SignInMethod::Password => Way::Type(Account::At(provider)),
     }
 }
 
@@ -79,7 +79,7 @@ pub fn return_path(path: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn provider(name: &str, way: SignInWay) -> ProviderView {
+    fn provider(name: &str, way: SignInMethod) -> ProviderView {
         ProviderView {
             name: name.to_owned(),
             display_name: name.to_uppercase(),
@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn other_sign_in_methods_have_buttons() {
         let providers = [
-            provider("corp", SignInWay::Redirect),
-            provider("ldap", SignInWay::Password),
+            provider("corp", SignInMethod::Redirect),
+            provider("ldap", SignInMethod::Password),
         ];
         let ways = others(&providers, &Account::Local);
         assert_eq!(words(&ways), ["Sign in with CORP", "Sign in with LDAP"]);

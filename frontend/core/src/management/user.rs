@@ -1,7 +1,7 @@
 //! Texts for users.
 
 use drover_api::kinds::IdentityState;
-use drover_api::rest::{HeldRole, LINKED_WITHIN, UserView};
+use drover_api::rest::{HeldRole, MAX_CONFIRMATION_AGE, UserView};
 use jiff::Timestamp;
 
 use crate::messages::t;
@@ -99,7 +99,7 @@ pub fn held(role: &HeldRole) -> String {
 pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     let identities = from.identities.iter().filter(|one| {
         one.state == IdentityState::Confirmed
-            && now.duration_since(one.confirmed_at) <= LINKED_WITHIN
+            && now.duration_since(one.confirmed_at) <= MAX_CONFIRMATION_AGE
             && to.identities.iter().all(|other| other.id != one.id)
     });
     identities.map(|one| one.provider.clone()).collect()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use drover_agent_gateway::tunnels::{ANSWER_BYTES, Health, NoTunnel};
 use drover_api::agent::Lane;
-use drover_api::client_error::{TOLD_BYTES, told};
+use drover_api::client_error::{MAX_ERROR_BYTES, shorten_parse_error};
 use futures::StreamExt as _;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
@@ -265,7 +265,7 @@ async fn endless_response_on_the_controller_lane_is_aborted_at_its_limit() {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         let asked = tokio::time::timeout(LIMIT, client.request_text(request)).await;
         let error = asked.expect("an end").unwrap_err();
-        assert!(told(error).to_string().len() < 2 * TOLD_BYTES);
+        assert!(shorten_parse_error(error).to_string().len() < 2 * MAX_ERROR_BYTES);
         let sent = sent.load(Ordering::SeqCst);
         assert!(sent < limit, "{path}: {sent} bytes were sent");
     }

@@ -1,6 +1,6 @@
 //! Tables and pages of clusters.
 
-use drover_api::cluster_state::{HOSTS_HUB, Seen, condition, seen, state, words};
+use drover_api::cluster_state::{HOSTS_HUB, LastContact, condition, last_contact, state, words};
 use drover_api::conditions::{CLEANED_UP, READY};
 use drover_api::rest::ClusterView;
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ pub(super) fn progress(cluster: &ClusterView) -> String {
     format!(
         "{}: {}{}",
         cluster.name,
-        state(cluster).words,
+        state(cluster).summary,
         why.unwrap_or_default()
     )
 }
@@ -30,8 +30,8 @@ pub(super) fn progress(cluster: &ClusterView) -> String {
 pub(super) fn deletion_progress(cluster: &ClusterView) -> String {
     let cleaning = condition(cluster, CLEANED_UP).filter(|_| cluster.deleting);
     match cleaning {
-        Some(condition) => format!("{}: {}", state(cluster).words, condition.message),
-        None => state(cluster).words,
+        Some(condition) => format!("{}: {}", state(cluster).summary, condition.message),
+        None => state(cluster).summary,
     }
 }
 
@@ -51,10 +51,10 @@ fn nodes(cluster: &ClusterView) -> String {
 }
 
 fn last_seen(cluster: &ClusterView, now: Timestamp) -> String {
-    match seen(cluster) {
-        Seen::Connected => "connected".to_owned(),
-        Seen::At(at) => age(at, now),
-        Seen::Never => DASH.to_owned(),
+    match last_contact(cluster) {
+        LastContact::Connected => "connected".to_owned(),
+        LastContact::At(at) => age(at, now),
+        LastContact::Never => DASH.to_owned(),
     }
 }
 
@@ -72,7 +72,7 @@ impl Listed for ClusterView {
     fn cells(&self, now: Timestamp) -> Vec<String> {
         vec![
             self.name.clone(),
-            state(self).words,
+            state(self).summary,
             or_dash(self.kubernetes_version.as_deref()),
             nodes(self),
             or_dash(self.agent.as_ref().map(|agent| agent.version.as_str())),
@@ -89,9 +89,9 @@ impl Page for ClusterView {
             .iter()
             .map(|(k, v)| format!("{k}={v}"))
             .collect();
-        let seen = match seen(self) {
-            Seen::At(_) => format!("{} ago", last_seen(self, now)),
-            Seen::Connected | Seen::Never => last_seen(self, now),
+        let seen = match last_contact(self) {
+            LastContact::At(_) => format!("{} ago", last_seen(self, now)),
+            LastContact::Connected | LastContact::Never => last_seen(self, now),
         };
         let agent = self.agent.as_ref().map(|agent| {
             let copies = if agent.tunnels == 1 {
@@ -110,7 +110,7 @@ impl Page for ClusterView {
             ("UID", self.uid.clone()),
             ("Description", or_dash(self.description.as_deref())),
             ("Labels", or_dash(Some(&labels.join(", ")))),
-            ("State", state(self).words),
+            ("State", state(self).summary),
             ("Kubernetes", or_dash(self.kubernetes_version.as_deref())),
             ("Nodes", nodes(self)),
             ("Agent", or_dash(agent.as_deref())),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use drover_api::rest::{
     DeviceAnswer, DeviceCode, DevicePoll, IssuedToken, List, ProviderSignIn, ProviderView,
-    SignInBy, SignInWay,
+    SignInClient, SignInMethod,
 };
 use tokio::time::{Instant, sleep};
 
@@ -30,8 +30,8 @@ pub(super) async fn sign_in(
     let found = providers.items.iter().find(|one| one.name == name);
     let found = found.ok_or_else(|| Failure::Usage(unknown(name, &names)))?;
     match found.way {
-        SignInWay::Password => with_password(args, client, name).await,
-        SignInWay::Redirect => in_browser(client, &found.display_name).await,
+        SignInMethod::Password => with_password(args, client, name).await,
+        SignInMethod::Redirect => in_browser(client, &found.display_name).await,
     }
 }
 
@@ -49,7 +49,7 @@ async fn with_password(
     name: &str,
 ) -> Result<IssuedToken, Failure> {
     let request = ProviderSignIn {
-        by: SignInBy::Program,
+        by: SignInClient::Program,
         login: Some(username(args)?),
         password: Some(password(args)?),
         return_to: None,

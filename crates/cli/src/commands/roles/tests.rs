@@ -54,7 +54,7 @@ fn deployer() -> RoleDetail {
             external: Vec::new(),
         },
         problem: None,
-        rests_on_it: drover_api::rest::RestsOnIt::default(),
+        rests_on_it: drover_api::rest::RoleDependents::default(),
     }
 }
 

@@ -8,7 +8,7 @@ use drover_access::roles::Rights;
 use drover_api::agent::Lane;
 use drover_api::ids::ClusterUid;
 use drover_api::rest::{Through, ThroughView};
-use drover_rbac::Asked;
+use drover_rbac::RuleTarget;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt as _};
@@ -58,7 +58,7 @@ pub(super) struct Beside<'a> {
     pub(super) inside: &'a Downstream,
     pub(super) cluster: &'a ClusterUid,
     pub(super) verb: &'a str,
-    pub(super) asked: Asked<'a>,
+    pub(super) asked: RuleTarget<'a>,
     pub(super) namespace: Option<&'a str>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) const fn tone(health: Health) -> Tone {
         Health::Failing | Health::Disconnected => Tone::Bad,
         Health::Degraded => Tone::Warning,
         Health::Waiting => Tone::Busy,
-        Health::Leaving => Tone::Neutral,
+        Health::Deleting => Tone::Neutral,
         Health::Ready => Tone::Good,
     }
 }
@@ -51,7 +51,7 @@ pub(crate) fn Home() -> impl IntoView {
     title(t().lists.heading(CLUSTERS.noun));
     let rights = expect_context::<Session>().rights();
     let chosen = RwSignal::new(None);
-    let words = Health::ALL.map(|it| (it, it.word()));
+    let words = Health::ALL.map(|it| (it, it.label()));
     let filters = vec![Filter::one_of("state", chosen, words)];
     let view = View::of_url(SCREEN, &columns(), BY_DEFAULT, filters);
     let contents = contents(view, chosen);
@@ -122,7 +122,7 @@ fn counts(rows: Rows<ClusterRow>) -> Signal<Vec<Count<Health>>> {
     Signal::derive(move || {
         let of = |key: Health| Count {
             key,
-            words: key.word(),
+            words: key.label(),
             tone: Some(tone(key)),
             count: rows.with(|rows| rows.iter().filter(|row| row.state.health == key).count()),
         };

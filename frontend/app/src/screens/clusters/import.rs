@@ -248,17 +248,17 @@ fn ImportStatus(name: String) -> impl IntoView {
         Health::Ready | Health::Degraded => t().import.ready(),
         Health::Waiting => t().import.waiting(),
         Health::Disconnected | Health::Failing => t().import.incomplete(),
-        Health::Leaving => t().import.deleting(),
+        Health::Deleting => t().import.deleting(),
     };
     view! {
         <section class="card" aria-live="polite">
             <h2>{t().import.status()}</h2>
             {move || told.get().map(|(state, hosts_hub)| view! {
                 <div class="row">
-                    <Badge tone=tone(state.health) words=state.words/>
+                    <Badge tone=tone(state.health) words=state.summary/>
                     <span>{next(state.health)}</span>
                 </div>
-                {state.why.map(|why| view! { <p class="muted">{why}</p> })}
+                {state.detail.map(|why| view! { <p class="muted">{why}</p> })}
                 {hosts_hub.then(|| view! { <Banner mood=BannerKind::Warning>{t().cluster.hosts_hub()}</Banner> })}
             })}
             <div class="row"><a class="button" href=path>{t().import.open_cluster()}</a></div>

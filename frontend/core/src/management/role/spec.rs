@@ -1,7 +1,7 @@
 //! The specs of roles.
 
 use drover_api::kinds::{GlobalRoleSpec, RoleContext, RoleTemplateSpec};
-use drover_api::rest::{GlobalRoleDetail, RestsOnIt, RoleDetail, RoleUpdate, RoleView};
+use drover_api::rest::{GlobalRoleDetail, RoleDependents, RoleDetail, RoleUpdate, RoleView};
 use drover_api::strict::unknown_field;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use serde::{Deserialize, Serialize};
@@ -269,7 +269,7 @@ pub struct Stored {
     /// The reason why the role has no effect.
     pub problem: Option<String>,
     /// The roles that inherit the role and block its deletion.
-    pub rests_on_it: RestsOnIt,
+    pub rests_on_it: RoleDependents,
     /// The path of a spec field that this page does not know, because the server is newer.
     strange: Option<String>,
 }
@@ -347,7 +347,7 @@ impl Stored {
             version: role.resource_version,
             allowed: some(both),
             problem: role.problem,
-            rests_on_it: RestsOnIt::default(),
+            rests_on_it: RoleDependents::default(),
         }
     }
 }

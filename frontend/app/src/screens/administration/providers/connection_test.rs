@@ -1,6 +1,6 @@
 //! The connection test of an identity provider.
 
-use drover_api::rest::{AuthProviderView, ProviderCheck, ProviderTest, ProviderTrial, Secret};
+use drover_api::rest::{AuthProviderView, ProviderCheck, ProviderTest, ProviderTestResult, Secret};
 use drover_ui_core::messages::t;
 use drover_ui_core::provider::{Protocol, enabled};
 use drover_ui_core::shell;
@@ -32,7 +32,7 @@ struct TestedConfiguration {
 pub(super) struct LastTest {
     now: Memo<Option<TestedConfiguration>>,
     secrets: RwSignal<u32>,
-    last: RwSignal<Option<(Option<TestedConfiguration>, ProviderTrial)>>,
+    last: RwSignal<Option<(Option<TestedConfiguration>, ProviderTestResult)>>,
 }
 
 impl LastTest {
@@ -63,7 +63,7 @@ impl LastTest {
             .map(|connection_test| connection_test.works)
     }
 
-    fn connection_test(self) -> Option<ProviderTrial> {
+    fn connection_test(self) -> Option<ProviderTestResult> {
         let (of, connection_test) = self.last.get()?;
         (of == self.now.get()).then_some(connection_test)
     }
@@ -111,7 +111,7 @@ pub(super) fn ConnectionTest(
             let _ = password.try_set(String::new());
             answer
         };
-        sending.send(request, move |shown: ProviderTrial| {
+        sending.send(request, move |shown: ProviderTestResult| {
             // The screen can be disposed before the response arrives.
             let _ = tested.last.try_set(Some((of, shown)));
         });
@@ -155,7 +155,7 @@ pub(super) fn ConnectionTest(
 }
 
 #[component]
-fn Shown(connection_test: ProviderTrial) -> impl IntoView {
+fn Shown(connection_test: ProviderTestResult) -> impl IntoView {
     let (tone, words) = if connection_test.works {
         (Tone::Good, t().providers.works())
     } else {

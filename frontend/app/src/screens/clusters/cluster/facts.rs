@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use drover_api::rest::ClusterView;
 use drover_ui_core::age::age;
-use drover_ui_core::cluster::{Load, Seen, seen, words};
+use drover_ui_core::cluster::{LastContact, Load, last_contact, words};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::quantity;
@@ -28,10 +28,10 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
                 .unwrap_or_else(|| NOTHING.to_owned())
         }
     };
-    let seen = move || match cluster.with(|cluster| seen(cluster)) {
-        Seen::Connected => t().cluster.connected().to_owned(),
-        Seen::At(at) => t().durations.ago(&age(at, clock.now())),
-        Seen::Never => t().labels.never().to_owned(),
+    let seen = move || match cluster.with(|cluster| last_contact(cluster)) {
+        LastContact::Connected => t().cluster.connected().to_owned(),
+        LastContact::At(at) => t().durations.ago(&age(at, clock.now())),
+        LastContact::Never => t().labels.never().to_owned(),
     };
     let nodes_screen = move || cluster.with(|cluster| Kind::NODES.list_screen(&cluster.name));
     let made = move || cluster.with(|cluster| in_full(cluster.created_at).to_string());

@@ -141,7 +141,7 @@ fn Known(
     });
     let advice = move || {
         let state = state.get();
-        let why = state.why.filter(|_| state.health != Health::Ready);
+        let why = state.detail.filter(|_| state.health != Health::Ready);
         why.map(|why| view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
     };
     view! {
@@ -150,7 +150,7 @@ fn Known(
                 <h1>{name}</h1>
                 <Badge
                     tone=Signal::derive(move || tone(state.get().health))
-                    words=Signal::derive(move || state.get().words)
+                    words=Signal::derive(move || state.get().summary)
                 />
                 <FreshnessMark freshness=freshness/>
                 <span class="grow"></span>

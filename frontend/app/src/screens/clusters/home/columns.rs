@@ -142,8 +142,8 @@ fn name_cell(row: &ClusterRow) -> AnyView {
 }
 
 fn state_cell(row: &ClusterRow) -> AnyView {
-    let badge = view! { <Badge tone=tone(row.state.health) words=row.state.words.clone()/> };
-    two(badge, row.state.why.as_deref().unwrap_or_default())
+    let badge = view! { <Badge tone=tone(row.state.health) words=row.state.summary.clone()/> };
+    two(badge, row.state.detail.as_deref().unwrap_or_default())
 }
 
 fn text(words: impl Into<String>) -> AnyView {

@@ -24,7 +24,7 @@ pub(super) fn Refused(
         let (why, title, advice) = state.with(|state| match away(&problem, state) {
             Some(advice) => (
                 Absence::Offline,
-                t().kinds.unreachable(&name.get(), &state.words),
+                t().kinds.unreachable(&name.get(), &state.summary),
                 advice,
             ),
             None => words(&problem, kind, &name.get(), namespace.as_deref()),
@@ -39,7 +39,7 @@ pub(super) fn Refused(
 fn away(problem: &Problem, state: &State) -> Option<String> {
     let unreached = matches!(problem.kind, ProblemKind::Later | ProblemKind::Failed);
     let known = matches!(state.health, Health::Disconnected | Health::Waiting);
-    let advice = state.why.as_ref().unwrap_or(&problem.message);
+    let advice = state.detail.as_ref().unwrap_or(&problem.message);
     (unreached && known).then(|| sentence(advice.clone()))
 }
 
