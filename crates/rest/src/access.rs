@@ -1,4 +1,4 @@
-//! Roles, their members, and explanations of rights.
+//! Routes of roles, members and explanations of access.
 
 pub(crate) mod explain;
 pub(crate) mod global_members;

@@ -1,4 +1,4 @@
-//! The audit log, for administrators.
+//! The route of the audit log.
 
 use axum::extract::State;
 use drover_api::rest::{AuditList, AuditOutcome};
@@ -12,40 +12,41 @@ use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
 use drover_identity::caller::Administrator;
 
-/// Records on a page that asks for no number, and at most.
-const MOST: usize = 500;
+/// Default and maximum number of records on a page.
+const MAX_RECORDS: usize = 500;
 
-/// Which records.
+/// Query parameters that filter the records.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AuditQuery {
-    /// Records on the page: 1 to 500, 500 if absent.
+    /// Number of records on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the page before.
+    /// `continue` of the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
-    /// Name of whoever asked.
+    /// Name of the caller of the request.
     user: Option<String>,
     /// Name of the cluster.
     cluster: Option<String>,
-    /// `get`, `list`, `watch`, `create`…, or `changes`: all that are not reads.
+    /// A verb such as `get`, `list`, `watch` or `create`, or `changes` for all verbs that change
+    /// objects.
     verb: Option<String>,
     /// `open`, `complete`, `refused`, `clientGone`, `upstreamGone` or `revoked`.
     outcome: Option<String>,
-    /// Status code of the answer.
+    /// HTTP status code of the response.
     code: Option<u16>,
-    /// Part of the path.
+    /// Substring of the path.
     path: Option<String>,
-    /// Name of the user, cluster, token or setting that it was about.
+    /// Name of the user, cluster, token or setting.
     object: Option<String>,
-    /// Requests that came then or later, RFC 3339.
+    /// Only requests at or after this time, RFC 3339.
     since: Option<String>,
-    /// Requests that came then or before, RFC 3339.
+    /// Only requests at or before this time, RFC 3339.
     until: Option<String>,
 }
 
-/// Records of the audit log, those written last first.
+/// Lists records of the audit log, newest first.
 #[utoipa::path(get, path = "/v1/audit", tag = "audit", params(AuditQuery),
     responses((status = 200, body = AuditList)))]
 pub(super) async fn list(
@@ -60,9 +61,12 @@ pub(super) async fn list(
 
 impl AuditQuery {
     fn wanted(self) -> Result<PageRequest, Status> {
-        let limit = self.limit.unwrap_or(MOST);
-        if !(1..=MOST).contains(&limit) {
-            return Err(Status::invalid("limit", format!("must be 1 to {MOST}")));
+        let limit = self.limit.unwrap_or(MAX_RECORDS);
+        if !(1..=MAX_RECORDS).contains(&limit) {
+            return Err(Status::invalid(
+                "limit",
+                format!("must be 1 to {MAX_RECORDS}"),
+            ));
         }
         let after = self.continue_token.as_deref();
         let after = after.map(str::parse).transpose();
@@ -111,7 +115,7 @@ fn time(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Status> {
     time.map_err(|_| {
         Status::invalid(
             field,
-            "must be a time as in RFC 3339, for example 2026-11-21T12:00:00Z",
+            "must be an RFC 3339 time, for example 2026-11-21T12:00:00Z",
         )
     })
 }
@@ -121,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_that_cannot_be_meant_is_refused_by_its_name() {
+    fn invalid_filter_is_named_in_the_error() {
         let query = AuditQuery::default;
         let text = |text: &str| Some(text.to_owned());
         for (query, field) in [

@@ -1,4 +1,4 @@
-//! Who calls a route, as its handler demands.
+//! Extractors that require a role of the caller.
 
 use std::marker::PhantomData;
 
@@ -15,14 +15,14 @@ use drover_hub::visibility::Visibility;
 use drover_identity::Authenticator;
 use drover_identity::caller::Caller;
 
-/// A person whose roles on the hub let them make clusters.
+/// A caller whose global roles allow the creation of clusters.
 #[derive(Debug)]
 pub(crate) struct Importer(pub Identity);
 
-/// A person whose roles on the hub let them do to objects of a kind what the method does.
+/// A caller whose global roles allow the method's verb for objects of the kind `K`.
 #[derive(Debug)]
 pub(crate) struct OnHub<K> {
-    /// The person.
+    /// The caller's identity.
     pub caller: Identity,
     kind: PhantomData<fn() -> K>,
 }
@@ -52,7 +52,7 @@ impl<K: Resource<DynamicType = ()>> FromRequestParts<RestState> for OnHub<K> {
         let below = route.is_some_and(|route| route.as_str().contains('{'));
         let one = route.is_some_and(|route| route.as_str().ends_with('}'));
         let verb = match parts.method {
-            // A POST below an object, such as a new password, changes that object.
+            // A POST to a path below an object, for example a new password, updates the object.
             Method::POST if below => "update",
             Method::POST => "create",
             Method::PUT | Method::PATCH => "update",

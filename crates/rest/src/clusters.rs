@@ -1,4 +1,4 @@
-//! Clusters: the hub's objects as people see them.
+//! Routes of clusters.
 
 use axum::extract::State;
 use drover_api::group::LOCAL_CLUSTER;
@@ -9,9 +9,9 @@ use http::StatusCode;
 use kube::ResourceExt;
 
 use super::RestState;
+use super::authorized_writes::{AuthorizedWriter, delete_without_owner};
 use super::caller::Importer;
 use super::page::PageQuery;
-use super::written::{Written, or_take_back};
 use crate::access::members;
 use crate::access::members::InCluster;
 use drover_audit::AuditNotes;
@@ -21,8 +21,8 @@ use drover_hub::visibility::{Visibility, cluster_scope};
 use drover_hub::{Writer, call, only};
 use drover_identity::caller::Caller;
 
-/// Longest description, in characters.
-const DESCRIPTION: usize = 256;
+/// Maximum length of a description, in characters.
+const MAX_DESCRIPTION: usize = 256;
 
 fn view(visibility: &Visibility, cluster: &Cluster) -> ClusterView {
     let (meta, spec) = (cluster.metadata.clone(), cluster.spec.clone());
@@ -30,7 +30,7 @@ fn view(visibility: &Visibility, cluster: &Cluster) -> ClusterView {
     ClusterView::of(meta, spec, cluster.status.clone(), rights)
 }
 
-/// The clusters that the caller may use.
+/// Lists the clusters that the caller can access.
 #[utoipa::path(get, path = "/v1/clusters", tag = "clusters", params(PageQuery),
     responses((status = 200, body = List<ClusterView>)))]
 pub(super) async fn list(
@@ -47,7 +47,7 @@ pub(super) async fn list(
         .map(axum::Json)
 }
 
-/// One cluster.
+/// Returns a cluster.
 #[utoipa::path(get, path = "/v1/clusters/{name}", tag = "clusters",
     params(("name" = String, Path, description = "The cluster's name")),
     responses((status = 200, body = ClusterView)))]
@@ -61,7 +61,7 @@ pub(super) async fn read(
     Ok(axum::Json(view(&visibility, &cluster)))
 }
 
-/// Makes a cluster, to be joined by what `POST /v1/clusters/{name}/import` gives.
+/// Creates a cluster. `POST /v1/clusters/{name}/import` returns the command that connects it.
 #[utoipa::path(post, path = "/v1/clusters", tag = "clusters", request_body = ClusterCreate,
     responses((status = 201, body = ClusterView)))]
 pub(super) async fn create(
@@ -71,8 +71,8 @@ pub(super) async fn create(
     Json(request): Json<ClusterCreate>,
 ) -> Result<(StatusCode, axum::Json<ClusterView>), Status> {
     check_name(&request.name)?;
-    let described = request.description.as_deref().unwrap_or_default();
-    if described.chars().count() > DESCRIPTION {
+    let description = request.description.as_deref().unwrap_or_default();
+    if description.chars().count() > MAX_DESCRIPTION {
         return Err(Status::invalid(
             "description",
             "must have at most 256 characters",
@@ -84,8 +84,8 @@ pub(super) async fn create(
     };
     let mut cluster = Cluster::new(&request.name, spec);
     *cluster.labels_mut() = request.labels;
-    let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
-    written.check_create(&cluster).await?;
+    let authorized = AuthorizedWriter::new(&state.hub, &caller, &state.hub.stores().clusters);
+    authorized.check_create(&cluster).await?;
     let api = state.hub.clusters();
     let writer = Writer::new(api.clone(), &state.hub.stores().clusters);
     let created = writer.create("create a cluster", &cluster).await;
@@ -98,13 +98,14 @@ pub(super) async fn create(
     let visibility = Visibility::of(state.hub.stores(), &caller);
     if !visibility.may("update", "clusters", &cluster_scope(&created)) {
         let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;
-        or_take_back(&api, &created, owner).await?;
+        delete_without_owner(&api, &created, owner).await?;
     }
     let visibility = Visibility::of(state.hub.stores(), &caller);
     Ok((StatusCode::CREATED, axum::Json(view(&visibility, &created))))
 }
 
-/// Deletes a cluster: what Drover applied there is removed if it can be reached.
+/// Deletes a cluster. The server removes Drover's objects from the cluster if the cluster is
+/// connected.
 #[utoipa::path(delete, path = "/v1/clusters/{name}", tag = "clusters",
     params(("name" = String, Path, description = "The cluster's name")),
     responses((status = 204)))]
@@ -116,8 +117,8 @@ pub(super) async fn delete(
     let visibility = Visibility::of(state.hub.stores(), &caller);
     let cluster = visibility.cluster(&name)?;
     visibility.require("delete", "clusters", &cluster_scope(&cluster))?;
-    let written = Written::new(&state.hub, &caller, &state.hub.stores().clusters);
-    written.check_delete(&cluster).await?;
+    let authorized = AuthorizedWriter::new(&state.hub, &caller, &state.hub.stores().clusters);
+    authorized.check_delete(&cluster).await?;
     let params = only(cluster.uid());
     call(
         "delete a cluster",
@@ -127,21 +128,21 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The same rule as in the kind's schema.
+/// Applies the validation rule of the kind's schema.
 fn check_name(name: &str) -> Result<(), Status> {
     if name == LOCAL_CLUSTER {
         return Err(Status::invalid(
             "name",
-            "\"local\" is the hub itself; choose another name",
+            "\"local\" is reserved for the hub; choose another name",
         ));
     }
-    let good = (1..=63).contains(&name.len())
+    let valid = (1..=63).contains(&name.len())
         && name
             .bytes()
             .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !name.starts_with('-')
         && !name.ends_with('-');
-    if good {
+    if valid {
         Ok(())
     } else {
         Err(Status::invalid(
@@ -157,8 +158,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_the_kind_allows() {
-        for (name, good) in [
+    fn cluster_name_follows_the_rule_of_the_kind() {
+        for (name, valid) in [
             ("prod-1", true),
             ("local", false),
             ("local-evil", true),
@@ -169,7 +170,7 @@ mod tests {
             ("../x", false),
             ("a\nb: c", false),
         ] {
-            assert_eq!(check_name(name).is_ok(), good, "{name:?}");
+            assert_eq!(check_name(name).is_ok(), valid, "{name:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the OpenAPI document says of every route alike: who may call it, and how errors look.
+//! Parts of the OpenAPI document that apply to all routes: security schemes and errors.
 
 use drover_api::agent::PROOF_HEADER;
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use drover_http_edge::routes::Right;
 
 use crate::routes;
 
-/// Name of the scheme of people's and programs' tokens.
+/// Name of the security scheme of user tokens.
 const TOKEN: &str = "token";
-/// Name of the scheme of registration tokens.
+/// Name of the security scheme of registration tokens.
 const REGISTRATION_TOKEN: &str = "registrationToken";
-/// Name of the scheme of agents' proofs.
+/// Name of the security scheme of agents' proofs.
 const PROOF: &str = "proof";
 
-/// Adds what no handler says for itself.
+/// Adds the security schemes, and the security and errors of each operation.
 pub(super) fn complete(mut document: Value) -> Value {
     document["components"]["securitySchemes"] = json!({
         TOKEN: { "type": "http", "scheme": "bearer", "bearerFormat": "drover_<id>_<secret>" },
@@ -25,7 +25,7 @@ pub(super) fn complete(mut document: Value) -> Value {
     });
     document["components"]["schemas"]["Status"] = status();
     document["components"]["responses"]["Error"] = json!({
-        "description": "What is wrong and what to do: a metav1.Status (Kubernetes)",
+        "description": "The problem and its fix, as metav1.Status (Kubernetes)",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Status" } } },
     });
     for route in routes::all() {
@@ -46,13 +46,13 @@ pub(super) fn complete(mut document: Value) -> Value {
             None => json!([]),
         };
     }
-    // An empty body will do.
+    // The request body is optional.
     document["paths"]["/v1/clusters/{name}/import"]["post"]["requestBody"]["required"] =
         false.into();
     document
 }
 
-/// The parts of `metav1.Status` that the server fills.
+/// The schema of `metav1.Status`, with the fields that the server sets.
 fn status() -> Value {
     let text = || json!({ "type": "string" });
     let cause = json!({ "type": "object", "properties": {
@@ -66,7 +66,7 @@ fn status() -> Value {
             "apiVersion": { "type": "string", "enum": ["v1"] },
             "metadata": { "type": "object" },
             "status": { "type": "string", "enum": ["Failure"] },
-            "code": { "type": "integer", "description": "The HTTP status again" },
+            "code": { "type": "integer", "description": "The HTTP status code" },
             "reason": text(),
             "message": text(),
             "details": { "type": "object", "properties": {
@@ -84,10 +84,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_says_who_may_call_it_and_how_it_refuses() {
+    fn every_operation_documents_its_security_and_errors() {
         let document = crate::document();
         let schemes = &document["components"]["securitySchemes"];
-        let mut seen = 0;
+        let mut schemes_used = 0;
         for (path, item) in document["paths"].as_object().unwrap() {
             for (method, operation) in item.as_object().unwrap() {
                 let reference = &operation["responses"]["default"]["$ref"];
@@ -97,12 +97,12 @@ mod tests {
                 let named = security
                     .iter()
                     .flat_map(|one| one.as_object().unwrap().keys());
-                seen += named
+                schemes_used += named
                     .inspect(|name| assert!(schemes[*name].is_object()))
                     .count();
             }
         }
-        assert!(seen > 15, "{seen}");
+        assert!(schemes_used > 15, "{schemes_used}");
         let import = &document["paths"]["/v1/clusters/{name}/import"]["post"];
         assert_eq!(import["requestBody"]["required"], false);
         assert_eq!(import["security"], json!([{ "token": [] }]));

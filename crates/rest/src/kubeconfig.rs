@@ -1,4 +1,4 @@
-//! Kubeconfigs: one context for each cluster.
+//! Creation of kubeconfigs with a context per cluster.
 
 use std::time::Duration;
 
@@ -26,10 +26,10 @@ use drover_identity::caller::Caller;
 use drover_identity::tokens;
 use drover_identity::tokens::NewToken;
 
-/// Clusters in one file at most when tokens are made for them.
-const TOKENS: usize = 100;
+/// Maximum number of clusters in a kubeconfig with embedded tokens.
+const MAX_CLUSTERS_WITH_TOKENS: usize = 100;
 
-/// Makes a kubeconfig; with tokens inside if so wished, each limited to its cluster.
+/// Creates a kubeconfig. Embedded tokens are limited to their cluster.
 #[utoipa::path(post, path = "/v1/kubeconfig", tag = "clusters", request_body = KubeconfigRequest,
     responses((status = 201, body = KubeconfigResponse)))]
 pub(super) async fn create(
@@ -37,19 +37,19 @@ pub(super) async fn create(
     Caller(caller): Caller,
     Json(request): Json<KubeconfigRequest>,
 ) -> Result<(StatusCode, axum::Json<KubeconfigResponse>), Status> {
-    // Access to every cluster is checked before any token is made.
-    let places = places(&state, &caller, &request.clusters)?;
+    // Check access to all clusters before the creation of tokens.
+    let entries = entries(&state, &caller, &request.clusters)?;
     let credentials = match request.credential {
         KubeconfigCredential::Exec if request.ttl_seconds.is_some() => {
             return Err(Status::invalid(
                 "ttlSeconds",
-                "is for tokens in the file; leave it out with the credential Exec",
+                "is for embedded tokens only; omit it with the credential Exec",
             ));
         }
-        KubeconfigCredential::Exec => places.iter().map(|_| None).collect(),
+        KubeconfigCredential::Exec => entries.iter().map(|_| None).collect(),
         KubeconfigCredential::Token => {
             let ttl = request.ttl_seconds.map(Duration::from_secs);
-            make_tokens(&state, &caller, &places, ttl).await?
+            create_tokens(&state, &caller, &entries, ttl).await?
         }
     };
     let url = state.settings.server_url();
@@ -57,7 +57,7 @@ pub(super) async fn create(
         &url,
         state.trust.as_deref(),
         &caller.user_name,
-        &places,
+        &entries,
         &credentials,
     )?;
     Ok((
@@ -68,17 +68,21 @@ pub(super) async fn create(
     ))
 }
 
-/// A cluster that the file leads to.
+/// A cluster in the kubeconfig.
 #[derive(Debug)]
-struct Place {
+struct ClusterEntry {
     name: String,
-    /// Absent for the hub, which has no object.
+    /// UID of the Cluster. Absent for the hub, which has no Cluster object.
     uid: Option<String>,
     /// The only namespace in which the caller has a role.
     namespace: Option<String>,
 }
 
-fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<Place>, Status> {
+fn entries(
+    state: &RestState,
+    caller: &Identity,
+    names: &[String],
+) -> Result<Vec<ClusterEntry>, Status> {
     let visibility = Visibility::of(state.hub.stores(), caller);
     if names.is_empty() {
         let (clusters, _) = state
@@ -91,16 +95,16 @@ fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<
             .map(|cluster| of(&visibility, cluster))
             .collect());
     }
-    let mut places: Vec<Place> = Vec::with_capacity(names.len());
+    let mut entries: Vec<ClusterEntry> = Vec::with_capacity(names.len());
     for name in names {
-        if places.iter().any(|place| place.name == *name) {
+        if entries.iter().any(|entry| entry.name == *name) {
             return Err(Status::invalid(
                 "clusters",
-                format!("name {name:?} only once"),
+                format!("contains {name:?} more than once"),
             ));
         }
-        places.push(if name == LOCAL_CLUSTER && visibility.can_use_hub() {
-            Place {
+        entries.push(if name == LOCAL_CLUSTER && visibility.can_use_hub() {
+            ClusterEntry {
                 name: name.clone(),
                 uid: None,
                 namespace: None,
@@ -110,28 +114,30 @@ fn places(state: &RestState, caller: &Identity, names: &[String]) -> Result<Vec<
             of(&visibility, &cluster)
         });
     }
-    Ok(places)
+    Ok(entries)
 }
 
-fn of(visibility: &Visibility, cluster: &Cluster) -> Place {
+fn of(visibility: &Visibility, cluster: &Cluster) -> ClusterEntry {
     let rights = visibility.cluster_rights(cluster);
-    Place {
+    ClusterEntry {
         name: cluster.name_any(),
         uid: cluster.uid(),
         namespace: rights.only_namespace().map(str::to_owned),
     }
 }
 
-async fn make_tokens(
+async fn create_tokens(
     state: &RestState,
     caller: &Identity,
-    places: &[Place],
+    entries: &[ClusterEntry],
     ttl: Option<Duration>,
 ) -> Result<Vec<Option<SecretString>>, Status> {
-    if places.len() > TOKENS {
+    if entries.len() > MAX_CLUSTERS_WITH_TOKENS {
         return Err(Status::invalid(
             "clusters",
-            format!("at most {TOKENS} with tokens inside; name fewer, or use the credential Exec"),
+            format!(
+                "at most {MAX_CLUSTERS_WITH_TOKENS} clusters with embedded tokens; select fewer, or use the credential Exec"
+            ),
         ));
     }
     let user = state.hub.stores().users.by_uid(caller.user_uid.as_str());
@@ -143,11 +149,11 @@ async fn make_tokens(
         state.settings.ttl(Setting::TokenMaxTtl),
         caller,
     )?;
-    let scopes = places
+    let scopes = entries
         .iter()
-        .map(|place| scope(state, caller, &place.name))
+        .map(|entry| scope(state, caller, &entry.name))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut made = Vec::with_capacity(places.len());
+    let mut made = Vec::with_capacity(entries.len());
     for scope in scopes {
         let wish = NewToken {
             idle: None,
@@ -160,7 +166,7 @@ async fn make_tokens(
         match tokens::create(&state.hub, &user, wish).await {
             Ok(pair) => made.push(pair),
             Err(error) => {
-                take_back(state, &user, made).await;
+                delete_tokens(state, &user, made).await;
                 return Err(error.into());
             }
         }
@@ -168,15 +174,15 @@ async fn make_tokens(
     Ok(made.into_iter().map(|(secret, _)| Some(secret)).collect())
 }
 
-/// Nobody has seen these tokens; they must not lie about.
-async fn take_back(state: &RestState, user: &User, made: Vec<(SecretString, Token)>) {
+/// Deletes tokens of a kubeconfig that the caller does not receive.
+async fn delete_tokens(state: &RestState, user: &User, made: Vec<(SecretString, Token)>) {
     for (_, token) in made {
         if let Err(error) = tokens::delete(&state.hub, &token).await {
             tracing::warn!(
                 user.name = user.name_any(),
                 token.id = token.name_any(),
                 error = &error as &dyn std::error::Error,
-                "an unused token stays until it expires"
+                "failed to delete an unused token"
             );
         }
     }
@@ -195,57 +201,57 @@ struct File {
     users: Vec<Value>,
 }
 
-/// Renders the file; every name goes through the serializer, none into a template.
+/// Renders the file. The serializer escapes all names.
 fn file(
     url: &str,
     trust: Option<&str>,
     user: &str,
-    places: &[Place],
+    entries: &[ClusterEntry],
     tokens: &[Option<SecretString>],
 ) -> Result<String, Status> {
-    let entry = |place: &Place| format!("{user}@{}", place.name);
-    let clusters = places.iter().map(|place| {
-        let mut cluster = json!({ "server": format!("{url}/k8s/clusters/{}", place.name) });
+    let user_entry = |entry: &ClusterEntry| format!("{user}@{}", entry.name);
+    let clusters = entries.iter().map(|entry| {
+        let mut cluster = json!({ "server": format!("{url}/k8s/clusters/{}", entry.name) });
         if let Some(trust) = trust {
             cluster["certificate-authority-data"] = STANDARD.encode(trust).into();
         }
-        json!({ "name": place.name, "cluster": cluster })
+        json!({ "name": entry.name, "cluster": cluster })
     });
-    let contexts = places.iter().map(|place| {
-        let mut context = json!({ "cluster": place.name, "user": entry(place) });
-        if let Some(namespace) = &place.namespace {
+    let contexts = entries.iter().map(|entry| {
+        let mut context = json!({ "cluster": entry.name, "user": user_entry(entry) });
+        if let Some(namespace) = &entry.namespace {
             context["namespace"] = namespace.as_str().into();
         }
-        json!({ "name": place.name, "context": context })
+        json!({ "name": entry.name, "context": context })
     });
-    let users = places.iter().zip(tokens).map(|(place, token)| {
+    let users = entries.iter().zip(tokens).map(|(entry, token)| {
         let user = match token {
             Some(token) => json!({ "token": token.expose_secret() }),
-            None => json!({ "exec": plugin(url, place) }),
+            None => json!({ "exec": plugin(url, entry) }),
         };
-        json!({ "name": entry(place), "user": user })
+        json!({ "name": user_entry(entry), "user": user })
     });
     let file = File {
         api_version: "v1",
         kind: "Config",
-        current_context: places
+        current_context: entries
             .first()
-            .map(|place| place.name.clone())
+            .map(|entry| entry.name.clone())
             .unwrap_or_default(),
         clusters: clusters.collect(),
         contexts: contexts.collect(),
         users: users.collect(),
     };
     serde_saphyr::to_string(&file)
-        .map_err(|_| Status::internal("the kubeconfig could not be written as YAML"))
+        .map_err(|_| Status::internal("cannot serialize the kubeconfig as YAML"))
 }
 
-/// How kubectl gets a token for a place (`client.authentication.k8s.io/v1`).
-fn plugin(url: &str, place: &Place) -> Value {
+/// The user entry that runs the exec plugin (`client.authentication.k8s.io/v1`).
+fn plugin(url: &str, entry: &ClusterEntry) -> Value {
     let mut args = vec!["credential", "--server", url];
-    // The hub's token cannot be limited to it.
-    if let Some(uid) = &place.uid {
-        args.extend(["--cluster", &place.name, "--cluster-uid", uid]);
+    // A token for the hub cannot be limited to the hub.
+    if let Some(uid) = &entry.uid {
+        args.extend(["--cluster", &entry.name, "--cluster-uid", uid]);
     }
     json!({
         "apiVersion": "client.authentication.k8s.io/v1",
@@ -253,7 +259,7 @@ fn plugin(url: &str, place: &Place) -> Value {
         "args": args,
         "interactiveMode": "Never",
         "provideClusterInfo": false,
-        "installHint": "Install the program drover and put it into the PATH; then: drover login",
+        "installHint": "Install the program drover in the PATH, then run: drover login",
     })
 }
 
@@ -263,8 +269,8 @@ mod tests {
 
     use super::*;
 
-    fn place(name: &str) -> Place {
-        Place {
+    fn entry(name: &str) -> ClusterEntry {
+        ClusterEntry {
             name: name.to_owned(),
             uid: Some("uid-1".to_owned()),
             namespace: None,
@@ -276,13 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn each_cluster_has_its_context_its_token_and_the_authority() {
-        let places = [place("a"), place("b")];
+    fn kubeconfig_has_context_token_and_ca_of_each_cluster() {
+        let entries = [entry("a"), entry("b")];
         let tokens = [
             Some(SecretString::from("t1")),
             Some(SecretString::from("t2")),
         ];
-        let text = file("https://d:1", Some("PEM"), "ann", &places, &tokens).unwrap();
+        let text = file("https://d:1", Some("PEM"), "ann", &entries, &tokens).unwrap();
         let config = parse(&text);
         assert_eq!(config["current-context"], "a");
         assert_eq!(
@@ -298,21 +304,21 @@ mod tests {
     }
 
     #[test]
-    fn context_has_the_only_namespace_of_the_caller() {
-        let member = Place {
+    fn context_contains_the_only_namespace_of_the_caller() {
+        let member = ClusterEntry {
             namespace: Some("till".to_owned()),
-            ..place("a")
+            ..entry("a")
         };
-        let places = [member, place("b")];
-        let text = file("https://d:1", None, "ann", &places, &[None, None]).unwrap();
+        let entries = [member, entry("b")];
+        let text = file("https://d:1", None, "ann", &entries, &[None, None]).unwrap();
         let contexts = &parse(&text)["contexts"];
         assert_eq!(contexts[0]["context"]["namespace"], "till");
         assert!(contexts[1]["context"]["namespace"].is_null());
     }
 
     #[test]
-    fn with_the_plug_in_no_token_lies_in_the_file() {
-        let text = file("https://d:1", None, "ann", &[place("a")], &[None]).unwrap();
+    fn exec_kubeconfig_contains_no_token() {
+        let text = file("https://d:1", None, "ann", &[entry("a")], &[None]).unwrap();
         let config = parse(&text);
         let exec = &config["users"][0]["user"]["exec"];
         assert_eq!(exec["command"], "drover");
@@ -331,10 +337,10 @@ mod tests {
     }
 
     proptest! {
-        /// Names are checked long before, but YAML must not depend on that.
+        /// The API validates names, but YAML escaping must not depend on the validation.
         #[test]
-        fn no_name_breaks_out_of_its_place(name in "\\PC*|.*\n.*|[\"'{}&*!|>%@`#:,\\[\\]-]*|yes|no|null|1e3|0x1") {
-            let text = file("https://d:1", None, &name, &[place(&name)], &[None]).unwrap();
+        fn names_are_escaped_in_yaml(name in "\\PC*|.*\n.*|[\"'{}&*!|>%@`#:,\\[\\]-]*|yes|no|null|1e3|0x1") {
+            let text = file("https://d:1", None, &name, &[entry(&name)], &[None]).unwrap();
             let config = parse(&text);
             prop_assert_eq!(&config["clusters"][0]["name"], &Value::from(name.clone()));
             prop_assert_eq!(&config["contexts"][0]["context"]["user"], &Value::from(format!("{name}@{name}")));

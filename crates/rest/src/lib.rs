@@ -1,4 +1,4 @@
-//! The REST API under `/v1`: people, tokens, clusters and settings.
+//! The REST API under `/v1`.
 //!
 //! [`Routes`] builds the router, the OpenAPI document and the list of required rights from one
 //! declaration of each route. The handler's extractor ([`caller`]) enforces the right.
@@ -6,6 +6,7 @@
 mod access;
 mod accounts;
 mod audit;
+mod authorized_writes;
 mod caller;
 mod clusters;
 mod document;
@@ -18,7 +19,6 @@ mod settings;
 mod sign_in;
 mod spec;
 pub mod telemetry;
-mod written;
 
 use std::sync::Arc;
 
@@ -46,36 +46,36 @@ use drover_identity::{
     SignInSources,
 };
 
-/// What the handlers stand on; cheap to clone.
+/// The state of all handlers. Clones are cheap.
 #[derive(Clone, Debug)]
 pub struct RestState {
     /// The hub.
     pub hub: Hub,
-    /// Who asks.
+    /// Identifies the callers of routes.
     pub authenticator: Authenticator,
-    /// Log-in.
+    /// Login of local users.
     pub logins: PasswordLogins,
-    /// Signing in with identity providers.
+    /// Login with identity providers.
     pub provider_logins: ProviderLogins,
-    /// Networks from which users sign in.
+    /// Addresses from which users sign in.
     pub sign_in_sources: SignInSources,
-    /// Signing out at identity providers.
+    /// Sign-out at identity providers.
     pub provider_logouts: ProviderLogouts,
-    /// Asking identity providers about people.
+    /// Refreshes users' identities from identity providers.
     pub refresher: Refresher,
-    /// Log-ins that wait to be confirmed.
+    /// Pending device logins.
     pub devices: DeviceLogins,
-    /// The way to clusters, for what only they can tell.
+    /// Tunnels to clusters.
     pub tunnels: Tunnels,
-    /// Room for asking clusters what only they can tell.
+    /// Concurrency limit of requests to clusters' own RBAC objects.
     pub asking: Asking,
-    /// How often people look others up.
+    /// Rate limit of user searches.
     pub lookups: Lookups,
-    /// The audit log, read back.
+    /// Reader of the audit log.
     pub audit: Reader,
     /// Settings in effect.
     pub settings: Settings,
-    /// Certificates that people's tools shall trust, PEM; `None` if any public root will do.
+    /// CA certificates in PEM for clients of the server. `None` if clients use public CAs.
     pub trust: Option<Arc<str>>,
 }
 

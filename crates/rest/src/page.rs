@@ -1,4 +1,4 @@
-//! Pages of long lists.
+//! Pagination of lists.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,17 +10,17 @@ use utoipa::IntoParams;
 use drover_http_edge::status::Status;
 use drover_hub::Store;
 
-/// Items on a page that asks for no number, and at most.
-const MOST: usize = 500;
+/// Default and maximum number of items on a page.
+const MAX_ITEMS: usize = 500;
 
-/// Which page of a list.
+/// Query parameters of a page.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
-    /// Items on the page: 1 to 500, 500 if absent.
+    /// Number of items on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the page before.
+    /// `continue` of the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
 }
@@ -34,16 +34,19 @@ impl PageQuery {
         }
     }
 
-    /// The page of what satisfies `wanted`, in the order of names.
+    /// Returns the page of the objects that satisfy `wanted`, ordered by name.
     pub(super) fn of<K: ResourceExt, V>(
         &self,
         store: &Store<K>,
         wanted: impl Fn(&K) -> bool,
         view: impl Fn(&K) -> V,
     ) -> Result<List<V>, Status> {
-        let limit = self.limit.unwrap_or(MOST);
-        if !(1..=MOST).contains(&limit) {
-            return Err(Status::invalid("limit", format!("must be 1 to {MOST}")));
+        let limit = self.limit.unwrap_or(MAX_ITEMS);
+        if !(1..=MAX_ITEMS).contains(&limit) {
+            return Err(Status::invalid(
+                "limit",
+                format!("must be 1 to {MAX_ITEMS}"),
+            ));
         }
         let after = self.continue_token.as_deref().map(decode).transpose()?;
         let (page, more) = store.page(after.as_deref(), limit, wanted);
@@ -69,7 +72,7 @@ fn decode(token: &str) -> Result<String, Status> {
         .ok_or_else(|| {
             Status::invalid(
                 "continue",
-                "must be what the page before gave; begin without it",
+                "must be the value of the previous page; omit it for the first page",
             )
         })
 }
@@ -82,7 +85,7 @@ mod tests {
     use drover_hub::stores::store::Changed;
 
     #[test]
-    fn ten_thousand_rows_come_in_twenty_pages() {
+    fn list_of_ten_thousand_objects_has_twenty_pages() {
         let store = Store::new(Changed::default());
         let setting = |i| {
             Setting::new(
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_page_is_refused_with_the_parameter() {
+    fn invalid_page_parameter_is_named_in_the_error() {
         let store = Store::<Setting>::new(Changed::default());
         for (limit, token, field) in [
             (Some(0), None, "limit"),

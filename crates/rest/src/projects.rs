@@ -1,4 +1,4 @@
-//! Projects, for those who may see and change them.
+//! Routes of projects.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use kube::{Api, ResourceExt};
 use serde::Deserialize;
 
 use super::RestState;
+use super::authorized_writes::{AuthorizedWriter, delete_without_owner};
 use super::page::PageQuery;
-use super::written::{Written, or_take_back};
 use crate::access::members;
 use crate::access::members::InProject;
 use drover_audit::AuditNotes;
@@ -26,19 +26,19 @@ use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, created_at, project_scope};
 use drover_identity::caller::Caller;
 
-/// Longest to ask a cluster for the UIDs of namespaces.
-const ASK_WITHIN: Duration = Duration::from_secs(5);
+/// Timeout of the lookup of namespaces' UIDs in a cluster.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Which projects.
+/// Query parameters of the list of projects.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ProjectQuery {
-    /// Those of this cluster only.
+    /// Only projects in this cluster.
     cluster: Option<String>,
-    /// Items on the page: 1 to 500, 500 if absent.
+    /// Number of items on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the page before.
+    /// `continue` of the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
 }
@@ -73,7 +73,7 @@ fn view(visibility: &Visibility, project: &Project) -> ProjectView {
     }
 }
 
-/// The projects that the caller has a role in, or may see.
+/// Lists the projects that the caller can access.
 #[utoipa::path(get, path = "/v1/projects", tag = "access", params(ProjectQuery),
     responses((status = 200, body = List<ProjectView>)))]
 pub(super) async fn list(
@@ -94,7 +94,7 @@ pub(super) async fn list(
         .map(axum::Json)
 }
 
-/// One project.
+/// Returns a project.
 #[utoipa::path(get, path = "/v1/projects/{name}", tag = "access",
     params(("name" = String, Path, description = "The project's name")),
     responses((status = 200, body = ProjectView)))]
@@ -108,7 +108,7 @@ pub(super) async fn read(
     Ok(axum::Json(view(&visibility, &project)))
 }
 
-/// Makes a project in a cluster.
+/// Creates a project in a cluster.
 #[utoipa::path(post, path = "/v1/projects", tag = "access", request_body = ProjectCreate,
     responses((status = 201, body = ProjectView)))]
 pub(super) async fn create(
@@ -117,7 +117,8 @@ pub(super) async fn create(
     noted: AuditNotes,
     Json(request): Json<ProjectCreate>,
 ) -> Result<(StatusCode, axum::Json<ProjectView>), Status> {
-    // Whoever has no role in a cluster does not learn whether there is one.
+    // Check the caller's access first, so that the response does not reveal whether the cluster
+    // exists.
     let cluster = Visibility::of(state.hub.stores(), &caller).cluster(&request.cluster)?;
     let spec = ProjectSpec {
         cluster: ClusterReference {
@@ -131,23 +132,23 @@ pub(super) async fn create(
         container_defaults: request.container_defaults,
         pod_security: request.pod_security,
     };
-    let said = Project::new(&request.name, spec);
-    let mut project = said.clone();
+    let requested = Project::new(&request.name, spec);
+    let mut project = requested.clone();
     project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
     fill_uids(&state, &[], &mut project.spec).await;
     let store = &state.hub.stores().projects;
-    let written = Written::new(&state.hub, &caller, store);
-    let made = written.create(&said, &project).await?;
-    noted.about(&made.name_any());
-    let ClusterReference { name, uid } = &made.spec.cluster;
+    let writer = AuthorizedWriter::new(&state.hub, &caller, store);
+    let created = writer.create(&requested, &project).await?;
+    noted.about(&created.name_any());
+    let ClusterReference { name, uid } = &created.spec.cluster;
     noted.in_cluster(name, uid.clone());
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    if !project_scope(&made).is_some_and(|place| visibility.may("update", "projects", &place)) {
-        let owner = members::make_owner::<InProject>(&state, &caller, &made).await;
-        or_take_back(&Api::all(state.hub.client()), &made, owner).await?;
+    if !project_scope(&created).is_some_and(|place| visibility.may("update", "projects", &place)) {
+        let owner = members::make_owner::<InProject>(&state, &caller, &created).await;
+        delete_without_owner(&Api::all(state.hub.client()), &created, owner).await?;
     }
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    Ok((StatusCode::CREATED, axum::Json(view(&visibility, &made))))
+    Ok((StatusCode::CREATED, axum::Json(view(&visibility, &created))))
 }
 
 /// Changes a project.
@@ -161,11 +162,11 @@ pub(super) async fn patch(
     Json(request): Json<ProjectPatch>,
 ) -> Result<axum::Json<ProjectView>, Status> {
     let project = Visibility::of(state.hub.stores(), &caller).project(&name)?;
-    // The server's own writes of its status move the resource version, and not this.
-    let meant = request.generation;
-    if meant.is_some() && meant != project.metadata.generation {
+    // The server's status updates change the resource version, but not the generation.
+    let expected = request.generation;
+    if expected.is_some() && expected != project.metadata.generation {
         return Err(Status::conflict(
-            "somebody changed the project meanwhile: read it again",
+            "the project has changed since you read it: reload it and try again",
         ));
     }
     let mut changed = Project::clone(&project);
@@ -186,27 +187,27 @@ pub(super) async fn patch(
     }
     if let Some(defaults) = request.container_defaults {
         spec.container_defaults =
-            Some(defaults).filter(|said| *said != ContainerDefaults::default());
+            Some(defaults).filter(|defaults| *defaults != ContainerDefaults::default());
     }
     if let Some(level) = request.pod_security {
         spec.pod_security = Some(level);
     }
     let store = &state.hub.stores().projects;
-    let written = Written::new(&state.hub, &caller, store);
-    let changed = written.replace(&project, &changed).await?;
+    let writer = AuthorizedWriter::new(&state.hub, &caller, store);
+    let changed = writer.replace(&project, &changed).await?;
     let visibility = Visibility::of(state.hub.stores(), &caller);
     Ok(axum::Json(view(&visibility, &changed)))
 }
 
-/// Namespaces that one request looks up in a cluster.
+/// Maximum number of namespaces that one request looks up in a cluster.
 const MAX_LOOKED_UP: usize = 50;
 
-/// Writes the UIDs of the namespaces to take over: as the project has them, or as the cluster has them
-/// now. If the cluster does not answer, the server records them when it first sees the namespaces.
+/// Sets the UIDs of the namespaces to adopt, from the project's previous spec or from the cluster.
+/// If the cluster does not respond, the server records the UIDs when it first sees the namespaces.
 async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut ProjectSpec) {
-    let unnamed = spec.namespaces.iter_mut();
+    let namespaces = spec.namespaces.iter_mut();
     let mut new = Vec::new();
-    for wanted in unnamed.filter(|wanted| wanted.adopt && wanted.uid.is_none()) {
+    for wanted in namespaces.filter(|wanted| wanted.adopt && wanted.uid.is_none()) {
         let mut same = before.iter();
         match same.find(|old| old.adopt && old.name == wanted.name) {
             Some(old) => wanted.uid.clone_from(&old.uid),
@@ -217,9 +218,9 @@ async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut Pr
         return;
     };
     let api: Api<Namespace> = Api::all(state.tunnels.client(cluster, Lane::Controller));
-    let asking = async {
+    let lookup = async {
         for wanted in new.into_iter().take(MAX_LOOKED_UP) {
-            // The server's account there lists namespaces and gets none.
+            // The server's service account in the cluster can list namespaces, but not get them.
             let named = ListParams::default().fields(&format!("metadata.name={}", wanted.name));
             let Ok(found) = api.list_metadata(&named).await else {
                 return;
@@ -229,10 +230,10 @@ async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut Pr
             wanted.uid = found.and_then(ResourceExt::uid);
         }
     };
-    let _ = tokio::time::timeout(ASK_WITHIN, asking).await;
+    let _ = tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await;
 }
 
-/// Deletes a project; its namespaces stay in the cluster, and are nobody's.
+/// Deletes a project. Its namespaces remain in the cluster without a project.
 #[utoipa::path(delete, path = "/v1/projects/{name}", tag = "access",
     params(("name" = String, Path, description = "The project's name")),
     responses((status = 204)))]
@@ -243,7 +244,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, Status> {
     let project = Visibility::of(state.hub.stores(), &caller).project(&name)?;
     let store = &state.hub.stores().projects;
-    let written = Written::new(&state.hub, &caller, store);
-    written.delete(&project).await?;
+    let writer = AuthorizedWriter::new(&state.hub, &caller, store);
+    writer.delete(&project).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,4 +1,4 @@
-//! What the server is: `/v1/version` and the OpenAPI document.
+//! Routes of the server's version and the OpenAPI document.
 
 use std::sync::LazyLock;
 
@@ -14,14 +14,14 @@ use super::RestState;
 use drover_http_edge::status::Status;
 use drover_identity::caller::Administrator;
 
-/// What the server is; administrators also learn the address that most users share, if there is one.
+/// Returns the server's version. Administrators also receive the address that most users share.
 #[utoipa::path(get, path = "/v1/version", tag = "server",
     responses((status = 200, body = Version)))]
 pub(super) async fn version(
     State(state): State<RestState>,
     administrator: Result<Administrator, Status>,
 ) -> Json<Version> {
-    // An address of users is for administrators; everybody gets the version.
+    // The address of users is for administrators only. Every caller receives the version.
     let shared_address = administrator
         .ok()
         .and_then(|_| state.sign_in_sources.shared());

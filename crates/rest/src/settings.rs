@@ -1,4 +1,4 @@
-//! The server's settings, for users whose roles on the hub allow it.
+//! Routes of the server's settings.
 
 use axum::extract::State;
 use drover_access::grants::Place;
@@ -11,20 +11,21 @@ use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::RestState;
+use super::authorized_writes::AuthorizedWriter;
 use super::caller::OnHub;
-use super::written::Written;
 use drover_http_edge::body::{Json, Name};
 use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
 use drover_hub::visibility::Visibility;
 use drover_hub::{HubError, call};
 
-/// Why a caller cannot change a setting; the hub's admission rules say the same.
+/// Returns the reason why the caller cannot change the setting. The hub's admission rules are
+/// equal.
 fn read_only(visibility: &Visibility, setting: Setting) -> Option<String> {
     if setting.needs_administrator() {
         let may = visibility.grants().administers(visibility.who());
-        let why = "this setting affects security: only those who administer Drover change it";
-        return (!may).then(|| why.to_owned());
+        let reason = "this setting affects security: only administrators can change it";
+        return (!may).then(|| reason.to_owned());
     }
     let missing = visibility.require("update", "settings", &Place::Hub).err();
     missing.map(|status| status.message().to_owned())
@@ -45,7 +46,7 @@ fn view(state: &RestState, visibility: &Visibility, setting: Setting) -> Setting
     }
 }
 
-/// All settings.
+/// Lists all settings.
 #[utoipa::path(get, path = "/v1/settings", tag = "settings",
     responses((status = 200, body = List<SettingView>)))]
 pub(super) async fn list(
@@ -63,7 +64,7 @@ pub(super) async fn list(
     })
 }
 
-/// Sets a setting; the empty value returns to the default.
+/// Sets a setting. An empty value restores the default.
 #[utoipa::path(put, path = "/v1/settings/{name}", tag = "settings", request_body = SettingUpdate,
     params(("name" = String, Path, description = "The setting's name")),
     responses((status = 200, body = SettingView)))]
@@ -75,8 +76,8 @@ pub(super) async fn update(
 ) -> Result<axum::Json<SettingView>, Status> {
     let setting = Setting::parse(&name).ok_or_else(|| Status::not_found("Setting", &name))?;
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    if let Some(why) = read_only(&visibility, setting) {
-        return Err(Status::forbidden(why));
+    if let Some(reason) = read_only(&visibility, setting) {
+        return Err(Status::forbidden(reason));
     }
     Settings::check(setting, &request.value).map_err(|error| Status::invalid("value", error))?;
     check(&state, &caller, setting, &request.value).await?;
@@ -85,7 +86,7 @@ pub(super) async fn update(
     Ok(axum::Json(view(&state, &visibility, setting)))
 }
 
-/// Asks what admission asks of a change by kubectl.
+/// Checks the caller's change with the admission rules.
 async fn check(
     state: &RestState,
     caller: &Identity,
@@ -93,15 +94,15 @@ async fn check(
     value: &str,
 ) -> Result<(), Status> {
     let settings = &state.hub.stores().settings;
-    let written = Written::new(&state.hub, caller, settings);
+    let writer = AuthorizedWriter::new(&state.hub, caller, settings);
     let value = value.to_owned();
     if let Some(old) = settings.by_name(setting.name()) {
         let mut changed = kinds::Setting::clone(&old);
         changed.spec.value = value;
-        written.check_replace(&old, &changed).await
+        writer.check_replace(&old, &changed).await
     } else {
         let new = kinds::Setting::new(setting.name(), SettingSpec { value });
-        written.check_create(&new).await
+        writer.check_create(&new).await
     }
 }
 
@@ -122,7 +123,7 @@ async fn write(
     )
     .await
     {
-        // Somebody deleted the object that shows the default.
+        // The Setting object with the default value was deleted: create it again.
         Err(error) if error.is_not_found() => {
             let spec = SettingSpec {
                 value: value.to_owned(),

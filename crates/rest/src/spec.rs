@@ -1,4 +1,4 @@
-//! Specs of objects, as they are sent.
+//! Parsing of objects' specs in request bodies.
 
 use drover_api::strict::unknown_field;
 use serde::Serialize;
@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use drover_http_edge::status::Status;
 
-/// Reads a spec; an error names the field, as one that means nothing does.
+/// Parses a spec. An error names the invalid or unknown field.
 pub(super) fn read<S: Serialize + DeserializeOwned>(sent: &Value) -> Result<S, Status> {
     let read: Result<S, _> = serde_path_to_error::deserialize(sent);
     let spec = read.map_err(|error| {
         let field = format!("spec.{}", error.path());
         Status::invalid(&field, error.inner().to_string())
     })?;
-    let known = serde_json::to_value(&spec).unwrap_or_default();
-    match unknown_field(sent, &known, "spec") {
-        Some(field) => Err(Status::invalid(&field, "there is no such field")),
+    let parsed = serde_json::to_value(&spec).unwrap_or_default();
+    match unknown_field(sent, &parsed, "spec") {
+        Some(field) => Err(Status::invalid(&field, "unknown field")),
         None => Ok(spec),
     }
 }
@@ -29,11 +29,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_is_read_whole_or_refused_with_the_field() {
+    fn role_spec_with_invalid_field_is_refused() {
         let rule = json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] });
-        let whole =
+        let complete =
             json!({ "context": "Project", "rules": [rule], "inherits": [], "locked": true });
-        let spec: RoleTemplateSpec = read(&whole).unwrap();
+        let spec: RoleTemplateSpec = read(&complete).unwrap();
         assert_eq!((spec.rules.len(), spec.locked), (1, true));
         for (sent, field) in [
             (

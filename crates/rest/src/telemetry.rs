@@ -18,18 +18,18 @@ use drover_identity::caller::check_administrator;
 use drover_identity::caller::identify;
 use drover_telemetry::{Findings, Health, LogFilter, LogFilterError, Metrics};
 
-/// What the routes show.
+/// The state of the telemetry routes.
 #[derive(Clone)]
 pub struct Telemetry {
-    /// The counters.
+    /// Metrics of the server.
     pub metrics: Metrics,
-    /// What the hub counts, where it is a part of this process.
+    /// Metrics of an embedded hub.
     pub hub_metrics: HubMetrics,
-    /// The checks.
+    /// Health checks.
     pub health: Health,
-    /// The filter of the logs.
+    /// The log filter of the process.
     pub log_filter: LogFilter,
-    /// Who asks.
+    /// Identifies the callers of routes.
     pub authenticator: Authenticator,
 }
 
@@ -37,7 +37,7 @@ pub struct Telemetry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogFilterBody {
-    /// Levels and targets, such as `info,drover=debug`.
+    /// Levels and targets in `tracing`'s syntax, for example `info,drover=debug`.
     pub filter: String,
 }
 
@@ -56,15 +56,15 @@ pub fn router(telemetry: Telemetry) -> Router {
 }
 
 async fn livez(uri: Uri) -> Response {
-    checked(&Health::new().examine(), "livez", &uri)
+    health_response(&Health::new().examine(), "livez", &uri)
 }
 
 async fn readyz(State(telemetry): State<Telemetry>, uri: Uri) -> Response {
-    checked(&telemetry.health.examine(), "readyz", &uri)
+    health_response(&telemetry.health.examine(), "readyz", &uri)
 }
 
-/// `ok`, or which checks fail; `?verbose` lists them all.
-fn checked(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
+/// Returns `ok`, or the failed checks. `?verbose` lists all checks.
+fn health_response(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
     let verbose = uri.query().is_some_and(|query| {
         query
             .split('&')
@@ -89,7 +89,7 @@ async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result
     let own = telemetry
         .metrics
         .encode()
-        .map_err(|_| Status::internal("the metrics cannot be written"))?;
+        .map_err(|_| Status::internal("cannot encode the metrics"))?;
     let text = match telemetry.hub_metrics.text().await {
         Some(of_hub) => joined(&own, &of_hub),
         None => own,
@@ -98,12 +98,12 @@ async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result
     Ok(([(CONTENT_TYPE, content), (CACHE_CONTROL, "no-store")], text).into_response())
 }
 
-/// Two expositions as one: only the last has an end.
+/// Concatenates two OpenMetrics expositions, which must have a single end marker.
 fn joined(first: &str, last: &str) -> String {
     format!("{}{last}", first.strip_suffix("# EOF\n").unwrap_or(first))
 }
 
-/// Which log lines are written at present.
+/// Returns the log filter in effect.
 #[utoipa::path(get, path = "/v1/log-filter", tag = "server",
     responses((status = 200, body = LogFilterBody)))]
 async fn log_filter(
@@ -116,14 +116,15 @@ async fn log_filter(
     }))
 }
 
-/// Sets which log lines are written until the server ends or the setting changes.
+/// Sets the log filter until the server stops or the setting changes.
 #[utoipa::path(put, path = "/v1/log-filter", tag = "server", request_body = LogFilterBody,
     responses((status = 200, body = LogFilterBody)))]
 async fn set_log_filter(
     State(telemetry): State<Telemetry>,
     request: Request,
 ) -> Result<Json<LogFilterBody>, Status> {
-    let who = administrator(&telemetry, Head::from(&request), request.extensions()).await?;
+    let administrator =
+        administrator(&telemetry, Head::from(&request), request.extensions()).await?;
     let body::Json(wanted) = body::Json::<LogFilterBody>::from_request(request, &telemetry).await?;
     telemetry
         .log_filter
@@ -134,11 +135,11 @@ async fn set_log_filter(
             }
             LogFilterError::Ended(_) => Status::unavailable(error.to_string(), 1),
         })?;
-    tracing::info!(filter = %wanted.filter, user.name = %who, "the log filter was changed");
+    tracing::info!(filter = %wanted.filter, user.name = %administrator, "log filter changed");
     Ok(Json(wanted))
 }
 
-/// The name of the administrator who asks; nobody else gets on.
+/// Returns the name of the calling administrator. Refuses all other callers.
 async fn administrator(
     telemetry: &Telemetry,
     head: Head<'_>,

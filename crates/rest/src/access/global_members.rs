@@ -8,9 +8,9 @@ use http::StatusCode;
 
 use super::members::given::{Given, Logins, PREFIX, called, view, wished};
 use crate::RestState;
+use crate::authorized_writes::AuthorizedWriter;
 use crate::caller::OnHub;
 use crate::page::PageQuery;
-use crate::written::Written;
 use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
@@ -48,10 +48,12 @@ pub(crate) async fn add(
     let given = Given::pinned::<GlobalRoleBinding>(stores, &role, &subject);
     let id = given.id(None);
     let bind = |role, subject| GlobalRoleBinding::new(&id, GlobalRoleBindingSpec { role, subject });
-    let written = Written::new(&state.hub, &caller, &stores.global_role_bindings);
+    let writer = AuthorizedWriter::new(&state.hub, &caller, &stores.global_role_bindings);
     let said = bind(role, subject);
     let binding = bind(given.role, given.subject);
-    let made = written.create_drawn(&said, &binding, PREFIX).await?;
+    let made = writer
+        .create_with_derived_name(&said, &binding, PREFIX)
+        .await?;
     noted.about(&called(&made));
     Ok((
         StatusCode::CREATED,
@@ -73,7 +75,7 @@ pub(crate) async fn remove(
     let binding = store.by_name(&id);
     let binding = binding.ok_or_else(|| Status::not_found("member", &id))?;
     noted.about(&called(&*binding));
-    Written::new(&state.hub, &caller, store)
+    AuthorizedWriter::new(&state.hub, &caller, store)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)

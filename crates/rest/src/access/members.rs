@@ -17,8 +17,8 @@ use kube::{Api, ResourceExt as _};
 use self::binding::Placed;
 use self::given::{Given, Logins, PREFIX, called, view, wished};
 use crate::RestState;
+use crate::authorized_writes::AuthorizedWriter;
 use crate::page::PageQuery;
-use crate::written::Written;
 use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Names, Query};
 use drover_http_edge::status::Status;
@@ -160,8 +160,10 @@ async fn add<B: Placed>(
     let (role, subject) = wished(request)?;
     let binding = pinned::<B>(state, &at, &role, &subject);
     let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
-    let written = Written::new(&state.hub, caller, B::store(state.hub.stores()));
-    let made = written.create_drawn(&said, &binding, PREFIX).await?;
+    let writer = AuthorizedWriter::new(&state.hub, caller, B::store(state.hub.stores()));
+    let made = writer
+        .create_with_derived_name(&said, &binding, PREFIX)
+        .await?;
     noted.about(&called(&made));
     Ok((
         StatusCode::CREATED,
@@ -183,7 +185,7 @@ async fn remove<B: Placed>(
         .filter(|binding| binding.is_at(&at))
         .ok_or_else(|| Status::not_found("member", id))?;
     noted.about(&called(&*binding));
-    Written::new(&state.hub, caller, store)
+    AuthorizedWriter::new(&state.hub, caller, store)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)

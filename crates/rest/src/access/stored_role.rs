@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::RestState;
+use crate::authorized_writes::AuthorizedWriter;
 use crate::spec;
-use crate::written::Written;
 use drover_http_edge::status::Status;
 use drover_hub::{Store, Stores, call};
 
@@ -82,8 +82,8 @@ pub(crate) async fn create<K: StoredRole>(
 ) -> Result<K, Status> {
     let role = K::saying(&request.name, spec::read(&request.spec)?);
     let store = K::store(state.hub.stores());
-    let written = Written::new(&state.hub, caller, store);
-    written.create(&role, &role).await
+    let writer = AuthorizedWriter::new(&state.hub, caller, store);
+    writer.create(&role, &role).await
 }
 
 /// Writes what a role says from now on: from the version that was sent, or from any.
@@ -107,8 +107,8 @@ pub(crate) async fn replace<K: StoredRole>(
     let mut changed = old.clone();
     *changed.spec_mut() = spec;
     let store = K::store(state.hub.stores());
-    let written = Written::new(&state.hub, caller, store);
-    written.replace(&old, &changed).await
+    let writer = AuthorizedWriter::new(&state.hub, caller, store);
+    writer.replace(&old, &changed).await
 }
 
 /// Deletes a role; whoever has it by a binding has it no more.
@@ -119,5 +119,7 @@ pub(crate) async fn delete<K: StoredRole>(
 ) -> Result<(), Status> {
     let role = stored::<K>(state, name).await?;
     let store = K::store(state.hub.stores());
-    Written::new(&state.hub, caller, store).delete(&role).await
+    AuthorizedWriter::new(&state.hub, caller, store)
+        .delete(&role)
+        .await
 }

@@ -13,9 +13,9 @@ use serde_json::json;
 
 use crate::RestState;
 use crate::access::user_rights;
+use crate::authorized_writes::AuthorizedWriter;
 use crate::caller::OnHub;
 use crate::page::PageQuery;
-use crate::written::Written;
 use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
@@ -123,8 +123,8 @@ pub(crate) async fn create(
     let user = User::new(&request.name, spec);
     if !caller.administrator {
         let stores = state.hub.stores();
-        let written = Written::new(&state.hub, &caller, &stores.users);
-        written.check_create(&user).await?;
+        let authorized = AuthorizedWriter::new(&state.hub, &caller, &stores.users);
+        authorized.check_create(&user).await?;
         user_rights::check_defaults(&Visibility::of(stores, &caller), stores)?;
     }
     let password = SecretString::from(request.password.expose());
@@ -198,8 +198,8 @@ pub(crate) async fn delete(
     let user = find(&state, &name)?;
     refuse_oneself(&caller, &user, "delete")?;
     if !caller.administrator {
-        let written = Written::new(&state.hub, &caller, &state.hub.stores().users);
-        written.delete(&user).await?;
+        let authorized = AuthorizedWriter::new(&state.hub, &caller, &state.hub.stores().users);
+        authorized.delete(&user).await?;
         return Ok(StatusCode::NO_CONTENT);
     }
     let writer = Writer::new(state.hub.users(), &state.hub.stores().users);
@@ -284,8 +284,8 @@ async fn check_patch(
     if let Some(name) = &request.display_name {
         spec.display_name = Some(name.clone());
     }
-    let written = Written::new(&state.hub, caller, &state.hub.stores().users);
-    written.check_replace(user, &changed).await
+    let authorized = AuthorizedWriter::new(&state.hub, caller, &state.hub.stores().users);
+    authorized.check_replace(user, &changed).await
 }
 
 pub(crate) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>, Status> {

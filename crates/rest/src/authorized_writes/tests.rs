@@ -11,72 +11,75 @@ use serde_json::json;
 use super::*;
 use drover_hub::admission::WriteAuthorizer;
 
-type Asked = Arc<Mutex<Vec<(Method, String, Value)>>>;
+type Requests = Arc<Mutex<Vec<(Method, String, Value)>>>;
 
-/// A hub that answers by this, and what it was asked.
+/// A fake hub that responds with `answer` and records the requests.
 fn hub(
     answer: impl Fn(&Method, &str, &Value) -> (u16, Value) + Clone + Send + Sync + 'static,
-) -> (Client, Asked) {
-    let asked = Asked::default();
-    let noted = Arc::clone(&asked);
+) -> (Client, Requests) {
+    let requests = Requests::default();
+    let recorded = Arc::clone(&requests);
     let service = tower::service_fn(move |request: Request<Body>| {
-        let (noted, answer) = (Arc::clone(&noted), answer.clone());
+        let (recorded, answer) = (Arc::clone(&recorded), answer.clone());
         async move {
             let (parts, body) = request.into_parts();
             let body = body.collect_bytes().await?;
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
             let path = parts.uri.path().to_owned();
-            let (code, said) = answer(&parts.method, &path, &body);
-            noted.lock().push((parts.method, path, body));
-            let mut response = Response::new(Body::from(serde_json::to_vec(&said).unwrap()));
+            let (code, body_text) = answer(&parts.method, &path, &body);
+            recorded.lock().push((parts.method, path, body));
+            let mut response = Response::new(Body::from(serde_json::to_vec(&body_text).unwrap()));
             *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
             Ok::<_, tower::BoxError>(response)
         }
     });
-    (Client::new(service, "default"), asked)
+    (Client::new(service, "default"), requests)
 }
 
 fn failure(code: u16) -> (u16, Value) {
-    let said = json!({
+    let body_text = json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code,
         "reason": "Because", "message": "no",
     });
-    (code, said)
+    (code, body_text)
 }
 
 #[tokio::test]
-async fn what_gets_no_owner_goes_again_and_nothing_else_of_its_name() {
-    let made: Cluster = serde_json::from_value(json!({
+async fn object_without_owner_is_deleted_by_its_uid() {
+    let created: Cluster = serde_json::from_value(json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "Cluster",
         "metadata": { "name": "shop", "uid": "1" }, "spec": {},
     }))
     .unwrap();
-    let (client, asked) = hub(|_, _, _| failure(404));
+    let (client, requests) = hub(|_, _, _| failure(404));
     let api: Api<Cluster> = Api::all(client);
-    or_take_back(&api, &made, Ok(())).await.unwrap();
-    assert!(asked.lock().is_empty());
-    let status = Status::unavailable("the hub is away", 1);
-    let said = or_take_back(&api, &made, Err(status)).await.unwrap_err();
-    assert_eq!(said.message(), "the hub is away");
-    let asked = asked.lock();
-    let [(method, path, body)] = &asked[..] else {
-        panic!("{asked:?}")
+    delete_without_owner(&api, &created, Ok(())).await.unwrap();
+    assert!(requests.lock().is_empty());
+    let status = Status::unavailable("the hub is unavailable", 1);
+    let error = delete_without_owner(&api, &created, Err(status))
+        .await
+        .unwrap_err();
+    assert_eq!(error.message(), "the hub is unavailable");
+    let requests = requests.lock();
+    let [(method, path, body)] = &requests[..] else {
+        panic!("{requests:?}")
     };
     assert_eq!(*method, Method::DELETE);
     assert!(path.ends_with("/clusters/shop"), "{path}");
     assert_eq!(body["preconditions"]["uid"], "1", "{body}");
 }
 
-/// The UID of what is there, and what a hub says of one who is bound there.
+/// Parses an object and returns it with its JSON. The object's UID is its name.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Value) {
-    let whole = json!({
+    let json = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
         "metadata": { "name": name, "uid": name }, "spec": spec,
     });
-    (serde_json::from_value(whole.clone()).unwrap(), whole)
+    (serde_json::from_value(json.clone()).unwrap(), json)
 }
 
-/// A caller of this name and UID. The stores say who administers Drover, and not this.
+/// A caller with this name and UID. `administrator` has no effect, because the stores determine the
+/// administrators.
 fn caller(name: &str) -> Identity {
     Identity {
         user_uid: drover_api::ids::UserUid::new(name),
@@ -94,9 +97,10 @@ fn caller(name: &str) -> Identity {
     }
 }
 
-/// What an administrator is told who makes a binding whose name is taken by one with this spec, and
-/// how many bindings the hub was asked to make.
-async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usize) {
+/// Creates a binding with a derived name while a binding with this name and the spec `taken_by`
+/// exists. Returns the name of the new binding or an error, and the number of POST requests to the
+/// hub.
+async fn create_with_name_in_use(taken_by: &Value) -> (Result<String, Status>, usize) {
     let spec = json!({
         "cluster": { "name": "shop" }, "role": { "name": "reader" },
         "subject": { "user": { "name": "root" } },
@@ -104,17 +108,17 @@ async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usiz
     let stores = drover_hub::Stores::synced_empty();
     let (root, _) = object("User", "root", &json!({ "administrator": true }));
     stores.users.apply(root);
-    let (shop, shop_said) = object("Cluster", "shop", &json!({}));
+    let (shop, shop_json) = object("Cluster", "shop", &json!({}));
     stores.clusters.apply(shop);
-    let (reader, reader_said) = object("RoleTemplate", "reader", &json!({ "context": "Cluster" }));
+    let (reader, reader_json) = object("RoleTemplate", "reader", &json!({ "context": "Cluster" }));
     stores.role_templates.apply(reader);
     let (_, taken): (ClusterRoleTemplateBinding, _) =
         object("ClusterRoleTemplateBinding", "m-1", taken_by);
-    let (client, asked) = hub(move |method, path, body| {
+    let (client, requests) = hub(move |method, path, body| {
         let last = path.rsplit('/').next().unwrap_or_default();
         match (method, last) {
-            (&Method::GET, "shop") => (200, shop_said.clone()),
-            (&Method::GET, "reader") => (200, reader_said.clone()),
+            (&Method::GET, "shop") => (200, shop_json.clone()),
+            (&Method::GET, "reader") => (200, reader_json.clone()),
             (&Method::GET, "m-1") => (200, taken.clone()),
             (&Method::POST, _) if body["metadata"]["name"] == "m-1" => failure(409),
             (&Method::POST, _) => (201, body.clone()),
@@ -126,34 +130,38 @@ async fn making_what_is_taken(taken_by: &Value) -> (Result<String, Status>, usiz
     let caller = caller("root");
     let (binding, _): (ClusterRoleTemplateBinding, _) =
         object("ClusterRoleTemplateBinding", "m-1", &spec);
-    let written = Written::new(&hub, &caller, &stores.cluster_role_template_bindings);
-    let made = written.create_drawn(&binding, &binding, "m-").await;
-    let asked = asked.lock();
-    let posted = asked.iter().filter(|(method, _, _)| method == Method::POST);
-    (made.map(|made| made.name_any()), posted.count())
+    let writer = AuthorizedWriter::new(&hub, &caller, &stores.cluster_role_template_bindings);
+    let created = writer
+        .create_with_derived_name(&binding, &binding, "m-")
+        .await;
+    let requests = requests.lock();
+    let posted = requests
+        .iter()
+        .filter(|(method, _, _)| method == Method::POST);
+    (created.map(|created| created.name_any()), posted.count())
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_binding_whose_name_somebody_took_for_another_is_made_under_another_name() {
+async fn binding_gets_another_name_if_its_derived_name_is_in_use() {
     let other = json!({
         "cluster": { "name": "shop" }, "role": { "name": "reader" },
         "subject": { "user": { "name": "eve" } },
     });
-    let (made, posted) = making_what_is_taken(&other).await;
-    let name = made.unwrap();
+    let (created, posted) = create_with_name_in_use(&other).await;
+    let name = created.unwrap();
     assert!(name.starts_with("m-") && name.len() == 34, "{name}");
     assert_eq!(posted, 2);
-    // The very same is there already.
+    // A binding with an equal spec exists already.
     let same = json!({
         "cluster": { "name": "shop" }, "role": { "name": "reader" },
         "subject": { "user": { "name": "root" } },
     });
-    let (made, posted) = making_what_is_taken(&same).await;
-    assert_eq!(made.unwrap_err().code(), http::StatusCode::CONFLICT);
+    let (created, posted) = create_with_name_in_use(&same).await;
+    assert_eq!(created.unwrap_err().code(), http::StatusCode::CONFLICT);
     assert_eq!(posted, 1);
 }
 
-/// A user with a changed part.
+/// A User object with changed fields.
 fn user(change: &Value) -> User {
     let mut whole = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
@@ -169,7 +177,7 @@ fn user(change: &Value) -> User {
     serde_json::from_value(whole).unwrap()
 }
 
-/// What kubectl is told about the same write.
+/// Checks the same write as a write with kubectl.
 async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result<(), String> {
     let json = |user: Option<&User>| user.map(|user| value(user).unwrap());
     let (old, object) = (json(old), json(new));
@@ -199,7 +207,8 @@ async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result
     decided.map_err(|error| error.to_string())
 }
 
-/// Writes of users: a description, the old and the new object, and whether the rules allow the write.
+/// Writes of User objects: a description, the old object, the new object, and true if the rules
+/// allow the write.
 fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
     let plain = || user(&json!({}));
     let administrator = || user(&json!({ "spec": { "administrator": true } }));
@@ -215,13 +224,13 @@ fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
             false,
         ),
         (
-            "make an administrator",
+            "promote a user to administrator",
             Some(plain()),
             Some(administrator()),
             false,
         ),
         (
-            "unmake an administrator",
+            "demote an administrator",
             Some(administrator()),
             Some(plain()),
             false,
@@ -251,7 +260,7 @@ fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
             false,
         ),
         (
-            "lift mustChangePassword",
+            "set mustChangePassword to false",
             Some(plain()),
             with(&json!({ "spec": { "mustChangePassword": false } })),
             false,
@@ -297,7 +306,7 @@ fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rest_applies_the_rules_that_apply_to_kubectl() {
+async fn rest_and_kubectl_writes_have_the_same_rules() {
     let stores = drover_hub::Stores::synced_empty();
     let (ann, _) = object("User", "ann", &json!({}));
     stores.users.apply(ann);
@@ -308,20 +317,20 @@ async fn rest_applies_the_rules_that_apply_to_kubectl() {
         drover_hub::Keys::generate().unwrap(),
     );
     let ann = caller("ann");
-    let written = Written::new(&hub, &ann, &stores.users);
-    for (what, old, new, allowed) in writes_of_users() {
+    let writer = AuthorizedWriter::new(&hub, &ann, &stores.users);
+    for (description, old, new, allowed) in writes_of_users() {
         if let Some(old) = &old {
             stores.users.apply(old.clone());
         }
         let by_rest = match (&old, &new) {
-            (None, Some(new)) => written.check_create(new).await,
-            (Some(old), Some(new)) => written.check_replace(old, new).await,
-            (Some(old), None) => written.check_delete(old).await,
+            (None, Some(new)) => writer.check_create(new).await,
+            (Some(old), Some(new)) => writer.check_replace(old, new).await,
+            (Some(old), None) => writer.check_delete(old).await,
             (None, None) => Ok(()),
         };
-        assert_eq!(by_rest.is_ok(), allowed, "{what}: {by_rest:?}");
+        assert_eq!(by_rest.is_ok(), allowed, "{description}: {by_rest:?}");
         let by_rest = by_rest.map_err(|status| status.message().to_owned());
         let by_kubectl = by_kubectl(&hub, old.as_ref(), new.as_ref()).await;
-        assert_eq!(by_rest, by_kubectl, "{what}");
+        assert_eq!(by_rest, by_kubectl, "{description}");
     }
 }

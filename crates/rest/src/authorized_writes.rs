@@ -1,7 +1,8 @@
-//! Objects of roles and projects, written as the server on behalf of a caller.
+//! Writes of API objects with the server's identity on behalf of a caller.
 //!
-//! The hub asks no rule of the server, so every write goes through [`Written`], which first asks
-//! about it the rules that apply when the caller writes with kubectl.
+//! The hub does not call the server's admission rules for the server's own writes.
+//! [`AuthorizedWriter`] therefore checks each write with the rules that apply to the caller's
+//! writes with kubectl.
 
 use std::fmt::Debug;
 
@@ -19,14 +20,14 @@ use drover_http_edge::status::Status;
 use drover_hub::admission::role_check::check_write;
 use drover_hub::{Hub, Store, Writer, call, only};
 
-/// A kind that people's roles say who may write.
-pub(super) struct Written<'a, K> {
+/// Writes objects of one kind after the admission rules allow the caller's write.
+pub(super) struct AuthorizedWriter<'a, K> {
     hub: &'a Hub,
     caller: &'a Identity,
     store: &'a Store<K>,
 }
 
-impl<'a, K> Written<'a, K>
+impl<'a, K> AuthorizedWriter<'a, K>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
     K: Resource<Scope = k8s_openapi::ClusterResourceScope>,
@@ -43,12 +44,12 @@ where
         Writer::new(self.api(), self.store).with_manager()
     }
 
-    /// Asks about `said`, what the caller says, and makes `object` of it, the same with the UIDs that
-    /// the server writes beside names.
-    pub(super) async fn create(&self, said: &K, object: &K) -> Result<K, Status> {
+    /// Checks the caller's object `requested`, and creates `object`, which is the same object with
+    /// the UIDs that the server adds to names.
+    pub(super) async fn create(&self, requested: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();
-        let asked = value(said)?;
-        self.ask(Operation::Create, &name, Some(&asked), None)
+        let new = value(requested)?;
+        self.check(Operation::Create, &name, Some(&new), None)
             .await?;
         let created = self.writer().create("create an object", object).await;
         created.map_err(|error| match error.code() {
@@ -57,15 +58,15 @@ where
         })
     }
 
-    /// The same for an object whose name is drawn from what it says: one of that name that says
-    /// something else keeps nobody out, and this gets another name, which begins with `prefix`.
-    pub(super) async fn create_drawn(
+    /// Creates an object whose name is derived from its spec. If an object with this name and
+    /// another spec exists, the new object gets another name with `prefix`.
+    pub(super) async fn create_with_derived_name(
         &self,
-        said: &K,
+        requested: &K,
         object: &K,
         prefix: &str,
     ) -> Result<K, Status> {
-        let taken = match self.create(said, object).await {
+        let taken = match self.create(requested, object).await {
             Err(status) if status.code() == http::StatusCode::CONFLICT => status,
             other => return other,
         };
@@ -80,39 +81,41 @@ where
         }
         let drawn = random().map_err(|error| Status::internal(error.to_string()))?;
         let other = format!("{prefix}{:032x}", u128::from_be_bytes(drawn));
-        let (mut said, mut object) = (said.clone(), object.clone());
-        said.meta_mut().name = Some(other.clone());
+        let (mut requested, mut object) = (requested.clone(), object.clone());
+        requested.meta_mut().name = Some(other.clone());
         object.meta_mut().name = Some(other);
-        self.create(&said, &object).await
+        self.create(&requested, &object).await
     }
 
-    /// Asks what [`Self::replace`] asks, for a caller that writes by other means.
+    /// Checks a caller's change of an object, without writing the object.
     pub(super) async fn check_replace(&self, old: &K, object: &K) -> Result<(), Status> {
         let (before, after) = (value(old)?, value(object)?);
         let name = object.name_any();
-        self.ask(Operation::Update, &name, Some(&after), Some(&before))
+        self.check(Operation::Update, &name, Some(&after), Some(&before))
             .await
     }
 
-    /// The same for a new object.
+    /// Checks a caller's creation of an object, without writing the object.
     pub(super) async fn check_create(&self, object: &K) -> Result<(), Status> {
-        let said = value(object)?;
+        let requested = value(object)?;
         let name = object.name_any();
-        self.ask(Operation::Create, &name, Some(&said), None).await
+        self.check(Operation::Create, &name, Some(&requested), None)
+            .await
     }
 
-    /// The same for an object that is deleted.
+    /// Checks a caller's deletion of an object, without deleting the object.
     pub(super) async fn check_delete(&self, object: &K) -> Result<(), Status> {
         let (name, before) = (object.name_any(), value(object)?);
-        self.ask(Operation::Delete, &name, None, Some(&before))
+        self.check(Operation::Delete, &name, None, Some(&before))
             .await
     }
 
-    /// Writes what was read as `old`, and is a conflict if somebody else was faster.
+    /// Checks and writes a change of `old`. Returns a conflict if the object has changed since
+    /// `old` was read.
     pub(super) async fn replace(&self, old: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();
         let (before, after) = (value(old)?, value(object)?);
-        self.ask(Operation::Update, &name, Some(&after), Some(&before))
+        self.check(Operation::Update, &name, Some(&after), Some(&before))
             .await?;
         Ok(self.writer().replace("change an object", object).await?)
     }
@@ -123,7 +126,7 @@ where
         Ok(writer.delete_if_present("delete an object", object).await?)
     }
 
-    async fn ask(
+    async fn check(
         &self,
         operation: Operation,
         name: &str,
@@ -148,11 +151,11 @@ where
     }
 }
 
-/// Deletes what was made just now if its owner could not be: whoever made it could neither use it nor
-/// make it again.
-pub(super) async fn or_take_back<K>(
+/// Deletes a created object if the binding of its owner failed, because the caller could neither
+/// use the object nor create it again.
+pub(super) async fn delete_without_owner<K>(
     api: &Api<K>,
-    made: &K,
+    created: &K,
     owner: Result<(), Status>,
 ) -> Result<(), Status>
 where
@@ -161,16 +164,16 @@ where
     let Err(status) = owner else {
         return Ok(());
     };
-    let name = made.name_any();
-    let params = only(made.uid());
+    let name = created.name_any();
+    let params = only(created.uid());
     let deleting = api.delete(&name, &params);
-    if let Err(error) = call("delete what has no owner", deleting).await {
+    if let Err(error) = call("delete an object without an owner", deleting).await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
             error,
             kind = kind::<K>(),
             name,
-            "what was made has no owner, and stays"
+            "failed to delete an object without an owner"
         );
     }
     Err(status)
@@ -178,7 +181,7 @@ where
 
 fn value(object: &impl Serialize) -> Result<Value, Status> {
     serde_json::to_value(object)
-        .map_err(|error| Status::internal(format!("an object cannot be written: {error}")))
+        .map_err(|error| Status::internal(format!("cannot serialize an object: {error}")))
 }
 
 fn kind<K: Resource<DynamicType = ()>>() -> &'static str {
