@@ -1,4 +1,4 @@
-//! Which identities of providers are one user, for administrators.
+//! Routes that link and unlink users' identities at identity providers.
 
 use axum::extract::State;
 use drover_api::ids::{ProviderUid, UserUid};
@@ -6,7 +6,7 @@ use drover_api::kinds::{BindingSubject, User};
 use drover_api::rest::{HeldRole, UserLink, UserLinked, UserView};
 use kube::ResourceExt as _;
 
-use super::users::{find, refuse_oneself, view};
+use super::users::{find, refuse_own_user, view};
 use crate::RestState;
 use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Names};
@@ -15,12 +15,12 @@ use drover_hub::Stores;
 use drover_identity::caller::Administrator;
 use drover_identity::providers::link::Links;
 
-/// Moves an identity of a provider to a user from the one who has it: they are one person.
+/// Moves an identity from one user to another, because both are the same person.
 ///
-/// What stood on it ends for both. Roles stay with the user they were given to; who can sign in as
-/// nobody any more is disabled.
+/// Sessions and tokens that depend on the identity end for both users. Role bindings do not move.
+/// The former user is disabled if no way to sign in remains.
 #[utoipa::path(post, path = "/v1/users/{name}/identities", tag = "users",
-    params(("name" = String, Path, description = "Name of the user who gets it")),
+    params(("name" = String, Path, description = "Name of the user who receives the identity")),
     request_body = UserLink, responses((status = 200, body = UserLinked)))]
 pub(crate) async fn link(
     State(state): State<RestState>,
@@ -32,12 +32,12 @@ pub(crate) async fn link(
     let to = find(&state, &name)?;
     noted.about(&name);
     let from = state.hub.stores().users.by_name(&request.from);
-    let from = from.ok_or_else(|| Status::invalid("from", "there is no user of this name"))?;
-    refuse_oneself(&caller, &from, "take an identity from")?;
-    let provider = which(&from, request.provider.as_deref())?;
-    let whose = format!("{name}, from {}", request.from);
+    let from = from.ok_or_else(|| Status::invalid("from", "no user has this name"))?;
+    refuse_own_user(&caller, &from, "remove an identity from")?;
+    let provider = find_provider(&from, request.provider.as_deref())?;
+    let description = format!("{name}, from {}", request.from);
     let linked = links(&state).link(from, to, provider).await?;
-    noted.about(&whose);
+    noted.about(&description);
     Ok(axum::Json(UserLinked {
         roles_left: roles_of(state.hub.stores(), &linked.former),
         user: view(&state, &caller, &linked.user),
@@ -45,11 +45,11 @@ pub(crate) async fn link(
     }))
 }
 
-/// Takes an identity of a provider from a user; what stood on it ends. Whoever signs in with it then
-/// is a new user.
+/// Removes an identity from a user. Sessions and tokens that depend on the identity end. The next
+/// login with the identity creates a new user.
 #[utoipa::path(delete, path = "/v1/users/{name}/identities/{id}", tag = "users",
     params(("name" = String, Path, description = "The user's name"),
-        ("id" = String, Path, description = "The identity's id")),
+        ("id" = String, Path, description = "The identity's ID")),
     responses((status = 200, body = UserView)))]
 pub(crate) async fn unlink(
     State(state): State<RestState>,
@@ -59,7 +59,7 @@ pub(crate) async fn unlink(
 ) -> Result<axum::Json<UserView>, Status> {
     let user = find(&state, &name)?;
     noted.about(&name);
-    refuse_oneself(&caller, &user, "take an identity from")?;
+    refuse_own_user(&caller, &user, "remove an identity from")?;
     let user = links(&state).unlink(user, ProviderUid::new(id)).await?;
     Ok(axum::Json(view(&state, &caller, &user)))
 }
@@ -68,32 +68,33 @@ fn links(state: &RestState) -> Links {
     Links::new(state.hub.clone(), state.provider_logins.locks().clone())
 }
 
-/// The provider of this name whose identity a user has, or of the only one.
-fn which(user: &User, provider: Option<&str>) -> Result<ProviderUid, Status> {
+/// Returns the provider with this name among the user's identities, or the provider of the only
+/// identity.
+fn find_provider(user: &User, provider: Option<&str>) -> Result<ProviderUid, Status> {
     let identities = user.status.iter().flat_map(|status| &status.identities);
-    let mut meant = identities.filter(|one| provider.is_none_or(|name| one.provider == name));
-    match (meant.next(), meant.next(), provider) {
+    let mut matching = identities.filter(|one| provider.is_none_or(|name| one.provider == name));
+    match (matching.next(), matching.next(), provider) {
         (Some(one), None, _) => Ok(one.provider_uid.clone()),
         (Some(_), Some(_), None) => Err(Status::invalid(
             "provider",
-            "must name one, as this user has identities of several",
+            "is required, because the user has identities at several providers",
         )),
-        // Nobody knows which is meant.
+        // Two providers with this name existed, so the name is ambiguous.
         (Some(_), Some(_), Some(_)) => Err(Status::invalid(
             "provider",
-            "the user has an identity of a deleted provider of this name as well; unlink that first",
+            "is ambiguous, because the user also has an identity of a deleted provider with this name; unlink that identity first",
         )),
         (None, ..) => Err(Status::invalid(
             "from",
-            "this user has no such identity; a local user has none to move",
+            "has no identity at this provider; local users have no identities",
         )),
     }
 }
 
-/// Roles that a user was given by name.
+/// Lists roles that are bound to a user by name.
 fn roles_of(stores: &Stores, user: &User) -> Vec<HeldRole> {
     let uid = user.uid();
-    let is_theirs = |subject: &BindingSubject| {
+    let is_user = |subject: &BindingSubject| {
         let named = subject.user.as_ref().and_then(|user| user.uid.as_ref());
         named.is_some() && named.map(UserUid::as_str) == uid.as_deref()
     };
@@ -104,18 +105,18 @@ fn roles_of(stores: &Stores, user: &User) -> Vec<HeldRole> {
     };
     let global = stores.global_role_bindings.all().into_iter();
     let global = global
-        .filter(|binding| is_theirs(&binding.spec.subject))
+        .filter(|binding| is_user(&binding.spec.subject))
         .map(|binding| held(&binding.spec.role.name, None, None));
     let cluster = stores.cluster_role_template_bindings.all().into_iter();
     let cluster = cluster
-        .filter(|binding| is_theirs(&binding.spec.subject))
+        .filter(|binding| is_user(&binding.spec.subject))
         .map(|binding| {
             let spec = &binding.spec;
             held(&spec.role.name, Some(&spec.cluster.name), None)
         });
     let project = stores.project_role_template_bindings.all().into_iter();
     let project = project
-        .filter(|binding| is_theirs(&binding.spec.subject))
+        .filter(|binding| is_user(&binding.spec.subject))
         .map(|binding| {
             let spec = &binding.spec;
             held(&spec.role.name, None, Some(&spec.project.name))

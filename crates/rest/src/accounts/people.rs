@@ -1,4 +1,5 @@
-//! Whom a role could be given to: found by a name that is known in full, never listed.
+//! The route that searches users for role bindings. A search requires a complete name, and never
+//! lists all users.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -23,49 +24,51 @@ use drover_hub::stores::identity_status;
 use drover_hub::visibility::Visibility;
 use drover_identity::caller::Caller;
 
-/// People who are shown at most: more than have one login at different providers.
-const MOST: usize = 20;
-/// How often a person may ask, in a minute: as fast as one types, and not as fast as names are guessed.
-const A_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not 0");
-/// People whose asking is remembered before it is looked who has not asked for long.
-const REMEMBERED: usize = 1_000;
+/// Maximum number of users in a response.
+const MAX_RESULTS: usize = 20;
+/// Maximum number of searches per user and minute. The limit allows typing, but not guessing of
+/// names.
+const MAX_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not 0");
+/// Number of users in the rate limiter above which expired entries are removed.
+const CLEANUP_THRESHOLD: usize = 1_000;
 
-/// How often people look others up; clones share it.
+/// Rate limit of user searches. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct Lookups(Arc<DefaultKeyedRateLimiter<UserUid>>);
 
 impl Default for Lookups {
     fn default() -> Self {
-        Self(Arc::new(RateLimiter::keyed(Quota::per_minute(A_MINUTE))))
+        Self(Arc::new(RateLimiter::keyed(Quota::per_minute(MAX_PER_MINUTE))))
     }
 }
 
 impl Lookups {
     pub(crate) fn check(&self, who: &UserUid) -> Result<(), Status> {
-        if self.0.len() > REMEMBERED {
+        if self.0.len() > CLEANUP_THRESHOLD {
             self.0.retain_recent();
         }
-        let slow = |_| Status::too_many_requests("you look up too many people; wait a minute", 60);
-        self.0.check_key(who).map_err(slow)
+        let refuse = |_| Status::too_many_requests("too many user searches; wait a minute", 60);
+        self.0.check_key(who).map_err(refuse)
     }
 }
 
-/// Whom, and where a role would be given.
+/// Query parameters of a user search.
 #[derive(Clone, Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PeopleQuery {
-    /// Somebody's name here or at a provider, in full; of an address, what stands before the `@`
-    /// will do.
+    /// Complete name of a user, or the login name at a provider. For an email address, the part
+    /// before the `@` is sufficient.
     name: String,
-    /// Name of the cluster in which a role would be given.
+    /// Name of the cluster in which the role will be bound.
     cluster: Option<String>,
-    /// Name of the project in which a role would be given; a global role if neither is said.
+    /// Name of the project in which the role will be bound. Without a cluster and a project, the
+    /// role is global.
     project: Option<String>,
 }
 
-/// Who goes by a name, here or at an identity provider. Whoever may give roles at a place may ask:
-/// the same login at two providers is two people, and a role is for one of them.
+/// Finds users by their complete name or their login name at an identity provider. The caller must
+/// have permission to bind roles in the scope. Equal logins at two providers are different users.
 #[utoipa::path(get, path = "/v1/access/people", tag = "access", params(PeopleQuery),
     responses((status = 200, body = List<PersonView>)))]
 pub(crate) async fn find(
@@ -75,7 +78,7 @@ pub(crate) async fn find(
 ) -> Result<axum::Json<List<PersonView>>, Status> {
     match (&query.cluster, &query.project) {
         (Some(_), Some(_)) => {
-            let only_one = "name a cluster or a project, not both";
+            let only_one = "cannot be combined with a cluster";
             return Err(Status::invalid("project", only_one));
         }
         (Some(cluster), None) => {
@@ -92,12 +95,12 @@ pub(crate) async fn find(
     state.lookups.check(&caller.user_uid)?;
     let stores = state.hub.stores();
     let name = query.name.to_lowercase();
-    // Whoever could not use a role is nobody to give one to.
-    let may = |user: &User| user.spec.enabled && user.metadata.deletion_timestamp.is_none();
+    // Exclude users who cannot use a role.
+    let usable = |user: &User| user.spec.enabled && user.metadata.deletion_timestamp.is_none();
     let now = Timestamp::now();
     let counts = |one: &ProviderIdentity| identity_status::check_identity(one, stores, now).is_ok();
-    let known_as = |user: &User| may(user) && goes_by(user, &name, counts);
-    let (found, _) = stores.users.page(None, MOST, known_as);
+    let matches = |user: &User| usable(user) && has_name(user, &name, counts);
+    let (found, _) = stores.users.page(None, MAX_RESULTS, matches);
     Ok(axum::Json(List {
         items: found.iter().map(|user| view(stores, user)).collect(),
         continue_token: None,
@@ -112,9 +115,9 @@ fn view(stores: &Stores, user: &User) -> PersonView {
     }
 }
 
-/// Whether this, in small letters, is somebody's name, or what they type at a provider whose word
-/// counts; nobody goes by none.
-fn goes_by(user: &User, name: &str, counts: impl Fn(&ProviderIdentity) -> bool) -> bool {
+/// Reports whether `name`, in lower case, is the user's name or a login of an identity for which
+/// `counts` returns true. Returns false for an empty name.
+fn has_name(user: &User, name: &str, counts: impl Fn(&ProviderIdentity) -> bool) -> bool {
     let same = |own: &str| own.to_lowercase() == name;
     let is_login = |login: &str| {
         let (before, _) = login.split_once('@').unwrap_or((login, ""));
@@ -132,13 +135,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_is_found_by_their_whole_name_here_or_at_a_provider_and_by_no_part_of_it() {
+    fn user_is_found_by_complete_name_or_login_only() {
         let mut ann = person();
         ann.metadata.name = Some("ann-2".to_owned());
         let identity = &mut ann.status.as_mut().unwrap().identities[0];
         identity.login = "Ann@corp.example".to_owned();
         for name in ["ann-2", "ann", "ann@corp.example"] {
-            assert!(goes_by(&ann, name, |_| true), "{name:?}");
+            assert!(has_name(&ann, name, |_| true), "{name:?}");
         }
         for name in [
             "",
@@ -148,13 +151,13 @@ mod tests {
             "ann@other.example",
             "corp.example",
         ] {
-            assert!(!goes_by(&ann, name, |_| true), "{name:?}");
+            assert!(!has_name(&ann, name, |_| true), "{name:?}");
         }
-        assert!(!goes_by(&ann, "ann", |_| false));
+        assert!(!has_name(&ann, "ann", |_| false));
     }
 
     #[test]
-    fn names_are_not_guessed_faster_than_they_are_typed() {
+    fn user_searches_are_rate_limited_per_user() {
         let lookups = Lookups::default();
         let (eve, ann) = (UserUid::new("u1"), UserUid::new("u2"));
         let asked = (0..1_000).filter(|_| lookups.check(&eve).is_ok()).count();

@@ -1,4 +1,4 @@
-//! Tokens of the caller.
+//! Routes of tokens.
 
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ use drover_identity::caller::Caller;
 use drover_identity::tokens as store;
 use drover_identity::tokens::NewToken;
 
-/// Life of a token for kubectl that asks for none.
+/// Default time to live of a token for kubectl.
 const CREDENTIAL_TTL: Duration = Duration::from_mins(15);
-/// Longest description, in characters.
-const DESCRIPTION: usize = 256;
+/// Maximum length of a description, in characters.
+const MAX_DESCRIPTION: usize = 256;
 
-/// A token without its secret.
+/// Returns the view of a token, without its secret.
 pub(crate) fn view(token: &Token) -> TokenView {
     TokenView {
         id: token.name_any(),
@@ -48,7 +48,8 @@ pub(crate) fn view(token: &Token) -> TokenView {
     }
 }
 
-/// The caller's tokens; a caller who may list tokens on the hub sees everybody's.
+/// Lists the caller's tokens. A caller with permission to list tokens on the hub receives the
+/// tokens of all users.
 #[utoipa::path(get, path = "/v1/tokens", tag = "tokens", params(PageQuery),
     responses((status = 200, body = List<TokenView>)))]
 pub(crate) async fn list(
@@ -64,7 +65,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// Makes a token for oneself; its secret is shown this once.
+/// Creates a token for the caller. The secret is in this response only.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenCreate,
     responses((status = 201, body = IssuedToken)))]
 pub(crate) async fn create(
@@ -88,9 +89,9 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(token)))
 }
 
-/// Deletes a token: it is refused from now on, and what it has open ends within seconds.
+/// Deletes a token. Open streams with the token end within seconds.
 #[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "tokens",
-    params(("id" = String, Path, description = "The part between the underscores")),
+    params(("id" = String, Path, description = "The token's ID: the part between the underscores")),
     responses((status = 204)))]
 pub(crate) async fn delete(
     State(state): State<RestState>,
@@ -98,7 +99,7 @@ pub(crate) async fn delete(
     Name(id): Name,
 ) -> Result<StatusCode, Status> {
     let token = state.hub.stores().tokens.by_name(&id);
-    // The right with which kubectl deletes this token, by its name, on the hub.
+    // Require the permission that kubectl requires to delete the token on the hub.
     let visibility = Visibility::of(state.hub.stores(), &caller);
     let (grants, who) = (visibility.grants(), visibility.who());
     let any = grants.may(who, "delete", "tokens", &id, &Place::Hub);
@@ -125,7 +126,7 @@ fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<Ne
     if request
         .description
         .as_deref()
-        .is_some_and(|text| text.chars().count() > DESCRIPTION)
+        .is_some_and(|text| text.chars().count() > MAX_DESCRIPTION)
     {
         return Err(Status::invalid(
             "description",
@@ -152,10 +153,10 @@ fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<Ne
     })
 }
 
-/// When a new token ends.
+/// Returns the expiry time of a new token.
 ///
-/// Only a login makes tokens that outlive itself: whoever steals a program's token shall not be
-/// able to keep what it opens.
+/// Only a session can create tokens that expire later than itself. Otherwise a stolen API token
+/// could create tokens that outlive it.
 pub(crate) fn expiry(
     now: Timestamp,
     asked: Option<Duration>,
@@ -185,13 +186,13 @@ pub(crate) fn expiry(
     if ends_with_caller && end > caller.token.expires_at {
         return Err(Status::invalid(
             "ttlSeconds",
-            "a token made with a token cannot outlive it; log in, or ask for less",
+            "a token cannot expire after the token that creates it; log in or request a shorter time",
         ));
     }
     Ok(end)
 }
 
-/// The cluster that a token shall be limited to.
+/// Returns the cluster that a token is limited to.
 pub(crate) fn scope(
     state: &RestState,
     caller: &Identity,
@@ -200,7 +201,7 @@ pub(crate) fn scope(
     if name == drover_api::group::LOCAL_CLUSTER {
         return Err(Status::invalid(
             "cluster",
-            "a token cannot be limited to the hub (\"local\"); name a managed cluster, or none",
+            "a token cannot be limited to the hub (\"local\"); select a managed cluster or omit the cluster",
         ));
     }
     let cluster = Visibility::of(state.hub.stores(), caller).cluster(name)?;
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn lives_of_tokens_are_bounded_by_settings_and_by_what_made_them() {
+    fn expiry_is_limited_by_settings_and_the_creating_token() {
         use TokenPurpose::{Api, Session};
         let (default_ttl, longest) = (Duration::from_secs(1000), Duration::from_secs(5000));
         for (purpose, asked, wanted) in [

@@ -1,4 +1,4 @@
-//! Local users, for callers who may see and change users.
+//! Routes of users.
 
 use axum::extract::State;
 use drover_access::identity::Identity;
@@ -26,10 +26,10 @@ use drover_identity::caller::Administrator;
 use drover_identity::providers::users as provider_users;
 use drover_identity::tokens;
 
-/// Longest display name, in characters.
-const DISPLAY_NAME: usize = 256;
+/// Maximum length of a display name, in characters.
+const MAX_DISPLAY_NAME: usize = 256;
 
-/// A user as the caller sees them.
+/// Returns the view of a user for the caller.
 pub(crate) fn view(state: &RestState, caller: &Identity, user: &User) -> UserView {
     let visibility = Visibility::of(state.hub.stores(), caller);
     seen(&visibility, state.hub.stores(), user)
@@ -72,7 +72,7 @@ fn identity(identity: &ProviderIdentity) -> IdentityView {
     }
 }
 
-/// All users.
+/// Lists all users.
 #[utoipa::path(get, path = "/v1/users", tag = "users", params(PageQuery),
     responses((status = 200, body = List<UserView>)))]
 pub(crate) async fn list(
@@ -91,7 +91,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// One user.
+/// Returns a user.
 #[utoipa::path(get, path = "/v1/users/{name}", tag = "users",
     params(("name" = String, Path, description = "The user's name")),
     responses((status = 200, body = UserView)))]
@@ -103,7 +103,7 @@ pub(crate) async fn read(
     find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
 }
 
-/// Makes a local user, whose first login must change the password.
+/// Creates a local user. The user must set a new password at the first login.
 #[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserCreate,
     responses((status = 201, body = UserView)))]
 pub(crate) async fn create(
@@ -141,8 +141,8 @@ pub(crate) async fn create(
     })?;
     noted.about(&created.name_any());
     provider_users::grant_default_roles(&state.hub, &created).await?;
-    // Without its password the user could not log in until an administrator resets it: no door
-    // stays open when this fails.
+    // Store the password last: if this fails, the user cannot log in until an administrator sets a
+    // password.
     state.logins.set_first_password(&created, &phc).await?;
     state.hub.stores().users.wait_for(&created).await;
     Ok((
@@ -151,7 +151,7 @@ pub(crate) async fn create(
     ))
 }
 
-/// Changes a user; a disabled one's tokens and open streams end within seconds.
+/// Changes a user. The tokens and open streams of a disabled user end within seconds.
 #[utoipa::path(patch, path = "/v1/users/{name}", tag = "users", request_body = UserPatch,
     params(("name" = String, Path, description = "The user's name")),
     responses((status = 200, body = UserView)))]
@@ -164,17 +164,17 @@ pub(crate) async fn patch(
     let user = find(&state, &name)?;
     check_display_name(request.display_name.as_deref())?;
     if request.enabled == Some(false) {
-        refuse_oneself(&caller, &user, "disable")?;
+        refuse_own_user(&caller, &user, "disable")?;
     }
     if request.administrator == Some(false) {
-        refuse_oneself(&caller, &user, "take the administrator's right from")?;
+        refuse_own_user(&caller, &user, "remove the administrator rights of")?;
     }
     let spec = serde_json::to_value(&request).unwrap_or_default();
-    // With the UID, a user of the same name made meanwhile is a conflict.
+    // The UID causes a conflict if the user was deleted and created again.
     let mut metadata = json!({ "uid": user.uid() });
     if !caller.administrator {
         check_patch(&state, &caller, &user, &request).await?;
-        // What was asked about is what is changed.
+        // The resource version ensures that the checked object is the changed object.
         metadata["resourceVersion"] = json!(user.resource_version());
     }
     if request.administrator == Some(true) {
@@ -186,7 +186,7 @@ pub(crate) async fn patch(
     Ok(axum::Json(view(&state, &caller, &changed)))
 }
 
-/// Deletes a user with their tokens.
+/// Deletes a user and the user's tokens.
 #[utoipa::path(delete, path = "/v1/users/{name}", tag = "users",
     params(("name" = String, Path, description = "The user's name")),
     responses((status = 204)))]
@@ -196,7 +196,7 @@ pub(crate) async fn delete(
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let user = find(&state, &name)?;
-    refuse_oneself(&caller, &user, "delete")?;
+    refuse_own_user(&caller, &user, "delete")?;
     if !caller.administrator {
         let authorized = AuthorizedWriter::new(&state.hub, &caller, &state.hub.stores().users);
         authorized.delete(&user).await?;
@@ -207,7 +207,8 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Sets another's password and revokes their tokens; their next log-in must change the password.
+/// Sets a user's password and revokes the user's tokens. The user must set a new password at the
+/// next login.
 #[utoipa::path(post, path = "/v1/users/{name}/password", tag = "users",
     params(("name" = String, Path, description = "The user's name")),
     request_body = PasswordReset, responses((status = 204)))]
@@ -234,7 +235,7 @@ pub(crate) async fn reset_password(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Revokes all tokens of a user, sessions included; open streams end within seconds.
+/// Revokes all tokens of a user, including sessions. Open streams end within seconds.
 #[utoipa::path(delete, path = "/v1/users/{name}/tokens", tag = "users",
     params(("name" = String, Path, description = "The user's name")),
     responses((status = 204)))]
@@ -250,13 +251,13 @@ pub(crate) async fn revoke_tokens(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Gives back what identity providers gave for a user who has no tokens any more.
+/// Revokes the provider tokens of a user without Drover tokens.
 fn withdraw(state: &RestState, user: &User) {
     let uid = UserUid::new(user.uid().unwrap_or_default());
     state.provider_logouts.withdraw(&uid);
 }
 
-/// Asks the identity providers of a user anew who they are and which groups they are in.
+/// Refreshes a user's identities and groups from the identity providers.
 #[utoipa::path(post, path = "/v1/users/{name}/refresh", tag = "users",
     params(("name" = String, Path, description = "The user's name")),
     responses((status = 200, body = UserView)))]
@@ -270,7 +271,7 @@ pub(crate) async fn refresh(
     find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
 }
 
-/// Asks what admission asks of a change by kubectl.
+/// Checks the caller's change with the admission rules.
 async fn check_patch(
     state: &RestState,
     caller: &Identity,
@@ -293,8 +294,8 @@ pub(crate) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>
     user.ok_or_else(|| Status::not_found("User", name))
 }
 
-/// An administrator cannot shut the door behind themselves; another one can.
-pub(crate) fn refuse_oneself(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
+/// Refuses changes with which administrators would lock themselves out.
+pub(crate) fn refuse_own_user(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
     if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
         return Err(Status::conflict(format!(
             "you cannot {what} yourself; ask another administrator"
@@ -303,7 +304,7 @@ pub(crate) fn refuse_oneself(caller: &Identity, user: &User, what: &str) -> Resu
     Ok(())
 }
 
-/// The same rule as in the kind's schema, said before anything is hashed.
+/// Applies the validation rule of the kind's schema, before the password is hashed.
 fn check_name(name: &str) -> Result<(), Status> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-');
     let end = |b: Option<&u8>| b.is_some_and(|b| inner(*b) && !matches!(b, b'.' | b'-'));
@@ -325,10 +326,10 @@ fn check_name(name: &str) -> Result<(), Status> {
 
 fn check_display_name(name: Option<&str>) -> Result<(), Status> {
     match name {
-        Some(name) if name.chars().count() > DISPLAY_NAME || name.chars().any(char::is_control) => {
+        Some(name) if name.chars().count() > MAX_DISPLAY_NAME || name.chars().any(char::is_control) => {
             Err(Status::invalid(
                 "displayName",
-                "must have at most 256 characters, none of them a control character",
+                "must have at most 256 characters and no control characters",
             ))
         }
         _ => Ok(()),
@@ -340,7 +341,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_the_kind_allows() {
+    fn user_name_follows_the_rule_of_the_kind() {
         for (name, good) in [
             ("a", true),
             ("ann.lee-2", true),

@@ -1,4 +1,4 @@
-//! Identity providers, for administrators. Their secrets come in here and do not go out again.
+//! Routes that administer identity providers. Responses never contain secrets.
 
 use std::time::Duration;
 
@@ -31,13 +31,13 @@ use drover_identity::caller::Administrator;
 use drover_identity::providers::configured::{UseError, secret_of};
 use drover_identity::providers::connection_test;
 
-/// Longest that a trial may take.
-const TRIAL: Duration = Duration::from_mins(1);
-/// Tries when somebody else changes the same provider.
-const TRIES: usize = 5;
-/// Key of a provider's Secret that is made here.
+/// Timeout of a connection test.
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
+/// Maximum number of attempts if another client changes the same provider.
+const MAX_ATTEMPTS: usize = 5;
+/// Key in a Secret that the server creates for a provider.
 const KEY: &str = "secret";
-/// Where a provider's secret is named; nothing of it comes or goes by REST.
+/// Fields of the spec that refer to a Secret. They are neither accepted nor returned by REST.
 const SECRET_FIELDS: [(&str, &str); 3] = [
     ("oidc", "clientSecret"),
     ("github", "clientSecret"),
@@ -64,7 +64,7 @@ fn view(provider: &AuthProvider) -> AuthProviderView {
     }
 }
 
-/// All identity providers.
+/// Lists all identity providers.
 #[utoipa::path(get, path = "/v1/auth-providers", tag = "providers", params(PageQuery),
     responses((status = 200, body = List<AuthProviderView>)))]
 pub(crate) async fn list(
@@ -77,7 +77,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// One identity provider.
+/// Returns an identity provider.
 #[utoipa::path(get, path = "/v1/auth-providers/{name}", tag = "providers",
     params(("name" = String, Path, description = "The provider's name")),
     responses((status = 200, body = AuthProviderView)))]
@@ -89,7 +89,7 @@ pub(crate) async fn read(
     find(&state, &name).map(|provider| axum::Json(view(&provider)))
 }
 
-/// Makes an identity provider; its secret is kept on the hub.
+/// Creates an identity provider, and stores its secret on the hub.
 #[utoipa::path(post, path = "/v1/auth-providers", tag = "providers",
     request_body = AuthProviderCreate, responses((status = 201, body = AuthProviderView)))]
 pub(crate) async fn create(
@@ -110,15 +110,15 @@ pub(crate) async fn create(
     })?;
     noted.about(&request.name);
     if let Some((key, secret)) = &own
-        && let Err(error) = keep_secret(&state, &created, key, secret).await
+        && let Err(error) = store_secret(&state, &created, key, secret).await
     {
-        // Without it nobody could make it again, nor use it.
+        // Delete the provider, because it is unusable without its secret.
         if let Err(error) = remove(&state, &created).await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
                 error,
                 provider.name = request.name,
-                "a provider stays without its secret"
+                "failed to delete a provider without a secret"
             );
         }
         return Err(error.into());
@@ -127,7 +127,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
 }
 
-/// Changes an identity provider to what is sent; its secret stays if none is.
+/// Replaces the spec of an identity provider. The secret does not change if the request has none.
 #[utoipa::path(put, path = "/v1/auth-providers/{name}", tag = "providers",
     params(("name" = String, Path, description = "The provider's name")),
     request_body = AuthProviderUpdate, responses((status = 200, body = AuthProviderView)))]
@@ -141,10 +141,10 @@ pub(crate) async fn update(
     let new = new_key(&name, request.secret.as_ref())?;
     let kept = secret_of(&former.spec).map(|(_, key)| key);
     let spec = spec_of(&request.spec, new.as_ref().map(|(key, _)| key).or(kept))?;
-    // Beside the former one, which goes on to serve the spec that names it: a change that is refused
-    // changes nothing.
+    // Store the new secret beside the former secret. If the change is refused, the stored spec
+    // still refers to the former secret.
     if let Some((key, secret)) = &new {
-        keep_secret(&state, &former, key, secret).await?;
+        store_secret(&state, &former, key, secret).await?;
     }
     let version = request.resource_version.as_deref();
     let replaced = replace(&state, &former, spec, version).await;
@@ -153,20 +153,20 @@ pub(crate) async fn update(
             Ok(replaced) => secret_of(&replaced.before).map(|(_, key)| key),
             Err(_) => Some(key),
         };
-        forget_secret(&state, &former, unused).await;
+        delete_unused_secret(&state, &former, unused).await;
     }
     let changed = replaced?.after;
     shown(&state, &changed).await;
     Ok(axum::Json(view(&changed)))
 }
 
-/// A provider that was changed.
+/// The result of a replacement: the former spec and the new object.
 struct Replaced {
     before: AuthProviderSpec,
     after: AuthProvider,
 }
 
-/// Writes a spec in place of what there is: from this version of the object, or from any.
+/// Replaces the spec of a provider. With `version`, a newer version of the object is a conflict.
 async fn replace(
     state: &RestState,
     former: &AuthProvider,
@@ -175,10 +175,10 @@ async fn replace(
 ) -> Result<Replaced, HubError> {
     let (api, params) = (api(state), PostParams::default());
     let name = former.name_any();
-    let mut tries = 1;
+    let mut attempts = 1;
     loop {
         let mut provider = call("read an identity provider", api.get(&name)).await?;
-        // One that was made again meanwhile is another, and the hub says that this is a conflict.
+        // The hub returns a conflict if the provider was deleted and created again.
         provider.metadata.uid = former.uid();
         let before = std::mem::replace(&mut provider.spec, spec.clone());
         if let Some(version) = version {
@@ -186,14 +186,14 @@ async fn replace(
         }
         let replacing = api.replace(&name, &params, &provider);
         match call("change an identity provider", replacing).await {
-            // Its status is written all the time.
-            Err(error) if error.is_conflict() && version.is_none() && tries < TRIES => tries += 1,
+            // Retry, because the server updates the status often.
+            Err(error) if error.is_conflict() && version.is_none() && attempts < MAX_ATTEMPTS => attempts += 1,
             answer => return answer.map(|after| Replaced { before, after }),
         }
     }
 }
 
-/// Deletes an identity provider: what stands on it ends within seconds.
+/// Deletes an identity provider. Dependent sessions and tokens end within seconds.
 #[utoipa::path(delete, path = "/v1/auth-providers/{name}", tag = "providers",
     params(("name" = String, Path, description = "The provider's name")),
     responses((status = 204)))]
@@ -209,7 +209,7 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deletes this very provider, and none that was made of the same name.
+/// Deletes the provider with this UID.
 async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubError> {
     let (api, params) = (api(state), only(provider.uid()));
     let name = provider.name_any();
@@ -219,7 +219,7 @@ async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubErr
         .map(|_| ())
 }
 
-/// Tries an identity provider, whether it is enabled or not, and says what was found.
+/// Runs a connection test of an enabled or disabled identity provider.
 #[utoipa::path(post, path = "/v1/providers/{name}/test", tag = "providers",
     params(("name" = String, Path, description = "The provider's name")),
     request_body = Option<ProviderTest>, responses((status = 200, body = ProviderTestResult)))]
@@ -237,7 +237,7 @@ pub(crate) async fn test(
     let login = match (&request.login, &password) {
         (Some(login), Some(password)) => Some((login.as_str(), password)),
         (None, None) => None,
-        (None, Some(_)) => return Err(Status::invalid("login", "say whose password it is")),
+        (None, Some(_)) => return Err(Status::invalid("login", "is required with a password")),
         (Some(_), None) => return Err(Status::invalid("password", "is missing")),
     };
     let configured = state
@@ -246,7 +246,7 @@ pub(crate) async fn test(
         .configured(&provider)
         .await;
     let configured = configured.map_err(|error| match error {
-        // What is wrong with it is what the test is for, and only administrators ask.
+        // The response contains the configuration error, because only administrators run tests.
         UseError::Provider(error) => Status::invalid("spec", connection_test::reasons(&error)),
         UseError::NoSuch(name) => Status::not_found("AuthProvider", &name),
         UseError::Hub(error) => error.into(),
@@ -254,9 +254,9 @@ pub(crate) async fn test(
     let back = state.provider_logins.callback_url(&name);
     let back = back.map_err(|error| Status::conflict(connection_test::reasons(&error)))?;
     let trying = connection_test::run(&configured, &back, login, Timestamp::now());
-    let tried = tokio::time::timeout(TRIAL, Box::pin(trying)).await;
+    let tried = tokio::time::timeout(TEST_TIMEOUT, Box::pin(trying)).await;
     let tried = tried.map_err(|_| {
-        let seconds = TRIAL.as_secs();
+        let seconds = TEST_TIMEOUT.as_secs();
         Status::timeout(format!("the provider did not answer within {seconds} s"))
     })?;
     Ok(axum::Json(tried.into()))
@@ -276,19 +276,19 @@ async fn shown(state: &RestState, written: &AuthProvider) {
     providers.wait_for(written).await;
 }
 
-/// Begins the names of the Secrets that are made here for a provider.
-fn own_secrets(provider: &str) -> String {
+/// Name prefix of the Secrets that the server creates for a provider.
+fn secret_prefix(provider: &str) -> String {
     format!("auth-provider-{provider}-")
 }
 
-/// Whether a Secret of this name was made here for this provider, and not for one that is called
-/// alike.
+/// Reports whether the server created a Secret of this name for this provider. The random suffix
+/// distinguishes providers with a common prefix.
 fn is_own_secret(name: &str, provider: &str) -> bool {
-    let drawn = name.strip_prefix(&own_secrets(provider));
+    let drawn = name.strip_prefix(&secret_prefix(provider));
     drawn.is_some_and(|drawn| drawn.len() == 16 && !drawn.contains('-'))
 }
 
-/// Where a secret that was sent is going to be: where none was before.
+/// Returns the name and key of a new Secret for a secret in a request.
 fn new_key<'a>(
     provider: &str,
     sent: Option<&'a Secret>,
@@ -299,14 +299,14 @@ fn new_key<'a>(
     let drawn = random().map_err(|error| Status::internal(error.to_string()))?;
     let drawn = u64::from_be_bytes(drawn);
     let key = SecretKey {
-        name: format!("{}{drawn:016x}", own_secrets(provider)),
+        name: format!("{}{drawn:016x}", secret_prefix(provider)),
         key: KEY.to_owned(),
     };
     Ok(Some((key, sent)))
 }
 
-/// Keeps a provider's secret; it goes with the provider.
-async fn keep_secret(
+/// Stores a provider's secret. The hub deletes the Secret together with the provider.
+async fn store_secret(
     state: &RestState,
     provider: &AuthProvider,
     key: &SecretKey,
@@ -320,12 +320,12 @@ async fn keep_secret(
     kept.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
     let (secrets, params) = (state.hub.secrets(), PostParams::default());
     let creating = secrets.create(&params, &kept);
-    call("keep a provider's secret", creating).await.map(|_| ())
+    call("store a provider's secret", creating).await.map(|_| ())
 }
 
-/// Deletes a secret that no spec names any more, if it was made here; one that stays goes with the
-/// provider.
-async fn forget_secret(state: &RestState, provider: &AuthProvider, key: Option<&SecretKey>) {
+/// Deletes a Secret that no spec refers to, if the server created the Secret. If the deletion
+/// fails, the hub deletes the Secret together with the provider.
+async fn delete_unused_secret(state: &RestState, provider: &AuthProvider, key: Option<&SecretKey>) {
     let name = provider.name_any();
     let Some(key) = key.filter(|key| is_own_secret(&key.name, &name)) else {
         return;
@@ -338,25 +338,25 @@ async fn forget_secret(state: &RestState, provider: &AuthProvider, key: Option<&
             tracing::warn!(
                 error,
                 provider.name = name,
-                "a provider's former secret stays"
+                "failed to delete a provider's former secret"
             );
         }
         _ => {}
     }
 }
 
-/// The spec that was sent, with where its secret is kept.
+/// Returns the spec of a request with the reference to its Secret.
 fn spec_of(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Status> {
-    let mut whole = sent.clone();
+    let mut complete = sent.clone();
     for (protocol, field) in SECRET_FIELDS {
-        let Some(settings) = whole.get_mut(protocol).and_then(Value::as_object_mut) else {
+        let Some(settings) = complete.get_mut(protocol).and_then(Value::as_object_mut) else {
             continue;
         };
         if settings.contains_key(field) {
             return Err(Status::invalid(
                 &format!("spec.{protocol}.{field}"),
-                "names a Secret of the hub, which is the server's to choose: leave it out, and send \
-                 the secret itself as \"secret\"",
+                "cannot be set, because the server chooses the Secret: omit it, and send the secret \
+                 in the field \"secret\"",
             ));
         }
         match key {
@@ -368,12 +368,12 @@ fn spec_of(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, St
             None => {
                 return Err(Status::invalid(
                     "secret",
-                    format!("is missing: {protocol} takes none without"),
+                    format!("is required for {protocol}"),
                 ));
             }
         }
     }
-    spec::read(&whole)
+    spec::read(&complete)
 }
 
 #[cfg(test)]
@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_secret_takes_the_place_of_none() {
+    fn new_secret_has_a_unique_name() {
         let sent = Secret::new("of the client");
         let new = || new_key("corp", Some(&sent)).unwrap().unwrap().0.name;
         assert_ne!(new(), new());
@@ -394,13 +394,13 @@ mod tests {
     }
 
     #[test]
-    fn a_spec_names_no_secret_and_only_what_there_is() {
+    fn spec_with_secret_reference_or_unknown_field_is_refused() {
         let sent = Secret::new("of the client");
         let (own, _) = new_key("corp", Some(&sent)).unwrap().unwrap();
         let key = || Some(&own);
         let oidc = json!({ "issuer": "https://id.example", "clientId": "drover" });
-        let made = spec_of(&json!({ "oidc": oidc, "enabled": true }), key()).unwrap();
-        assert_eq!(secret_of(&made).unwrap().1, &own);
+        let parsed = spec_of(&json!({ "oidc": oidc, "enabled": true }), key()).unwrap();
+        assert_eq!(secret_of(&parsed).unwrap().1, &own);
         let public = spec_of(&json!({ "oidc": oidc }), None).unwrap();
         assert!(secret_of(&public).is_none());
         let github = json!({ "github": { "clientId": "x" } });

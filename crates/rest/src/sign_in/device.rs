@@ -1,4 +1,4 @@
-//! Log-ins of programs that a person confirms in a browser.
+//! Routes of device logins: a user confirms the login of a program in a browser.
 
 use std::net::SocketAddr;
 
@@ -19,7 +19,7 @@ use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_identity::caller::Caller;
 use drover_identity::device::{INTERVAL_SECONDS, LOGIN_TTL};
 
-/// Begins the log-in of a program that a person confirms.
+/// Starts a device login of a program.
 #[utoipa::path(post, path = "/v1/device", tag = "me",
     responses((status = 201, body = DeviceCode)))]
 pub(crate) async fn begin(
@@ -30,7 +30,7 @@ pub(crate) async fn begin(
     let code = DeviceCode {
         device_code: Secret::new(codes.device.expose_secret()),
         user_code: codes.user,
-        // Without the code: whoever types it has seen it where the log-in was begun.
+        // The URL does not contain the code, so that the user must read the code from the program.
         verification_url: format!("{}/device", state.settings.server_url()),
         expires_in_seconds: u32::try_from(LOGIN_TTL.as_secs()).unwrap_or(u32::MAX),
         interval_seconds: INTERVAL_SECONDS,
@@ -38,7 +38,7 @@ pub(crate) async fn begin(
     Ok((StatusCode::CREATED, axum::Json(code)))
 }
 
-/// The token of a log-in, once it was confirmed; it is given once.
+/// Returns the token of a confirmed device login. Only one response contains the token.
 #[utoipa::path(post, path = "/v1/device/token", tag = "me", request_body = DevicePoll,
     responses((status = 200, body = DeviceAnswer)))]
 pub(crate) async fn fetch(
@@ -65,9 +65,9 @@ pub(crate) async fn fetch(
     Ok(axum::Json(DeviceAnswer { issued }))
 }
 
-/// What the caller is about to confirm.
+/// Returns a pending device login, for its confirmation.
 #[utoipa::path(get, path = "/v1/device/{code}", tag = "me",
-    params(("code" = String, Path, description = "What the program shows")),
+    params(("code" = String, Path, description = "The code that the program displays")),
     responses((status = 200, body = DeviceView)))]
 pub(crate) async fn look(
     State(state): State<RestState>,
@@ -83,9 +83,9 @@ pub(crate) async fn look(
     }))
 }
 
-/// Lets the program that shows this code act as the caller.
+/// Confirms a device login. The program can then act as the caller.
 #[utoipa::path(post, path = "/v1/device/{code}/confirm", tag = "me",
-    params(("code" = String, Path, description = "What the program shows")),
+    params(("code" = String, Path, description = "The code that the program displays")),
     responses((status = 204)))]
 pub(crate) async fn confirm(
     State(state): State<RestState>,

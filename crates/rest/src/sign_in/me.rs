@@ -1,4 +1,4 @@
-//! Log-in, log-out, and oneself.
+//! Routes of login, logout, and the caller's own user.
 
 use std::net::SocketAddr;
 
@@ -22,7 +22,7 @@ use drover_hub::visibility::Visibility;
 use drover_identity::caller::{AnyToken, PresentedToken};
 use drover_identity::{LoginClient, tokens};
 
-/// Logs a local user in with a password.
+/// Logs in a local user with a password.
 #[utoipa::path(post, path = "/v1/login", tag = "me", request_body = LoginRequest,
     responses((status = 201, body = IssuedToken)))]
 pub(crate) async fn login(
@@ -39,7 +39,7 @@ pub(crate) async fn login(
     Ok((StatusCode::CREATED, axum::Json(issued)))
 }
 
-/// Logs somebody in, and notes who that is.
+/// Logs in a local user, and records the user in the audit log.
 pub(crate) async fn log_in(
     state: &RestState,
     peer: SocketAddr,
@@ -48,7 +48,8 @@ pub(crate) async fn log_in(
     by: LoginClient,
 ) -> Result<(SecretString, Token), Status> {
     state.hub.stores().health().check()?;
-    // A name that nobody has may be a password typed in the wrong place: no record holds it.
+    // Record only existing names, because the name can be a password that was entered in the wrong
+    // field.
     if let Some(user) = state.hub.stores().users.by_name(&request.username) {
         noted.about(&user.name_any());
     }
@@ -61,7 +62,7 @@ pub(crate) async fn log_in(
     Ok((secret, token))
 }
 
-/// Notes who signed in, and from where.
+/// Records the user and the address of a login.
 pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &AuditNotes, token: &Token) {
     noted.who(Person {
         name: token.spec.user_name.as_str().into(),
@@ -74,7 +75,7 @@ pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &AuditNotes,
         .record(&token.spec.user_uid, peer.ip());
 }
 
-/// Deletes the presented token, also one that is worth nothing any more.
+/// Deletes the presented token, which can be expired or revoked.
 #[utoipa::path(post, path = "/v1/logout", tag = "me", responses((status = 204)))]
 pub(crate) async fn logout(
     State(state): State<RestState>,
@@ -85,7 +86,7 @@ pub(crate) async fn logout(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Who the presented token stands for.
+/// Returns the user of the presented token.
 #[utoipa::path(get, path = "/v1/me", tag = "me", responses((status = 200, body = Me)))]
 pub(crate) async fn me(
     State(state): State<RestState>,
@@ -101,7 +102,7 @@ pub(crate) async fn me(
     )?))
 }
 
-/// What memory says of a person and the token that was presented.
+/// Returns the description of a user and of the presented token, from the stores.
 pub(crate) fn describe(
     stores: &Stores,
     user: Option<&User>,
@@ -109,7 +110,7 @@ pub(crate) fn describe(
 ) -> Result<Me, Status> {
     let (Some(user), Some(token)) = (user, token) else {
         return Err(Status::unavailable(
-            "the token was made this moment; try again",
+            "the token was created a moment ago; try again",
             1,
         ));
     };
@@ -124,7 +125,7 @@ pub(crate) fn describe(
     })
 }
 
-/// Changes one's own password; one's other log-ins end.
+/// Changes the caller's password. The caller's other sessions end.
 #[utoipa::path(post, path = "/v1/me/password", tag = "me", request_body = PasswordChange,
     responses((status = 204)))]
 pub(crate) async fn change_password(
@@ -135,7 +136,7 @@ pub(crate) async fn change_password(
 ) -> Result<StatusCode, Status> {
     if caller.token.cluster.is_some() {
         return Err(Status::forbidden(
-            "this token works on one cluster only; use your login",
+            "this token is limited to one cluster; use the token of a login",
         ));
     }
     let current = SecretString::from(request.current.expose());

@@ -1,4 +1,4 @@
-//! Signing in with identity providers.
+//! Routes of login with identity providers.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -31,14 +31,14 @@ use drover_identity::providers::configured::title;
 use drover_identity::providers::login_state::ReturnPath;
 use drover_identity::providers::sign_in::CompletedLogin;
 
-/// Begins the name of the cookie that keeps a sign-in that was login_state, before the provider's: the
-/// prefix `__Host-` keeps what another host of the same domain sets from taking its place. It comes
-/// along when the provider sends the browser back, which is another site's doing, so it is `Lax`.
-const BEGUN_COOKIE: &str = "__Host-drover-sign-in-";
-/// A sign-in takes no longer.
-const BEGUN_SECONDS: u32 = 600;
+/// Prefix of the name of the cookie with the state of a pending login. The provider's name follows.
+/// The prefix `__Host-` prevents other hosts of the domain from setting the cookie. `SameSite` is
+/// `Lax`, because the provider's site redirects to the callback.
+const LOGIN_COOKIE: &str = "__Host-drover-sign-in-";
+/// Maximum duration of a login in seconds.
+const LOGIN_SECONDS: u32 = 600;
 
-/// Providers that people can sign in with.
+/// Lists the enabled identity providers.
 #[utoipa::path(get, path = "/v1/providers", tag = "me",
     responses((status = 200, body = List<ProviderView>)))]
 pub(crate) async fn list(State(state): State<RestState>) -> axum::Json<List<ProviderView>> {
@@ -64,7 +64,7 @@ fn shown(provider: &AuthProvider) -> ProviderView {
     }
 }
 
-/// Whether no other origin's page made a browser send the request.
+/// An error if a page of another origin sent the request.
 #[derive(Debug)]
 pub(crate) struct FromOwnPage(Result<(), Status>);
 
@@ -79,14 +79,14 @@ impl FromRequestParts<RestState> for FromOwnPage {
     }
 }
 
-/// Begins a sign-in at a provider with a page of its own; or signs in with a login and a password,
-/// in a browser or for a program.
+/// Starts a login with a redirect to the provider, or logs in with a password in a browser or for a
+/// program.
 #[utoipa::path(post, path = "/v1/providers/{name}/sign-in", tag = "me",
     params(("name" = String, Path, description = "The provider's name")),
     request_body = ProviderSignIn,
     responses(
-        (status = 200, body = ProviderRedirect, description = "The browser goes there"),
-        (status = 201, body = IssuedToken, description = "LoginClient a program; a browser gets a Session"),
+        (status = 200, body = ProviderRedirect, description = "The URL to which the browser navigates"),
+        (status = 201, body = IssuedToken, description = "For a program. A browser receives a Session"),
     ))]
 pub(crate) async fn sign_in(
     State(state): State<RestState>,
@@ -97,7 +97,7 @@ pub(crate) async fn sign_in(
     Name(name): Name,
     UnauthenticatedJson(request): UnauthenticatedJson<ProviderSignIn>,
 ) -> Result<Response, Status> {
-    // Nobody is signed in as somebody else by a page that they happen to look at.
+    // Prevent a login by a page of another origin, which could sign in the user as an attacker.
     if request.by == SignInClient::Browser {
         own?;
     }
@@ -113,15 +113,14 @@ pub(crate) async fn sign_in(
                 .begin(&name, return_path, former, peer.ip());
             let sent = login_state.await.map_err(refuse)?;
             let url = sent.url.to_string();
-            let cookie = begun_cookie(&name, sent.cookie.expose_secret(), BEGUN_SECONDS)?;
+            let cookie = login_cookie(&name, sent.cookie.expose_secret(), LOGIN_SECONDS)?;
             let cookie = [(SET_COOKIE, cookie)];
             return Ok((cookie, axum::Json(ProviderRedirect { url })).into_response());
         }
         (None, _, _) => {
             return Err(Status::invalid(
                 "login",
-                "say who signs in; a program has no browser to send elsewhere: let the person \
-                 confirm it with POST /v1/device",
+                "is required; for a login with a browser, a program must use POST /v1/device",
             ));
         }
         (_, None, _) => return Err(Status::invalid("password", "is missing")),
@@ -151,10 +150,10 @@ pub(crate) async fn sign_in(
     }
 }
 
-/// Ends a sign-in in the browser that began it, which the provider sends here.
+/// Completes a login after the redirect from the provider.
 #[utoipa::path(get, path = "/v1/providers/{name}/callback", tag = "me",
     params(("name" = String, Path, description = "The provider's name")),
-    responses((status = 200, description = "A page that leads into the web UI, and a cookie",
+    responses((status = 200, description = "A page that redirects to the web UI, and a cookie",
         content_type = "text/html", body = String)))]
 pub(crate) async fn callback(
     State(state): State<RestState>,
@@ -170,33 +169,34 @@ pub(crate) async fn callback(
         .map_or_else(|failed| failed.is_final, |_| true);
     let mut response = match ended.map_err(|failed| failed.status) {
         Ok(response) => response,
-        Err(status) if wants_a_page(&headers) => {
-            let page = page("Sign-in did not work", status.message(), "/", Moves::No);
+        Err(status) if accepts_html(&headers) => {
+            let page = page("Sign-in failed", status.message(), "/", Redirect::None);
             (status.code(), page).into_response()
         }
         Err(status) => status.into_response(),
     };
-    // The address of this page has a code in it.
+    // The URL of this page contains an authorization code.
     let headers = response.headers_mut();
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    // Of a provider only: any other name could say more than a cookie's name.
+    // Set the cookie only for an existing provider, because other names could inject cookie
+    // attributes.
     if is_over
         && state.hub.stores().auth_providers.by_name(&name).is_some()
-        && let Ok(forgotten) = begun_cookie(&name, "", 0)
+        && let Ok(forgotten) = login_cookie(&name, "", 0)
     {
         headers.append(SET_COOKIE, forgotten);
     }
     response
 }
 
-/// A sign-in that did not end with somebody signed in.
-struct Failed {
+/// A failed callback.
+struct CallbackError {
     status: Status,
-    /// Whether what the browser keeps is good for nothing any more.
+    /// True if the login cannot be retried, so that the cookie must be deleted.
     is_final: bool,
 }
 
-impl From<Status> for Failed {
+impl From<Status> for CallbackError {
     fn from(status: Status) -> Self {
         Self {
             status,
@@ -212,14 +212,14 @@ async fn end(
     headers: &HeaderMap,
     name: &str,
     query: Option<String>,
-) -> Result<Response, Failed> {
+) -> Result<Response, CallbackError> {
     state.hub.stores().health().check()?;
-    let cookie = kept_cookie(headers, name);
+    let cookie = presented_cookie(headers, name);
     let query = query.unwrap_or_default();
     let ending = state
         .provider_logins
         .finish(name, cookie.as_ref(), &query, peer.ip());
-    let (entered, login_state) = ending.await.map_err(|error| Failed {
+    let (entered, login_state) = ending.await.map_err(|error| CallbackError {
         is_final: error.is_final(),
         status: refused(state, noted, name, error),
     })?;
@@ -230,12 +230,12 @@ async fn end(
         "Signed in",
         "You are signed in.",
         login_state.return_path.as_str(),
-        Moves::OnByItself,
+        Redirect::Automatic,
     );
     Ok((cookie, page).into_response())
 }
 
-/// What whoever tried is told; the cause goes to the log, and its kind to the audit log.
+/// Returns the error for the client. The log records its cause, and the audit log its reason.
 fn refused(state: &RestState, noted: &AuditNotes, name: &str, error: SignInError) -> Status {
     let provider = state.hub.stores().auth_providers.by_name(name);
     if provider.is_some() {
@@ -248,7 +248,7 @@ fn refused(state: &RestState, noted: &AuditNotes, name: &str, error: SignInError
             error = cause,
             provider.name = name,
             reason,
-            "a sign-in did not work"
+            "login with a provider failed"
         );
     }
     let title = provider
@@ -264,22 +264,22 @@ fn return_path(text: Option<&str>) -> Result<ReturnPath, Status> {
     ReturnPath::parse(text).ok_or_else(|| {
         Status::invalid(
             "returnTo",
-            "must be a path of this server's page such as /clusters, of at most 512 letters, \
+            "must be a path of the web UI such as /clusters, with at most 512 characters: letters, \
              digits and /-_.~?=&%:,@+",
         )
     })
 }
 
-/// The sign-in that this browser has login_state; `None` also if there are two, for one is somebody
-/// else's.
-fn kept_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
+/// Returns the state of the pending login. Returns `None` for two cookies with the same name,
+/// because another host could have set one of them.
+fn presented_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
     let lines = headers.get_all(COOKIE).iter();
     let pairs = lines
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split(';'));
     let mut found = pairs.filter_map(|pair| {
         let (name, value) = pair.trim().split_once('=')?;
-        (name.strip_prefix(BEGUN_COOKIE)? == provider).then_some(value)
+        (name.strip_prefix(LOGIN_COOKIE)? == provider).then_some(value)
     });
     match (found.next(), found.next()) {
         (Some(value), None) => Some(SecretString::from(value)),
@@ -287,40 +287,40 @@ fn kept_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
     }
 }
 
-fn begun_cookie(name: &str, value: &str, seconds: u32) -> Result<HeaderValue, Status> {
+fn login_cookie(name: &str, value: &str, seconds: u32) -> Result<HeaderValue, Status> {
     let text = format!(
-        "{BEGUN_COOKIE}{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={seconds}"
+        "{LOGIN_COOKIE}{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={seconds}"
     );
     let mut value = HeaderValue::try_from(text)
-        .map_err(|_| Status::bad_request("this cannot be a provider's name"))?;
+        .map_err(|_| Status::bad_request("invalid provider name"))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-fn wants_a_page(headers: &HeaderMap) -> bool {
+fn accepts_html(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-/// Whether a page leads on without being asked.
+/// True to redirect the page automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moves {
-    OnByItself,
-    No,
+enum Redirect {
+    Automatic,
+    None,
 }
 
-/// A page of one sentence, which leads on from this very site: only then does the browser show the
-/// new session's cookie.
-fn page(heading: &str, sentence: &str, onward: &str, moves: Moves) -> Html<String> {
+/// Renders a page with one sentence and a link. The redirect starts on this site, because the
+/// browser sends the new `SameSite=Strict` cookie only then.
+fn page(heading: &str, sentence: &str, onward: &str, redirect: Redirect) -> Html<String> {
     let (heading, sentence, onward) = (escaped(heading), escaped(sentence), escaped(onward));
-    let refresh = match moves {
-        Moves::OnByItself => format!("<meta http-equiv=\"refresh\" content=\"0;url={onward}\">"),
-        Moves::No => String::new(),
+    let refresh = match redirect {
+        Redirect::Automatic => format!("<meta http-equiv=\"refresh\" content=\"0;url={onward}\">"),
+        Redirect::None => String::new(),
     };
     let text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">{refresh}\
          <title>{heading}</title></head><body><h1>{heading}</h1><p>{sentence}</p>\
-         <p><a href=\"{onward}\">Go on to Drover</a></p></body></html>"
+         <p><a href=\"{onward}\">Continue to Drover</a></p></body></html>"
     );
     Html(text)
 }
@@ -344,12 +344,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_page_says_is_text() {
+    fn page_escapes_its_texts() {
         let Html(page) = page(
             "<b>",
             "a \"quote\" & 'more'",
             "/x?a=1&b=2",
-            Moves::OnByItself,
+            Redirect::Automatic,
         );
         assert!(page.contains("<h1>&lt;b&gt;</h1>"), "{page}");
         assert!(
@@ -360,10 +360,10 @@ mod tests {
     }
 
     #[test]
-    fn only_one_sign_in_can_end() {
+    fn two_login_cookies_are_ignored() {
         let with = |lines: &[&str]| {
             let lines = lines.iter().map(|line| (COOKIE, line.parse().unwrap()));
-            let cookie = kept_cookie(&lines.collect(), "corp");
+            let cookie = presented_cookie(&lines.collect(), "corp");
             cookie.map(|cookie| cookie.expose_secret().to_owned())
         };
         let one = "__Host-drover-sign-in-corp=abc";
@@ -377,8 +377,8 @@ mod tests {
     }
 
     #[test]
-    fn no_other_host_can_set_what_a_browser_keeps_of_a_sign_in() {
-        let cookie = begun_cookie("corp", "abc", 600).unwrap();
+    fn login_cookie_has_the_host_prefix() {
+        let cookie = login_cookie("corp", "abc", 600).unwrap();
         let text = cookie.to_str().unwrap();
         assert!(text.starts_with("__Host-drover-sign-in-corp=abc; Path=/; Secure"));
         assert!(!text.contains("Domain"), "{text}");

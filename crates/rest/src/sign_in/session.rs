@@ -1,7 +1,8 @@
-//! Browsers' sessions: a token in a cookie that no script can read.
+//! Routes of browser sessions. The token is in an HttpOnly cookie.
 //!
-//! The cookie counts in requests of this server's own page only
-//! ([`drover_access::same_origin`]); what changes something shows the session's CSRF token as well.
+//! The cookie authenticates only requests from the server's own pages
+//! ([`drover_access::same_origin`]). Requests that change data require the session's CSRF token as
+//! well.
 
 use std::net::SocketAddr;
 
@@ -28,17 +29,17 @@ use drover_hub::Stores;
 use drover_identity::caller::{AnyToken, Caller, PresentedToken};
 use drover_identity::{LoginClient, tokens};
 
-/// What browsers are told of the cookie: for this host and TLS only, and for no script and no
-/// other site's page.
+/// Attributes of the session cookie: for this host and TLS only, hidden from scripts, and not sent
+/// with requests from other sites.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
 pub(crate) type SetCookie = [(HeaderName, HeaderValue); 1];
 
-/// A request that no other origin's page made a browser send.
+/// A request that no page of another origin sent.
 #[derive(Debug)]
 pub(crate) struct OwnPage;
 
-/// The CSRF token of the session that a request presents.
+/// The CSRF token of the session in the request.
 #[derive(Debug)]
 pub(crate) struct CsrfToken(Secret);
 
@@ -62,20 +63,20 @@ impl FromRequestParts<RestState> for CsrfToken {
             _ => None,
         };
         let token = token.ok_or_else(|| {
-            Status::bad_request("only a browser has a session; with a bearer token GET /v1/me")
+            Status::bad_request("only browsers have a session; with a bearer token, use GET /v1/me")
         })?;
         Ok(Self(Secret::new(token.csrf_token())))
     }
 }
 
-/// Signs a local user in with a password, in a browser.
+/// Signs in a local user with a password in a browser.
 #[utoipa::path(post, path = "/v1/session", tag = "me", request_body = LoginRequest,
     responses((status = 201, body = Session)))]
 pub(crate) async fn sign_in(
     State(state): State<RestState>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     noted: AuditNotes,
-    // Nobody is signed in as somebody else by a page that they happen to look at.
+    // Prevent a login by a page of another origin, which could sign in the user as an attacker.
     _: OwnPage,
     headers: HeaderMap,
     UnauthenticatedJson(request): UnauthenticatedJson<LoginRequest>,
@@ -85,17 +86,17 @@ pub(crate) async fn sign_in(
     begin(&state, &secret, &token)
 }
 
-/// Ends the session that a browser had: its cookie is about to be overwritten, and nobody could sign
-/// out of it any more.
+/// Ends the browser's former session, because its cookie will be overwritten and the user could not
+/// sign out of it.
 pub(crate) async fn end_former(state: &RestState, former: Option<String>) {
     if let Some(former) = former
         && let Err(error) = tokens::delete_by_id(&state.hub, &former).await
     {
-        tracing::warn!(%error, "the browser's former session ends only when it has been idle");
+        tracing::warn!(%error, "failed to end the browser's former session");
     }
 }
 
-/// What a browser is told of a session that begins.
+/// Creates the response of a login in a browser.
 pub(crate) fn begin(
     state: &RestState,
     secret: &SecretString,
@@ -114,7 +115,7 @@ pub(crate) fn begin(
     Ok((StatusCode::CREATED, cookie, axum::Json(session)))
 }
 
-/// The session that the browser has.
+/// Returns the browser's session.
 #[utoipa::path(get, path = "/v1/session", tag = "me", responses((status = 200, body = Session)))]
 pub(crate) async fn read(
     State(state): State<RestState>,
@@ -128,9 +129,9 @@ pub(crate) async fn read(
     Ok(axum::Json(session))
 }
 
-/// Ends the session that the browser has, whatever it is worth still, and lets the browser forget it.
+/// Ends the browser's session and deletes its cookie. The session can be expired or revoked.
 ///
-/// The answer has a body if the browser is to sign out at the identity provider too.
+/// The response has a body if the browser must sign out at the identity provider as well.
 #[utoipa::path(delete, path = "/v1/session", tag = "me",
     responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(crate) async fn sign_out(
@@ -145,22 +146,23 @@ pub(crate) async fn sign_out(
         Err(status) => Err(status),
     };
     let token = ended.map_err(|status| {
-        // Another origin's page signs nobody out.
+        // Keep the cookie if a page of another origin sent the request.
         if status.code() == StatusCode::FORBIDDEN {
             status.into_response()
         } else {
-            (forget_cookie(), status).into_response()
+            (deleted_cookie(), status).into_response()
         }
     })?;
     let spec = &token.spec;
-    // Of a session that had ended before, nobody is told what a provider said of its user.
+    // Sign out at the provider only for a valid session, because the response contains data of the
+    // provider.
     let browsers = spec.purpose == TokenPurpose::Browser;
     let live = browsers && state.authenticator.is_live(&token, Timestamp::now());
     let on = spec.provider.as_ref().filter(|_| live);
     Ok(leave(&state, &spec.user_uid, on).await)
 }
 
-/// What a browser is told whose session has ended.
+/// Creates the response of a sign-out.
 async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) -> Response {
     state.provider_logouts.withdraw(user);
     let form = match on {
@@ -168,7 +170,7 @@ async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) ->
         None => None,
     };
     let Some(form) = form else {
-        return (StatusCode::NO_CONTENT, forget_cookie()).into_response();
+        return (StatusCode::NO_CONTENT, deleted_cookie()).into_response();
     };
     let field =
         |(name, value): (&str, SecretString)| (name.to_owned(), Secret::new(value.expose_secret()));
@@ -177,12 +179,13 @@ async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) ->
         url: form.url.into(),
         fields: form.fields.map(field).into(),
     };
-    (forget_cookie(), axum::Json(onward)).into_response()
+    (deleted_cookie(), axum::Json(onward)).into_response()
 }
 
-/// Ends every log-in of the caller, in browsers and of programs, and what they handed to kubectl.
+/// Ends all sessions of the caller in browsers and programs, and the kubectl tokens created from
+/// them.
 ///
-/// Tokens that were made to outlive a log-in stay. The answer is as that of `DELETE /v1/session`.
+/// Tokens that can outlive a session remain valid. The response is that of `DELETE /v1/session`.
 #[utoipa::path(delete, path = "/v1/sessions", tag = "me",
     responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(crate) async fn sign_out_everywhere(
@@ -210,19 +213,19 @@ fn view(
     })
 }
 
-/// The cookie goes when the token does, whether the browser is closed before or not.
+/// Creates the session cookie, which expires together with the token.
 pub(crate) fn set_cookie(secret: &SecretString, token: &Token) -> Result<SetCookie, Status> {
     let left = token.spec.expires_at.0.duration_since(Timestamp::now());
     let seconds = left.as_secs().max(0);
     let secret = secret.expose_secret();
     let text = format!("{SESSION_COOKIE}={secret}; {ATTRIBUTES}; Max-Age={seconds}");
     let mut value = HeaderValue::try_from(text)
-        .map_err(|_| Status::internal("the session's cookie could not be written"))?;
+        .map_err(|_| Status::internal("cannot create the session cookie"))?;
     value.set_sensitive(true);
     Ok([(SET_COOKIE, value)])
 }
 
-fn forget_cookie() -> SetCookie {
+fn deleted_cookie() -> SetCookie {
     let text = format!("{SESSION_COOKIE}=; {ATTRIBUTES}; Max-Age=0");
     let value = HeaderValue::try_from(text).expect("visible ASCII");
     [(SET_COOKIE, value)]
