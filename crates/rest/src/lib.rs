@@ -33,7 +33,7 @@ use self::access::{explain, global_members, global_roles, members, roles};
 use self::accounts::{identities, people, tokens, users};
 use self::sign_in::{auth_providers, device, me, providers, session};
 
-pub use self::access::explain::beside::Asking;
+pub use self::access::explain::cluster_bindings::ClusterQueryLimiter;
 pub use self::accounts::people::Lookups;
 use drover_agent_gateway::registration;
 use drover_agent_gateway::tunnels::Tunnels;
@@ -68,7 +68,7 @@ pub struct RestState {
     /// Tunnels to clusters.
     pub tunnels: Tunnels,
     /// Concurrency limit of requests to clusters' own RBAC objects.
-    pub asking: Asking,
+    pub cluster_queries: ClusterQueryLimiter,
     /// Rate limit of user searches.
     pub lookups: Lookups,
     /// Reader of the audit log.

@@ -34,7 +34,7 @@ use drover_proxy::{OpenStreams, Proxy, run_revocation, shut_down};
 use drover_rest as rest;
 use drover_rest::telemetry;
 use drover_rest::telemetry::Telemetry;
-use drover_rest::{Asking, RestState};
+use drover_rest::{ClusterQueryLimiter, RestState};
 use drover_telemetry::{Health, Metrics};
 
 /// Builds the modules, starts their background tasks, and returns their routes.
@@ -87,7 +87,7 @@ pub(super) fn build(
         provider_logouts,
         refresher,
         tunnels: tunnels.clone(),
-        asking: Asking::default(),
+        cluster_queries: ClusterQueryLimiter::default(),
         lookups: rest::Lookups::default(),
         audit: audit.reader().clone(),
         settings: base.settings.clone(),

@@ -1,10 +1,11 @@
-//! Why somebody may or may not: who can do something in a cluster, and by which role.
+//! The route that explains access: the users with a permission in a cluster, and the bindings that
+//! grant it.
 
-pub(crate) mod beside;
 mod built_in;
+pub(crate) mod cluster_bindings;
 mod discovery;
-mod known;
 mod resource;
+mod visible_users;
 
 use axum::extract::State;
 use drover_access::grants::{Answer, BindingKind, Place, Question, Through as GrantThrough};
@@ -18,10 +19,10 @@ use jiff::Timestamp;
 use kube::ResourceExt as _;
 use serde::Deserialize;
 
-use self::beside::Beside;
+use self::cluster_bindings::ClusterBindings;
 use self::discovery::discover;
-use self::known::{Known, sees_everywhere};
 use self::resource::{Resource, Served, resolve};
+use self::visible_users::{VisibleUsers, sees_everywhere};
 use crate::RestState;
 use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
@@ -30,35 +31,35 @@ use drover_hub::stores::groups::groups_of;
 use drover_hub::visibility::{Visibility, cluster_scope};
 use drover_identity::caller::Caller;
 
-/// Roles that are told at most.
-const MOST: usize = 500;
+/// Maximum number of bindings in a response.
+const MAX_BINDINGS: usize = 500;
 
-/// What is asked about.
+/// Query parameters: the permission and the user.
 #[derive(Clone, Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExplainQuery {
     /// Name of the cluster.
     cluster: String,
-    /// Such as `get`.
+    /// The verb, for example `get`.
     verb: String,
-    /// API group, if `resource` does not name it.
+    /// API group, unless `resource` contains the group.
     #[serde(default)]
     group: String,
-    /// As kubectl takes it: `deployments`, `deployment`, `deploy`, `deployments.apps`,
-    /// `deployments.v1.apps`, each with `/subresource` if it is about one; or a path that begins with
-    /// `/`.
+    /// The resource in kubectl's syntax: `deployments`, `deployment`, `deploy`, `deployments.apps`
+    /// or `deployments.v1.apps`, each with an optional `/subresource`. A non-resource path begins
+    /// with `/`.
     resource: String,
-    /// Name of the object; all of them if absent.
+    /// Name of the object. Absent for all objects.
     #[serde(default)]
     object: String,
-    /// Namespace; all of them, and what is in none, if absent.
+    /// Namespace. Absent for all namespaces and for cluster-scoped objects.
     namespace: Option<String>,
-    /// Name of the person; the caller if absent, `*` for everybody.
+    /// Name of the user. Absent for the caller, `*` for all users.
     user: Option<String>,
 }
 
-/// Who can do this in a cluster, and by which role and binding.
+/// Lists the users with a permission in a cluster, and the bindings that grant it.
 #[utoipa::path(get, path = "/v1/access/explain", tag = "access", params(ExplainQuery),
     responses((status = 200, body = Explanation)))]
 pub(crate) async fn explain(
@@ -82,19 +83,26 @@ pub(crate) async fn explain(
     let names = match asked_about.as_deref() {
         None => None,
         Some(name) if name == caller.user_name => Some(names_of(stores, name)),
-        Some(name) => Some(other(&state, &visibility, &caller, &cluster, name)?),
+        Some(name) => Some(names_of_other_user(
+            &state,
+            &visibility,
+            &caller,
+            &cluster,
+            name,
+        )?),
     };
     let (target, unresolved) = target(&state, &caller, &uid, &query).await?;
     let question = Question {
         cluster: &uid,
         verb: &query.verb,
-        asked: target.asked(&query.object),
+        asked: target.rule_target(&query.object),
         namespace: query.namespace.as_deref(),
     };
-    // Whatever somebody has in every cluster is for those to know who manage that, and for themselves.
+    // Only callers who can list global bindings, and the user itself, can see the user's roles in
+    // every cluster.
     let everywhere =
         asked_about.as_ref() == Some(&caller.user_name) || sees_everywhere(&visibility);
-    let meant = |subject: &str| {
+    let matches = |subject: &str| {
         let names = names.as_ref();
         names.is_none_or(|names| names.iter().any(|name| name == subject))
     };
@@ -103,34 +111,34 @@ pub(crate) async fn explain(
         if matches!(kind, BindingKind::Global | BindingKind::Administrator) && !everywhere {
             return false;
         }
-        meant(answer.grant.subject.as_str())
+        matches(answer.grant.subject.as_str())
     };
     let found = visibility.grants().who_can(question);
     let found = found.iter().filter(|answer| about(answer));
-    let known = Known::to(
+    let visible = VisibleUsers::new(
         &visibility,
         stores,
         &uid,
         names.as_deref().unwrap_or_default(),
     );
-    let mut through: Vec<_> = found.map(|answer| view(&known, answer)).collect();
-    let beside = Beside {
-        asking: &state.asking,
-        asker: caller.user_uid.as_str(),
+    let mut through: Vec<_> = found.map(|answer| view(&visible, answer)).collect();
+    let bindings = ClusterBindings {
+        limiter: &state.cluster_queries,
+        caller: caller.user_uid.as_str(),
         tunnels: &state.tunnels,
-        inside: &visibility.grants().downstream(&uid),
+        members: &visibility.grants().downstream(&uid),
         cluster: &uid,
         verb: &query.verb,
-        asked: target.asked(&query.object),
+        target: target.rule_target(&query.object),
         namespace: query.namespace.as_deref(),
     };
-    let (others, unasked) = beside.ask(meant).await;
-    through.extend(others.into_iter().map(|one| named(&known, one)));
-    let more = through.len() > MOST;
-    through.truncate(MOST);
+    let (others, unasked) = bindings.find(matches).await;
+    through.extend(others.into_iter().map(|one| named(&visible, one)));
+    let more = through.len() > MAX_BINDINGS;
+    through.truncate(MAX_BINDINGS);
     Ok(axum::Json(Explanation {
         user: asked_about,
-        resource: target.words(),
+        resource: target.explained(),
         unresolved,
         through,
         more,
@@ -138,14 +146,14 @@ pub(crate) async fn explain(
     }))
 }
 
-/// What is asked about, as rules name it.
+/// The resource or the path in the question.
 enum Target {
     Path(String),
     Resource(Resource),
 }
 
 impl Target {
-    fn asked<'a>(&'a self, object: &'a str) -> RuleTarget<'a> {
+    fn rule_target<'a>(&'a self, object: &'a str) -> RuleTarget<'a> {
         match self {
             Self::Path(path) => RuleTarget::Path(path),
             Self::Resource(resource) => RuleTarget::Resource {
@@ -157,7 +165,7 @@ impl Target {
         }
     }
 
-    fn words(&self) -> Option<ExplainedResource> {
+    fn explained(&self) -> Option<ExplainedResource> {
         match self {
             Self::Path(_) => None,
             Self::Resource(resource) => Some(ExplainedResource {
@@ -169,10 +177,11 @@ impl Target {
     }
 }
 
-/// Longest resource: a name, a version and a group of Kubernetes, and a subresource.
+/// Maximum length of the parameter `resource`: a name, a version, a group and a subresource.
 const MAX_RESOURCE: usize = 512;
 
-/// What is asked about, and why the cluster was not asked for its resources, if it was not.
+/// Resolves the parameter `resource`. The second value is the reason why the cluster's discovery
+/// was not used.
 async fn target(
     state: &RestState,
     caller: &Identity,
@@ -183,27 +192,27 @@ async fn target(
         return Ok((Target::Path(query.resource.clone()), None));
     }
     if query.resource.len() > MAX_RESOURCE {
-        let problem = format!("write at most {MAX_RESOURCE} characters");
+        let problem = format!("must have at most {MAX_RESOURCE} characters");
         return Err(Status::invalid("resource", problem));
     }
-    let asker = caller.user_uid.as_str();
-    let discovered = discover(&state.asking, asker, &state.tunnels, cluster).await;
+    let user = caller.user_uid.as_str();
+    let discovered = discover(&state.cluster_queries, user, &state.tunnels, cluster).await;
     let group = Some(query.group.as_str()).filter(|group| !group.is_empty());
     let (resolved, unresolved) = match discovered {
         Ok(kinds) => (resolve(&query.resource, group, Served::All(&kinds)), None),
-        Err(why) => {
+        Err(reason) => {
             let kinds = built_in::kinds();
-            let served = Served::BuiltIn(&kinds, &why);
-            (resolve(&query.resource, group, served), Some(why))
+            let served = Served::BuiltIn(&kinds, &reason);
+            (resolve(&query.resource, group, served), Some(reason))
         }
     };
     let resource = resolved.map_err(|error| Status::invalid("resource", error.to_string()))?;
     Ok((Target::Resource(resource), unresolved))
 }
 
-/// The names under which somebody else and their groups appear. The answer is the same for a user
-/// who does not exist and for one whom the caller may not see.
-fn other(
+/// Returns the RBAC subject names of another user and of the user's groups. The error for an
+/// invisible user equals the error for a missing user.
+fn names_of_other_user(
     state: &RestState,
     visibility: &Visibility,
     caller: &Identity,
@@ -211,22 +220,23 @@ fn other(
     name: &str,
 ) -> Result<Vec<String>, Status> {
     let stores = state.hub.stores();
-    // A caller who gives roles may look up anybody by name, as GET /v1/access/people does.
+    // A caller who can bind roles can search all users by name, as with GET /v1/access/people.
     let place = cluster_scope(cluster);
-    let gives = visibility.may("create", "clusterroletemplatebindings", &place);
-    if gives && !visibility.may("list", "users", &Place::Hub) {
+    let can_bind = visibility.may("create", "clusterroletemplatebindings", &place);
+    if can_bind && !visibility.may("list", "users", &Place::Hub) {
         state.lookups.check(&caller.user_uid)?;
     }
     let names = names_of(stores, name);
     let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
-    let sees = || gives || Known::to(visibility, stores, &uid, &[]).sees(&names);
-    if names.is_empty() || !sees() {
+    let is_visible =
+        || can_bind || VisibleUsers::new(visibility, stores, &uid, &[]).contains_any(&names);
+    if names.is_empty() || !is_visible() {
         return Err(Status::not_found("User", name));
     }
     Ok(names)
 }
 
-/// The names under which a person and their groups appear; none for somebody who is not there.
+/// Returns the RBAC subject names of a user and of the user's groups. Empty for a missing user.
 fn names_of(stores: &Stores, name: &str) -> Vec<String> {
     let Some(user) = stores.users.by_name(name) else {
         return Vec::new();
@@ -238,7 +248,7 @@ fn names_of(stores: &Stores, name: &str) -> Vec<String> {
     names
 }
 
-fn view(known: &Known<'_>, answer: &Answer<'_>) -> ThroughView {
+fn view(visible: &VisibleUsers<'_>, answer: &Answer<'_>) -> ThroughView {
     let grant = answer.grant;
     let (through, cluster_role) = match &answer.through {
         GrantThrough::Rule => (Through::Rule, None),
@@ -247,7 +257,7 @@ fn view(known: &Known<'_>, answer: &Answer<'_>) -> ThroughView {
     };
     ThroughView {
         subject: grant.subject.to_string(),
-        user: known.name_of(grant.subject.as_str()),
+        user: visible.name_of(grant.subject.as_str()),
         role: grant.role.name.clone(),
         binding_kind: grant.binding.kind.name().to_owned(),
         binding: grant.binding.name.clone(),
@@ -256,9 +266,9 @@ fn view(known: &Known<'_>, answer: &Answer<'_>) -> ThroughView {
     }
 }
 
-fn named(known: &Known<'_>, view: ThroughView) -> ThroughView {
+fn named(visible: &VisibleUsers<'_>, view: ThroughView) -> ThroughView {
     ThroughView {
-        user: known.name_of(&view.subject),
+        user: visible.name_of(&view.subject),
         ..view
     }
 }

@@ -1,4 +1,4 @@
-//! Who has a global role.
+//! Routes of bindings of global roles.
 
 use axum::extract::State;
 use drover_access::grants::Place;
@@ -6,7 +6,7 @@ use drover_api::kinds::{GlobalRoleBinding, GlobalRoleBindingSpec};
 use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
 
-use super::members::given::{Given, Logins, PREFIX, called, view, wished};
+use super::members::member::{Logins, PREFIX, References, description, parse_request, view};
 use crate::RestState;
 use crate::authorized_writes::AuthorizedWriter;
 use crate::caller::OnHub;
@@ -16,7 +16,7 @@ use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::Visibility;
 
-/// Everybody who has a global role, by a binding.
+/// Lists the bindings of global roles.
 #[utoipa::path(get, path = "/v1/global-members", tag = "access", params(PageQuery),
     responses((status = 200, body = List<MemberView>)))]
 pub(crate) async fn list(
@@ -34,7 +34,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// Gives somebody a global role; whoever does has all of it themselves.
+/// Binds a global role. The caller must have all permissions of the role.
 #[utoipa::path(post, path = "/v1/global-members", tag = "access", request_body = MemberCreate,
     responses((status = 201, body = MemberView)))]
 pub(crate) async fn add(
@@ -44,26 +44,26 @@ pub(crate) async fn add(
     Json(request): Json<MemberCreate>,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let stores = state.hub.stores();
-    let (role, subject) = wished(request)?;
-    let given = Given::pinned::<GlobalRoleBinding>(stores, &role, &subject);
-    let id = given.id(None);
+    let (role, subject) = parse_request(request)?;
+    let references = References::pin::<GlobalRoleBinding>(stores, &role, &subject);
+    let id = references.binding_name(None);
     let bind = |role, subject| GlobalRoleBinding::new(&id, GlobalRoleBindingSpec { role, subject });
     let writer = AuthorizedWriter::new(&state.hub, &caller, &stores.global_role_bindings);
-    let said = bind(role, subject);
-    let binding = bind(given.role, given.subject);
-    let made = writer
-        .create_with_derived_name(&said, &binding, PREFIX)
+    let requested = bind(role, subject);
+    let binding = bind(references.role, references.subject);
+    let created = writer
+        .create_with_derived_name(&requested, &binding, PREFIX)
         .await?;
-    noted.about(&called(&made));
+    noted.about(&description(&created));
     Ok((
         StatusCode::CREATED,
-        axum::Json(view(stores, &made, Logins::Told)),
+        axum::Json(view(stores, &created, Logins::Visible)),
     ))
 }
 
-/// Takes a global role away; what it opened ends within seconds.
+/// Deletes a binding of a global role. Access through the binding ends within seconds.
 #[utoipa::path(delete, path = "/v1/global-members/{id}", tag = "access",
-    params(("id" = String, Path, description = "The member's id")),
+    params(("id" = String, Path, description = "The member's ID")),
     responses((status = 204)))]
 pub(crate) async fn remove(
     State(state): State<RestState>,
@@ -74,7 +74,7 @@ pub(crate) async fn remove(
     let store = &state.hub.stores().global_role_bindings;
     let binding = store.by_name(&id);
     let binding = binding.ok_or_else(|| Status::not_found("member", &id))?;
-    noted.about(&called(&*binding));
+    noted.about(&description(&*binding));
     AuthorizedWriter::new(&state.hub, &caller, store)
         .delete(&binding)
         .await?;

@@ -1,4 +1,4 @@
-//! Roles on the hub and in every cluster: GlobalRoles.
+//! Routes of GlobalRoles: roles on the hub and in every cluster.
 
 use axum::extract::State;
 use drover_access::identity::Identity;
@@ -7,7 +7,7 @@ use drover_api::rest::{GlobalRoleDetail, GlobalRoleView, List, RoleCreate, RoleU
 use http::StatusCode;
 use kube::ResourceExt as _;
 
-use super::role_sight::RoleSight;
+use super::role_views::RoleViews;
 use super::stored_role;
 use crate::RestState;
 use crate::caller::OnHub;
@@ -17,8 +17,7 @@ use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::Visibility;
 
-/// Roles on the hub and in every cluster: what they are called and are for, and what the caller may
-/// do with them.
+/// Lists global roles with the caller's rights for them.
 #[utoipa::path(get, path = "/v1/global-roles", tag = "access", params(PageQuery),
     responses((status = 200, body = List<GlobalRoleView>)))]
 pub(crate) async fn list(
@@ -27,7 +26,7 @@ pub(crate) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<GlobalRoleView>>, Status> {
     let stores = state.hub.stores();
-    let visibility = RoleSight::of(stores, Visibility::of(stores, &caller), None);
+    let visibility = RoleViews::of(stores, Visibility::of(stores, &caller), None);
     query
         .of(
             &stores.global_roles,
@@ -37,7 +36,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// One global role, with what it says and what it allows in every cluster.
+/// Returns a global role with its rules and its permissions in every cluster.
 #[utoipa::path(get, path = "/v1/global-roles/{name}", tag = "access",
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 200, body = GlobalRoleDetail)))]
@@ -50,7 +49,7 @@ pub(crate) async fn read(
     Ok(axum::Json(detail(&state, &caller, &role)))
 }
 
-/// Makes a global role; whoever does has all of it themselves.
+/// Creates a global role. The caller must have all permissions of the role.
 #[utoipa::path(post, path = "/v1/global-roles", tag = "access", request_body = RoleCreate,
     responses((status = 201, body = GlobalRoleDetail)))]
 pub(crate) async fn create(
@@ -65,7 +64,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 
-/// Changes what a global role says; whoever has it has that within seconds.
+/// Changes the rules of a global role. Existing bindings have the new permissions within seconds.
 #[utoipa::path(put, path = "/v1/global-roles/{name}", tag = "access", request_body = RoleUpdate,
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 200, body = GlobalRoleDetail)))]
@@ -79,7 +78,7 @@ pub(crate) async fn update(
     Ok(axum::Json(detail(&state, &caller, &written)))
 }
 
-/// Deletes a global role; whoever has it by a binding loses it within seconds.
+/// Deletes a global role. Its bindings lose their permissions within seconds.
 #[utoipa::path(delete, path = "/v1/global-roles/{name}", tag = "access",
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 204)))]
@@ -94,6 +93,6 @@ pub(crate) async fn delete(
 
 fn detail(state: &RestState, caller: &Identity, role: &GlobalRole) -> GlobalRoleDetail {
     let stores = state.hub.stores();
-    let visibility = RoleSight::of_one(stores, Visibility::of(stores, caller), &role.name_any());
-    visibility.global_in_full(role)
+    let visibility = RoleViews::of_one(stores, Visibility::of(stores, caller), &role.name_any());
+    visibility.global_detail(role)
 }

@@ -1,7 +1,7 @@
-//! Who has a role in a cluster or a project.
+//! Routes of role bindings in clusters and projects.
 
 mod binding;
-pub(crate) mod given;
+pub(crate) mod member;
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
 use kube::{Api, ResourceExt as _};
 
-use self::binding::Placed;
-use self::given::{Given, Logins, PREFIX, called, view, wished};
+use self::binding::ScopedBinding;
+use self::member::{Logins, PREFIX, References, description, parse_request, view};
 use crate::RestState;
 use crate::authorized_writes::AuthorizedWriter;
 use crate::page::PageQuery;
@@ -29,7 +29,7 @@ use drover_identity::caller::Caller;
 pub(crate) type InCluster = ClusterRoleTemplateBinding;
 pub(crate) type InProject = ProjectRoleTemplateBinding;
 
-/// Everybody who has a role in a cluster, by a binding there.
+/// Lists the role bindings of a cluster.
 #[utoipa::path(get, path = "/v1/clusters/{name}/members", tag = "access",
     params(("name" = String, Path, description = "The cluster's name"), PageQuery),
     responses((status = 200, body = List<MemberView>)))]
@@ -42,7 +42,7 @@ pub(crate) async fn list_of_cluster(
     list::<InCluster>(&state, &caller, &name, &query)
 }
 
-/// Gives somebody a role in a cluster.
+/// Binds a role in a cluster.
 #[utoipa::path(post, path = "/v1/clusters/{name}/members", tag = "access",
     request_body = MemberCreate,
     params(("name" = String, Path, description = "The cluster's name")),
@@ -57,10 +57,10 @@ pub(crate) async fn add_to_cluster(
     add::<InCluster>(&state, &caller, &noted, &name, request).await
 }
 
-/// Takes a role in a cluster away; what it opened ends within seconds.
+/// Deletes a role binding of a cluster. Access through the binding ends within seconds.
 #[utoipa::path(delete, path = "/v1/clusters/{name}/members/{id}", tag = "access",
     params(("name" = String, Path, description = "The cluster's name"),
-        ("id" = String, Path, description = "The member's id")),
+        ("id" = String, Path, description = "The member's ID")),
     responses((status = 204)))]
 pub(crate) async fn remove_from_cluster(
     State(state): State<RestState>,
@@ -71,7 +71,7 @@ pub(crate) async fn remove_from_cluster(
     remove::<InCluster>(&state, &caller, &noted, (&name, &id)).await
 }
 
-/// Everybody who has a role in a project, by a binding there.
+/// Lists the role bindings of a project.
 #[utoipa::path(get, path = "/v1/projects/{name}/members", tag = "access",
     params(("name" = String, Path, description = "The project's name"), PageQuery),
     responses((status = 200, body = List<MemberView>)))]
@@ -84,7 +84,7 @@ pub(crate) async fn list_of_project(
     list::<InProject>(&state, &caller, &name, &query)
 }
 
-/// Gives somebody a role in a project.
+/// Binds a role in a project.
 #[utoipa::path(post, path = "/v1/projects/{name}/members", tag = "access",
     request_body = MemberCreate,
     params(("name" = String, Path, description = "The project's name")),
@@ -99,10 +99,10 @@ pub(crate) async fn add_to_project(
     add::<InProject>(&state, &caller, &noted, &name, request).await
 }
 
-/// Takes a role in a project away; what it opened ends within seconds.
+/// Deletes a role binding of a project. Access through the binding ends within seconds.
 #[utoipa::path(delete, path = "/v1/projects/{name}/members/{id}", tag = "access",
     params(("name" = String, Path, description = "The project's name"),
-        ("id" = String, Path, description = "The member's id")),
+        ("id" = String, Path, description = "The member's ID")),
     responses((status = 204)))]
 pub(crate) async fn remove_from_project(
     State(state): State<RestState>,
@@ -113,20 +113,21 @@ pub(crate) async fn remove_from_project(
     remove::<InProject>(&state, &caller, &noted, (&name, &id)).await
 }
 
-/// A place that the caller knows of, and where their roles let them `verb` its members.
-pub(crate) fn place<B: Placed>(
+/// Returns the cluster or project with this name. Requires that the caller can see it, and has
+/// permission for `verb` on its bindings.
+pub(crate) fn place<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,
     name: &str,
     verb: &str,
-) -> Result<Arc<B::At>, Status> {
+) -> Result<Arc<B::Target>, Status> {
     let visibility = Visibility::of(state.hub.stores(), caller);
     let (at, place) = B::find(&visibility, name)?;
     visibility.require(verb, &B::plural(&()), &place)?;
     Ok(at)
 }
 
-fn list<B: Placed>(
+fn list<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,
     name: &str,
@@ -143,12 +144,12 @@ fn list<B: Placed>(
         .map(axum::Json)
 }
 
-fn note_cluster<B: Placed>(noted: &AuditNotes, at: &B::At) {
+fn note_cluster<B: ScopedBinding>(noted: &AuditNotes, at: &B::Target) {
     let cluster = B::cluster(at);
     noted.in_cluster(&cluster.name, cluster.uid);
 }
 
-async fn add<B: Placed>(
+async fn add<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,
     noted: &AuditNotes,
@@ -157,21 +158,21 @@ async fn add<B: Placed>(
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
     let at = place::<B>(state, caller, name, "create")?;
     note_cluster::<B>(noted, &at);
-    let (role, subject) = wished(request)?;
+    let (role, subject) = parse_request(request)?;
     let binding = pinned::<B>(state, &at, &role, &subject);
-    let said = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
+    let requested = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
     let writer = AuthorizedWriter::new(&state.hub, caller, B::store(state.hub.stores()));
-    let made = writer
-        .create_with_derived_name(&said, &binding, PREFIX)
+    let created = writer
+        .create_with_derived_name(&requested, &binding, PREFIX)
         .await?;
-    noted.about(&called(&made));
+    noted.about(&description(&created));
     Ok((
         StatusCode::CREATED,
-        axum::Json(view(state.hub.stores(), &made, Logins::Told)),
+        axum::Json(view(state.hub.stores(), &created, Logins::Visible)),
     ))
 }
 
-async fn remove<B: Placed>(
+async fn remove<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,
     noted: &AuditNotes,
@@ -184,35 +185,43 @@ async fn remove<B: Placed>(
         .by_name(id)
         .filter(|binding| binding.is_at(&at))
         .ok_or_else(|| Status::not_found("member", id))?;
-    noted.about(&called(&*binding));
+    noted.about(&description(&*binding));
     AuthorizedWriter::new(&state.hub, caller, store)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Makes whoever made a place its owner: nobody else could give them a role there.
-pub(crate) async fn make_owner<B: Placed>(
+/// Binds the owner role to the creator of a cluster or project. No other user could bind roles
+/// there.
+pub(crate) async fn make_owner<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,
-    at: &B::At,
+    at: &B::Target,
 ) -> Result<(), Status> {
     let (role, subject) = B::owner(caller);
     let binding = pinned::<B>(state, at, &role, &subject);
     let writer = Writer::new(Api::all(state.hub.client()), B::store(state.hub.stores()));
-    writer.create("make the creator an owner", &binding).await?;
+    writer
+        .create("bind the owner role to the creator", &binding)
+        .await?;
     Ok(())
 }
 
-/// A binding as it is written.
-fn pinned<B: Placed>(
+/// Creates a binding with the UIDs of its references.
+fn pinned<B: ScopedBinding>(
     state: &RestState,
-    at: &B::At,
+    at: &B::Target,
     role: &RoleReference,
     subject: &BindingSubject,
 ) -> B {
     let uid = at.uid();
-    let given = Given::pinned::<B>(state.hub.stores(), role, subject);
-    let id = given.id(uid.as_deref());
-    B::bind(&id, (at.name_any(), uid), given.role, given.subject)
+    let references = References::pin::<B>(state.hub.stores(), role, subject);
+    let id = references.binding_name(uid.as_deref());
+    B::bind(
+        &id,
+        (at.name_any(), uid),
+        references.role,
+        references.subject,
+    )
 }

@@ -1,4 +1,4 @@
-//! Roles that people can be given in clusters and projects: RoleTemplates.
+//! Routes of RoleTemplates: roles in clusters and projects.
 
 use axum::extract::State;
 use drover_api::kinds::{RoleContext, RoleTemplate};
@@ -7,7 +7,7 @@ use http::StatusCode;
 use kube::ResourceExt as _;
 use serde::Deserialize;
 
-use super::role_sight::{GivenAt, RoleSight};
+use super::role_views::{BindingScope, RoleViews};
 use super::stored_role;
 use crate::RestState;
 use crate::caller::OnHub;
@@ -18,40 +18,40 @@ use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, cluster_scope, require_project_scope};
 use drover_identity::caller::Caller;
 
-/// Which roles, and where somebody would be given one.
+/// Query parameters of the list of roles.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RoleQuery {
-    /// Says of each role whether the caller may give it in this cluster.
+    /// Name of a cluster. Each role states whether the caller can bind it there.
     cluster: Option<String>,
-    /// Says of each role whether the caller may give it in this project.
+    /// Name of a project. Each role states whether the caller can bind it there.
     project: Option<String>,
-    /// Items on the page: 1 to 500, 500 if absent.
+    /// Number of items on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the page before.
+    /// `continue` of the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
 }
 
 impl RoleQuery {
-    fn given_at(&self, visibility: &Visibility) -> Result<Option<GivenAt>, Status> {
+    fn binding_scope(&self, visibility: &Visibility) -> Result<Option<BindingScope>, Status> {
         match (&self.cluster, &self.project) {
             (None, None) => Ok(None),
             (Some(_), Some(_)) => Err(Status::invalid(
                 "project",
-                "a role is given in a cluster or in a project: name one of them",
+                "cannot be combined with a cluster",
             )),
             (Some(cluster), None) => {
                 let cluster = visibility.cluster(cluster)?;
-                Ok(Some(GivenAt {
+                Ok(Some(BindingScope {
                     context: RoleContext::Cluster,
                     place: cluster_scope(&cluster),
                 }))
             }
             (None, Some(project)) => {
                 let project = visibility.project(project)?;
-                Ok(Some(GivenAt {
+                Ok(Some(BindingScope {
                     context: RoleContext::Project,
                     place: require_project_scope(&project)?,
                 }))
@@ -60,8 +60,7 @@ impl RoleQuery {
     }
 }
 
-/// Roles in clusters and projects: what they are called and are for, and what the caller may do with
-/// them.
+/// Lists the roles in clusters and projects with the caller's rights for them.
 #[utoipa::path(get, path = "/v1/roles", tag = "access", params(RoleQuery),
     responses((status = 200, body = List<RoleView>)))]
 pub(crate) async fn list(
@@ -71,8 +70,8 @@ pub(crate) async fn list(
 ) -> Result<axum::Json<List<RoleView>>, Status> {
     let stores = state.hub.stores();
     let visibility = Visibility::of(stores, &caller);
-    let at = query.given_at(&visibility)?;
-    let visibility = RoleSight::of(stores, visibility, at);
+    let at = query.binding_scope(&visibility)?;
+    let visibility = RoleViews::of(stores, visibility, at);
     PageQuery::new(query.limit, query.continue_token)
         .of(
             &stores.role_templates,
@@ -82,7 +81,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// One role, with what it says and what it allows with all that it inherits.
+/// Returns a role with its rules and its permissions, including inherited permissions.
 #[utoipa::path(get, path = "/v1/roles/{name}", tag = "access",
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 200, body = RoleDetail)))]
@@ -91,7 +90,7 @@ pub(crate) async fn read(
     Caller(caller): Caller,
     Name(name): Name,
 ) -> Result<axum::Json<RoleDetail>, Status> {
-    // What roles say tells what is worth having: for those who have one.
+    // Only callers with a role can read rules, because rules reveal attack targets.
     let visibility = Visibility::of(state.hub.stores(), &caller);
     if !visibility.has_any_role() {
         return Err(Status::not_found("RoleTemplate", &name));
@@ -100,7 +99,7 @@ pub(crate) async fn read(
     Ok(axum::Json(detail(&state, visibility, &role)))
 }
 
-/// Makes a role; whoever does has all of it in every cluster.
+/// Creates a role. The caller must have all permissions of the role in every cluster.
 #[utoipa::path(post, path = "/v1/roles", tag = "access", request_body = RoleCreate,
     responses((status = 201, body = RoleDetail)))]
 pub(crate) async fn create(
@@ -116,7 +115,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 
-/// Changes what a role says; whoever has it has that within seconds.
+/// Changes the rules of a role. Existing bindings have the new permissions within seconds.
 #[utoipa::path(put, path = "/v1/roles/{name}", tag = "access", request_body = RoleUpdate,
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 200, body = RoleDetail)))]
@@ -131,7 +130,7 @@ pub(crate) async fn update(
     Ok(axum::Json(detail(&state, visibility, &written)))
 }
 
-/// Deletes a role; whoever has it by a binding loses it within seconds.
+/// Deletes a role. Its bindings lose their permissions within seconds.
 #[utoipa::path(delete, path = "/v1/roles/{name}", tag = "access",
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 204)))]
@@ -145,6 +144,6 @@ pub(crate) async fn delete(
 }
 
 fn detail(state: &RestState, visibility: Visibility, role: &RoleTemplate) -> RoleDetail {
-    let visibility = RoleSight::of_one(state.hub.stores(), visibility, &role.name_any());
-    visibility.template_in_full(role)
+    let visibility = RoleViews::of_one(state.hub.stores(), visibility, &role.name_any());
+    visibility.template_detail(role)
 }

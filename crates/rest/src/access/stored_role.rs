@@ -1,4 +1,4 @@
-//! Roles of both kinds on the hub: found, made, changed and deleted as the caller.
+//! Operations on RoleTemplates and GlobalRoles on the hub, with the caller's permissions.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::spec;
 use drover_http_edge::status::Status;
 use drover_hub::{Store, Stores, call};
 
-/// One of the two kinds of roles.
+/// A RoleTemplate or a GlobalRole.
 pub(crate) trait StoredRole:
     Resource<DynamicType = (), Scope = ClusterResourceScope>
     + HasSpec<Spec: Serialize + DeserializeOwned>
@@ -27,14 +27,14 @@ pub(crate) trait StoredRole:
     + Serialize
     + DeserializeOwned
 {
-    /// Its name.
+    /// The name of the kind.
     const KIND: &'static str;
 
-    /// Those that are known.
+    /// The store of this kind.
     fn store(stores: &Stores) -> &Store<Self>;
 
-    /// One that says this.
-    fn saying(name: &str, spec: Self::Spec) -> Self;
+    /// Creates an object with this name and spec.
+    fn with_spec(name: &str, spec: Self::Spec) -> Self;
 }
 
 impl StoredRole for RoleTemplate {
@@ -44,7 +44,7 @@ impl StoredRole for RoleTemplate {
         &stores.role_templates
     }
 
-    fn saying(name: &str, spec: RoleTemplateSpec) -> Self {
+    fn with_spec(name: &str, spec: RoleTemplateSpec) -> Self {
         Self::new(name, spec)
     }
 }
@@ -56,37 +56,39 @@ impl StoredRole for GlobalRole {
         &stores.global_roles
     }
 
-    fn saying(name: &str, spec: GlobalRoleSpec) -> Self {
+    fn with_spec(name: &str, spec: GlobalRoleSpec) -> Self {
         Self::new(name, spec)
     }
 }
 
-/// The role of this name.
+/// Returns the role with this name from the store.
 pub(crate) fn find<K: StoredRole>(state: &RestState, name: &str) -> Result<Arc<K>, Status> {
     let role = K::store(state.hub.stores()).by_name(name);
     role.ok_or_else(|| Status::not_found(K::KIND, name))
 }
 
-/// The same, from the hub: what the caller is judged by is what they change.
-async fn stored<K: StoredRole>(state: &RestState, name: &str) -> Result<K, Status> {
+/// Reads the role with this name from the hub, because the caller's permissions depend on its
+/// current rules.
+async fn read_from_hub<K: StoredRole>(state: &RestState, name: &str) -> Result<K, Status> {
     let api: Api<K> = Api::all(state.hub.client());
     let stored = call("read a role", api.get_opt(name)).await?;
     stored.ok_or_else(|| Status::not_found(K::KIND, name))
 }
 
-/// Makes a role.
+/// Creates a role.
 pub(crate) async fn create<K: StoredRole>(
     state: &RestState,
     caller: &Identity,
     request: &RoleCreate,
 ) -> Result<K, Status> {
-    let role = K::saying(&request.name, spec::read(&request.spec)?);
+    let role = K::with_spec(&request.name, spec::read(&request.spec)?);
     let store = K::store(state.hub.stores());
     let writer = AuthorizedWriter::new(&state.hub, caller, store);
     writer.create(&role, &role).await
 }
 
-/// Writes what a role says from now on: from the version that was sent, or from any.
+/// Replaces the spec of a role. If the request has a version, another version of the object is a
+/// conflict.
 pub(crate) async fn replace<K: StoredRole>(
     state: &RestState,
     caller: &Identity,
@@ -94,13 +96,13 @@ pub(crate) async fn replace<K: StoredRole>(
     request: &RoleUpdate,
 ) -> Result<K, Status> {
     let spec = spec::read(&request.spec)?;
-    let old = stored::<K>(state, name).await?;
+    let old = read_from_hub::<K>(state, name).await?;
     let now = old.resource_version();
     if let Some(version) = &request.resource_version
         && Some(version) != now.as_ref()
     {
         return Err(Status::conflict(format!(
-            "somebody else has changed the role {name:?} meanwhile: look at what it says now, and \
+            "the role {name:?} has changed since you read it: reload it, and \
              send your change again"
         )));
     }
@@ -111,13 +113,13 @@ pub(crate) async fn replace<K: StoredRole>(
     writer.replace(&old, &changed).await
 }
 
-/// Deletes a role; whoever has it by a binding has it no more.
+/// Deletes a role. Its bindings lose their permissions.
 pub(crate) async fn delete<K: StoredRole>(
     state: &RestState,
     caller: &Identity,
     name: &str,
 ) -> Result<(), Status> {
-    let role = stored::<K>(state, name).await?;
+    let role = read_from_hub::<K>(state, name).await?;
     let store = K::store(state.hub.stores());
     AuthorizedWriter::new(&state.hub, caller, store)
         .delete(&role)

@@ -1,8 +1,8 @@
-//! What a caller may do with users.
+//! The caller's rights for users.
 //!
-//! A caller who is no administrator passes what admission asks of kubectl. REST sets passwords, which
-//! kubectl cannot: a caller who sets one can sign in as the user, and so has to have all of the user's
-//! rights.
+//! The admission rules of kubectl apply to callers who are not administrators. REST also sets
+//! passwords, which kubectl cannot. A caller who sets a password can sign in as the user, and
+//! therefore must have all permissions of the user.
 
 use drover_access::grants::{Names, Place, Roles, Who};
 use drover_access::names::{GroupName, UserName};
@@ -20,7 +20,7 @@ use drover_hub::visibility::Visibility;
 
 const USERS: &str = "users";
 
-/// A user as grants know them.
+/// The subject names of a user.
 struct Other {
     user: UserName,
     groups: Vec<GroupName>,
@@ -42,7 +42,7 @@ impl Other {
     }
 }
 
-/// What the caller may do with a user.
+/// Returns the caller's rights for a user.
 pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserRights {
     let (grants, may_administer) = (
         visibility.grants(),
@@ -60,7 +60,7 @@ pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserR
     }
 }
 
-/// Refuses to set a password of a user who may do what the caller may not.
+/// Refuses to set the password of a user with permissions that the caller does not have.
 pub(crate) fn check_password(
     visibility: &Visibility,
     stores: &Stores,
@@ -72,38 +72,38 @@ pub(crate) fn check_password(
     }
     if user.spec.administrator {
         return Err(Status::forbidden(
-            "only an administrator sets the password of an administrator",
+            "only an administrator can set the password of an administrator",
         ));
     }
     if !user.spec.enabled {
         return Err(Status::forbidden(
-            "only an administrator sets the password of a disabled user: enable the user first",
+            "only an administrator can set the password of a disabled user: enable the user first",
         ));
     }
     let other = Other::of(user, stores);
     let covered = grants.may_act_for(who, other.who());
     covered.map_err(|escalation| {
         Status::forbidden(format!(
-            "the user may do what you may not, and a password lets you sign in as the user: {escalation}"
+            "the user has permissions that you do not have, and a password would let you sign in as the user: {escalation}"
         ))
     })
 }
 
-/// Refuses to make a user who gets more rights than the caller has: the caller knows the first
-/// password.
+/// Refuses to create a user who would have more permissions than the caller, because the caller
+/// knows the first password.
 pub(crate) fn check_defaults(visibility: &Visibility, stores: &Stores) -> Result<(), Status> {
     let objects = Objects::of(stores);
     let facts = objects.facts();
     let mut roles = Roles::new(&facts, Names::AsTheyAre);
     let defaults = facts.global_roles.iter();
     for (name, role) in defaults.filter(|(_, role)| role.spec.new_user_default) {
-        // A role that cannot be resolved gives nothing.
+        // A role that cannot be resolved grants no permissions.
         let Ok(given) = roles.by_global_role(name, role.uid, role.spec) else {
             continue;
         };
         if let Err(escalation) = given.may_be_given(visibility.grants(), visibility.who()) {
             return Err(Status::forbidden(format!(
-                "new users get the global role {name:?}, which allows more than your own roles: \
+                "new users get the global role {name:?}, which has permissions that you do not have: \
                  {escalation}; ask an administrator"
             )));
         }

@@ -15,7 +15,7 @@ use kube::{Resource as _, ResourceExt as _};
 use serde::Deserialize;
 
 use crate::RestState;
-use crate::access::members::given::identities_of;
+use crate::access::members::member::identities_of;
 use crate::access::members::{InCluster, InProject, place};
 use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
@@ -38,7 +38,9 @@ pub struct Lookups(Arc<DefaultKeyedRateLimiter<UserUid>>);
 
 impl Default for Lookups {
     fn default() -> Self {
-        Self(Arc::new(RateLimiter::keyed(Quota::per_minute(MAX_PER_MINUTE))))
+        Self(Arc::new(RateLimiter::keyed(Quota::per_minute(
+            MAX_PER_MINUTE,
+        ))))
     }
 }
 

@@ -326,7 +326,9 @@ fn check_name(name: &str) -> Result<(), Status> {
 
 fn check_display_name(name: Option<&str>) -> Result<(), Status> {
     match name {
-        Some(name) if name.chars().count() > MAX_DISPLAY_NAME || name.chars().any(char::is_control) => {
+        Some(name)
+            if name.chars().count() > MAX_DISPLAY_NAME || name.chars().any(char::is_control) =>
+        {
             Err(Status::invalid(
                 "displayName",
                 "must have at most 256 characters and no control characters",

@@ -187,7 +187,9 @@ async fn replace(
         let replacing = api.replace(&name, &params, &provider);
         match call("change an identity provider", replacing).await {
             // Retry, because the server updates the status often.
-            Err(error) if error.is_conflict() && version.is_none() && attempts < MAX_ATTEMPTS => attempts += 1,
+            Err(error) if error.is_conflict() && version.is_none() && attempts < MAX_ATTEMPTS => {
+                attempts += 1
+            }
             answer => return answer.map(|after| Replaced { before, after }),
         }
     }
@@ -320,7 +322,9 @@ async fn store_secret(
     kept.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
     let (secrets, params) = (state.hub.secrets(), PostParams::default());
     let creating = secrets.create(&params, &kept);
-    call("store a provider's secret", creating).await.map(|_| ())
+    call("store a provider's secret", creating)
+        .await
+        .map(|_| ())
 }
 
 /// Deletes a Secret that no spec refers to, if the server created the Secret. If the deletion

@@ -291,8 +291,8 @@ fn login_cookie(name: &str, value: &str, seconds: u32) -> Result<HeaderValue, St
     let text = format!(
         "{LOGIN_COOKIE}{name}={value}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age={seconds}"
     );
-    let mut value = HeaderValue::try_from(text)
-        .map_err(|_| Status::bad_request("invalid provider name"))?;
+    let mut value =
+        HeaderValue::try_from(text).map_err(|_| Status::bad_request("invalid provider name"))?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -1,9 +1,9 @@
-//! Kubernetes' own resources, for clusters that cannot be asked which they serve.
+//! Kubernetes' built-in resources, for clusters whose discovery is not available.
 
 use super::resource::Kind;
 
 /// Group, plural, singular and short names, in the order in which Kubernetes v1.36 prefers groups.
-/// `metrics.k8s.io` is served wherever metrics-server is installed.
+/// The list includes `metrics.k8s.io`, which metrics-server serves.
 const KINDS: &[(&str, &str, &str, &[&str])] = &[
     ("", "bindings", "binding", &[]),
     ("", "componentstatuses", "componentstatus", &["cs"]),
@@ -201,8 +201,9 @@ const AUTHORIZATION: &str = "authorization.k8s.io";
 const FLOW_CONTROL: &str = "flowcontrol.apiserver.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Group and plural of what rules name and no API serves: whom somebody impersonates, and who signs.
-const IN_RULES_ONLY: [(&str, &str); 5] = [
+/// Group and plural name of resources that exist only in RBAC rules, for impersonation and
+/// certificate signers.
+const RULE_ONLY_KINDS: [(&str, &str); 5] = [
     ("", "groups"),
     ("", "users"),
     ("authentication.k8s.io", "uids"),
@@ -210,7 +211,7 @@ const IN_RULES_ONLY: [(&str, &str); 5] = [
     ("certificates.k8s.io", "signers"),
 ];
 
-/// Kubernetes' own resources, with those that only rules name.
+/// Returns Kubernetes' built-in resources, including resources that exist only in RBAC rules.
 pub(super) fn kinds() -> Vec<Kind> {
     let served = KINDS.iter().map(|(group, plural, singular, short)| Kind {
         group: (*group).to_owned(),
@@ -220,12 +221,12 @@ pub(super) fn kinds() -> Vec<Kind> {
         short: short.iter().map(|&short| short.to_owned()).collect(),
         subresources: None,
     });
-    served.chain(in_rules_only()).collect()
+    served.chain(rule_only_kinds()).collect()
 }
 
-/// The resources that rules name and no API serves.
-pub(super) fn in_rules_only() -> impl Iterator<Item = Kind> {
-    IN_RULES_ONLY.into_iter().map(|(group, plural)| Kind {
+/// Returns the resources that exist only in RBAC rules.
+pub(super) fn rule_only_kinds() -> impl Iterator<Item = Kind> {
+    RULE_ONLY_KINDS.into_iter().map(|(group, plural)| Kind {
         group: group.to_owned(),
         plural: plural.to_owned(),
         singular: plural.to_owned(),

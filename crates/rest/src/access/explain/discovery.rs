@@ -1,4 +1,4 @@
-//! Which resources a cluster serves.
+//! Discovery of the resources that a cluster serves.
 
 use std::collections::HashMap;
 
@@ -6,46 +6,54 @@ use drover_api::agent::Lane;
 use drover_api::ids::ClusterUid;
 use kube::core::discovery::v2::{APIGroupDiscovery, APIResourceDiscovery};
 
-use super::beside::{Asking, PATIENCE};
-use super::built_in::in_rules_only;
+use super::built_in::rule_only_kinds;
+use super::cluster_bindings::{ClusterQueryLimiter, QUERY_TIMEOUT};
 use super::resource::Kind;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_apply::call;
 
-/// Kinds of a cluster that are read: far more than any cluster has, and few enough to search at once.
+/// Maximum number of kinds that are read from a cluster.
 const MAX_KINDS: usize = 10_000;
 
-/// Asks a cluster for its resources, in the order in which it prefers their groups; the error says
-/// why it cannot be asked.
+/// Returns a cluster's resources, in the order of its preferred groups. The error is the reason why
+/// discovery is not available.
 pub(super) async fn discover(
-    asking: &Asking,
-    asker: &str,
+    limiter: &ClusterQueryLimiter,
+    user: &str,
     tunnels: &Tunnels,
     cluster: &ClusterUid,
 ) -> Result<Vec<Kind>, String> {
     if !tunnels.is_connected(cluster) {
         return Err("no agent of the cluster is connected".to_owned());
     }
-    let _room = asking.room(asker).map_err(str::to_owned)?;
+    let _permit = limiter.acquire(user).map_err(str::to_owned)?;
     let client = tunnels.client(cluster, Lane::Controller);
-    let what = || "read which resources the cluster serves".to_owned();
+    let what = || "discover the resources of the cluster".to_owned();
     let both = async {
         tokio::try_join!(
             call(what(), client.list_core_api_versions_aggregated()),
             call(what(), client.list_api_groups_aggregated()),
         )
     };
-    let answer = tokio::time::timeout(PATIENCE, both).await;
-    let (core, groups) = answer
-        .map_err(|_| format!("it gave no response within {} s", PATIENCE.as_secs()))?
+    let response = tokio::time::timeout(QUERY_TIMEOUT, both).await;
+    let (core, groups) = response
+        .map_err(|_| {
+            format!(
+                "the cluster did not respond within {} s",
+                QUERY_TIMEOUT.as_secs()
+            )
+        })?
         .map_err(|error| error.to_string())?;
     let groups = core.items.into_iter().chain(groups.items);
     let mut kinds: Vec<Kind> = groups.flat_map(kinds_of).take(MAX_KINDS).collect();
     if kinds.is_empty() {
-        // Before v1.27 an API server tells its groups only, in another form.
-        return Err("its API server does not list all resources at once".to_owned());
+        // API servers before v1.27 do not support aggregated discovery.
+        return Err(
+            "the API server does not support aggregated discovery (Kubernetes v1.27 and later)"
+                .to_owned(),
+        );
     }
-    kinds.extend(in_rules_only());
+    kinds.extend(rule_only_kinds());
     Ok(kinds)
 }
 
@@ -55,15 +63,15 @@ fn kinds_of(group: APIGroupDiscovery) -> Vec<Kind> {
         .and_then(|meta| meta.name)
         .unwrap_or_default();
     let mut kinds: Vec<Kind> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut indexes: HashMap<String, usize> = HashMap::new();
     for served in group.versions {
         let version = served.version.unwrap_or_default();
         for resource in served.resources {
             let plural = resource.resource.as_deref().unwrap_or_default();
-            match places.get(plural) {
-                Some(place) => kinds[*place].versions.push(version.clone()),
+            match indexes.get(plural) {
+                Some(index) => kinds[*index].versions.push(version.clone()),
                 None if kinds.len() < MAX_KINDS => {
-                    places.insert(plural.to_owned(), kinds.len());
+                    indexes.insert(plural.to_owned(), kinds.len());
                     kinds.push(kind(&name, &version, resource));
                 }
                 None => {}
@@ -77,7 +85,7 @@ fn kind(group: &str, version: &str, resource: APIResourceDiscovery) -> Kind {
     let plural = resource.resource.unwrap_or_default();
     let below = resource.subresources.into_iter();
     let below = below.filter_map(|below| below.subresource).collect();
-    // The kubelet's authorization asks about subresources of nodes that no API serves.
+    // The kubelet's authorization uses subresources of nodes that the API server does not serve.
     let is_node = group.is_empty() && plural == "nodes";
     Kind {
         group: group.to_owned(),

@@ -1,29 +1,29 @@
-//! Which resource a text names, as kubectl resolves it.
+//! Resolution of resource names, as in kubectl.
 
 use thiserror::Error;
 
-/// Names that are this different at most are suggested.
-const NEAR: usize = 2;
+/// Maximum edit distance of a suggestion.
+const MAX_DISTANCE: usize = 2;
 
-/// A resource that can be named.
+/// A resource of a cluster with its names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kind {
-    /// Empty for the core group.
+    /// API group. Empty for the core group.
     pub(super) group: String,
-    /// Its versions; empty if they are not known.
+    /// Served versions. Empty if the versions are not known.
     pub(super) versions: Vec<String>,
-    /// Such as `deployments`.
+    /// Plural name, for example `deployments`.
     pub(super) plural: String,
-    /// Such as `deployment`.
+    /// Singular name, for example `deployment`.
     pub(super) singular: String,
-    /// Such as `deploy`.
+    /// Short names, for example `deploy`.
     pub(super) short: Vec<String>,
-    /// Such as `scale`; `None` if they are not known.
+    /// Subresources, for example `scale`. `None` if the subresources are not known.
     pub(super) subresources: Option<Vec<String>>,
 }
 
 impl Kind {
-    /// The name with which kubectl means this resource and no other: `deployments.apps`.
+    /// The unambiguous name in kubectl's syntax: `deployments.apps`.
     fn qualified(&self) -> String {
         match self.group.as_str() {
             "" => self.plural.clone(),
@@ -38,40 +38,40 @@ impl Kind {
     }
 }
 
-/// A resource as rules name it.
+/// A resource in the terms of RBAC rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resource {
-    /// Empty for the core group.
+    /// API group. Empty for the core group.
     pub(super) group: String,
-    /// The plural.
+    /// Plural name.
     pub(super) plural: String,
-    /// Empty for the objects themselves.
+    /// Subresource. Empty for the objects themselves.
     pub(super) subresource: String,
 }
 
-/// Why a text names no resource.
+/// Errors of the resolution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UnknownResource {
-    /// The cluster was asked, and does not serve it.
+    /// The cluster does not serve the resource.
     #[error("the cluster has no resource {text:?}{}", did_you_mean(.near.as_ref()))]
     NotServed {
-        /// What was asked for.
+        /// The name in the request.
         text: String,
-        /// What is called nearly so.
+        /// The suggested name.
         near: Option<String>,
     },
-    /// The cluster could not be asked.
+    /// The resource is not built in, and the cluster's discovery is not available.
     #[error(
-        "{text:?} is no resource of Kubernetes itself, and the cluster cannot be asked for its own \
-         ({why}){}; name a custom resource with its group, such as widgets.example.com",
+        "{text:?} is not a built-in resource of Kubernetes, and the cluster's discovery is not \
+         available ({reason}){}; add the group of a custom resource, for example widgets.example.com",
         did_you_mean(.near.as_ref())
     )]
     NotBuiltIn {
-        /// What was asked for.
+        /// The name in the request.
         text: String,
-        /// Why the cluster could not be asked.
-        why: String,
-        /// What is called nearly so.
+        /// The reason why the cluster's discovery is not available.
+        reason: String,
+        /// The suggested name.
         near: Option<String>,
     },
 }
@@ -80,17 +80,17 @@ fn did_you_mean(name: Option<&String>) -> String {
     name.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }
 
-/// What is known of a cluster's resources.
+/// The resources for the resolution.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Served<'a> {
-    /// All of them, in the order in which its API server prefers them.
+    /// All resources of the cluster, in the order of its API server's preference.
     All(&'a [Kind]),
-    /// Kubernetes' own, as the cluster cannot be asked for this reason.
+    /// Kubernetes' built-in resources, and the reason why the cluster's discovery is not available.
     BuiltIn(&'a [Kind], &'a str),
 }
 
-/// The resource that is meant by a plural, a singular, a short name, `resource.group` or
-/// `resource.version.group`, each with `/subresource` if wished; `*` stands for all.
+/// Resolves a plural, a singular or a short name, `resource.group` or `resource.version.group`,
+/// each with an optional `/subresource`. `*` matches all resources.
 pub(super) fn resolve(
     text: &str,
     group: Option<&str>,
@@ -114,24 +114,29 @@ pub(super) fn resolve(
 
 fn find<'k>(kinds: &'k [Kind], named: &str, group: Option<&str>) -> Option<&'k Kind> {
     if group.is_some() {
-        return called(kinds, named, |kind| Some(kind.group.as_str()) == group);
+        return find_by_name(kinds, named, |kind| Some(kind.group.as_str()) == group);
     }
     let Some((name, rest)) = named.split_once('.') else {
-        return called(kinds, named, |_| true);
+        return find_by_name(kinds, named, |_| true);
     };
     let by_version = rest.split_once('.').and_then(|(version, group)| {
-        let is_meant =
+        let matches =
             |kind: &Kind| kind.group == group && kind.versions.iter().any(|one| one == version);
-        called(kinds, name, is_meant)
+        find_by_name(kinds, name, matches)
     });
-    by_version.or_else(|| called(kinds, name, |kind| kind.group == rest))
+    by_version.or_else(|| find_by_name(kinds, name, |kind| kind.group == rest))
 }
 
-/// The first resource of this name: a plural before a singular before a short name.
-fn called<'k>(kinds: &'k [Kind], name: &str, fits: impl Fn(&Kind) -> bool) -> Option<&'k Kind> {
-    let first = |is_called: fn(&Kind, &str) -> bool| {
+/// Returns the first resource with this name. Plural names have priority over singular names, and
+/// singular names over short names.
+fn find_by_name<'k>(
+    kinds: &'k [Kind],
+    name: &str,
+    fits: impl Fn(&Kind) -> bool,
+) -> Option<&'k Kind> {
+    let first = |has_name: fn(&Kind, &str) -> bool| {
         let mut kinds = kinds.iter().filter(|kind| fits(kind));
-        kinds.find(|kind| is_called(kind, name))
+        kinds.find(|kind| has_name(kind, name))
     };
     first(|kind, name| kind.plural == name)
         .or_else(|| first(|kind, name| kind.singular == name))
@@ -165,17 +170,17 @@ fn unknown(
     subresource: &str,
     served: Served<'_>,
 ) -> Result<Resource, UnknownResource> {
-    let (kinds, why) = match served {
+    let (kinds, reason) = match served {
         Served::All(kinds) => (kinds, None),
-        Served::BuiltIn(kinds, why) => (kinds, Some(why)),
+        Served::BuiltIn(kinds, reason) => (kinds, Some(reason)),
     };
     let (name, rest) = named.split_once('.').unwrap_or((named, ""));
     let custom = group
         .or_else(|| Some(without_version(rest)))
         .filter(|group| group.contains('.'));
     let is_kubernetes = |group: &str| kinds.iter().any(|kind| kind.group == group);
-    if let Some(group) = custom.filter(|group| why.is_some() && !is_kubernetes(group)) {
-        // A custom resource of a cluster that cannot be asked: the group leaves no doubt.
+    if let Some(group) = custom.filter(|group| reason.is_some() && !is_kubernetes(group)) {
+        // The group identifies a custom resource, even without the cluster's discovery.
         return Ok(Resource {
             group: group.to_owned(),
             plural: name.to_owned(),
@@ -188,17 +193,17 @@ fn unknown(
     let near = nearest(known, name, |(name, _)| name);
     let near = near.map(|(_, kind)| kind.qualified());
     let text = text.to_owned();
-    Err(match why {
+    Err(match reason {
         None => UnknownResource::NotServed { text, near },
-        Some(why) => UnknownResource::NotBuiltIn {
+        Some(reason) => UnknownResource::NotBuiltIn {
             text,
-            why: why.to_owned(),
+            reason: reason.to_owned(),
             near,
         },
     })
 }
 
-/// `example.com` of `v1.example.com`.
+/// Removes the version: `v1.example.com` becomes `example.com`.
 fn without_version(rest: &str) -> &str {
     let is_version = |text: &str| {
         let digits = text.strip_prefix('v');
@@ -210,24 +215,23 @@ fn without_version(rest: &str) -> &str {
     }
 }
 
-/// What is called nearly so: the nearest, and of several the first.
+/// Returns the nearest name. Among equally near names, returns the first.
 fn nearest<T>(all: impl Iterator<Item = T>, name: &str, of: fn(&T) -> &str) -> Option<T> {
     let near = all.filter_map(|one| {
         let distance = distance(of(&one), name);
-        // Two letters may be any other two.
-        let near = distance <= NEAR && 2 * distance < name.len();
+        // Do not suggest a name that differs in half of the letters.
+        let near = distance <= MAX_DISTANCE && 2 * distance < name.len();
         near.then_some((distance, one))
     });
     let nearest = near.min_by_key(|(distance, _)| *distance);
     nearest.map(|(_, one)| one)
 }
 
-/// How many letters are inserted, deleted or replaced at least (Levenshtein); more than [`NEAR`] if
-/// the lengths tell it already.
+/// The Levenshtein distance. Returns more than [`MAX_DISTANCE`] if the lengths differ by more.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other) = (one.as_bytes(), other.as_bytes());
-    if one.len().abs_diff(other.len()) > NEAR {
-        return NEAR + 1;
+    if one.len().abs_diff(other.len()) > MAX_DISTANCE {
+        return MAX_DISTANCE + 1;
     }
     let mut above: Vec<usize> = (0..=other.len()).collect();
     for (row, a) in one.iter().enumerate() {

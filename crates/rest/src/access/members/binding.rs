@@ -1,4 +1,4 @@
-//! The kinds that give a role, and what they have in common.
+//! Common interface of the kinds of role bindings.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, cluster_scope, require_project_scope};
 use drover_hub::{Store, Stores};
 
-/// A kind of binding: a role for a subject.
+/// A kind of role binding.
 pub(crate) trait Binding:
     Resource<DynamicType = (), Scope = ClusterResourceScope>
     + Clone
@@ -28,30 +28,30 @@ pub(crate) trait Binding:
     + Serialize
     + DeserializeOwned
 {
-    /// All of this kind.
+    /// The store of this kind.
     fn store(stores: &Stores) -> &Store<Self>;
 
-    /// UID of the role that a name means in it; `None` if there is none.
+    /// UID of the role with this name. `None` if the role does not exist.
     fn role_uid(stores: &Stores, name: &str) -> Option<String>;
 
-    /// What it says.
-    fn said(&self) -> Said<'_>;
+    /// The role, the subject and the status of the binding.
+    fn fields(&self) -> BindingFields<'_>;
 }
 
-/// One that gives its role at a place.
-pub(crate) trait Placed: Binding {
-    /// What the role is given in.
-    type At: Resource<DynamicType = ()>;
-    /// Role of who makes such a place.
+/// A kind of role binding in a cluster or project.
+pub(crate) trait ScopedBinding: Binding {
+    /// The kind of the scope: Cluster or Project.
+    type Target: Resource<DynamicType = ()>;
+    /// Name of the role of a scope's creator.
     const OWNER: &'static str;
 
-    /// The place of this name, if the caller knows of it, and where its objects are.
-    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Self::At>, Place), Status>;
+    /// Returns the object with this name, if the caller can see it, and its scope.
+    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Self::Target>, Place), Status>;
 
-    /// The cluster that a place is, or is in.
-    fn cluster(at: &Self::At) -> ClusterReference;
+    /// Returns the cluster, or the project's cluster.
+    fn cluster(at: &Self::Target) -> ClusterReference;
 
-    /// A binding; without `uid`, what is there under the name is meant.
+    /// Creates a binding. Without a UID in `at`, the binding refers to its scope by name.
     fn bind(
         id: &str,
         at: (String, Option<String>),
@@ -59,17 +59,18 @@ pub(crate) trait Placed: Binding {
         subject: BindingSubject,
     ) -> Self;
 
-    /// Where it gives it: a name, and a UID once the server has written it.
+    /// Name of the binding's cluster or project, and its UID, if recorded.
     fn at(&self) -> (&str, Option<&str>);
 
-    /// Whether it is for this place: by UID, as a name alone may mean one that was there before.
-    fn is_at(&self, place: &Self::At) -> bool {
+    /// Reports whether the binding refers to this cluster or project. The UID excludes a deleted
+    /// object with the same name.
+    fn is_at(&self, place: &Self::Target) -> bool {
         let (name, pinned) = self.at();
         let uid = place.meta().uid.as_deref();
         name == place.name_any() && pinned.is_none_or(|pinned| Some(pinned) == uid)
     }
 
-    /// What makes the caller the owner.
+    /// The role and the subject of the creator's binding.
     fn owner(caller: &Identity) -> (RoleReference, BindingSubject) {
         let role = RoleReference {
             name: Self::OWNER.to_owned(),
@@ -79,8 +80,8 @@ pub(crate) trait Placed: Binding {
     }
 }
 
-/// What a binding says, of whichever kind.
-pub(crate) struct Said<'a> {
+/// Common fields of all kinds of bindings.
+pub(crate) struct BindingFields<'a> {
     pub(super) role: &'a RoleReference,
     pub(super) subject: &'a BindingSubject,
     pub(super) status: Option<&'a BindingStatus>,
@@ -95,8 +96,8 @@ impl Binding for ClusterRoleTemplateBinding {
         stores.role_templates.by_name(name)?.uid()
     }
 
-    fn said(&self) -> Said<'_> {
-        Said {
+    fn fields(&self) -> BindingFields<'_> {
+        BindingFields {
             role: &self.spec.role,
             subject: &self.spec.subject,
             status: self.status.as_ref(),
@@ -104,8 +105,8 @@ impl Binding for ClusterRoleTemplateBinding {
     }
 }
 
-impl Placed for ClusterRoleTemplateBinding {
-    type At = Cluster;
+impl ScopedBinding for ClusterRoleTemplateBinding {
+    type Target = Cluster;
     const OWNER: &'static str = "cluster-owner";
 
     fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Cluster>, Place), Status> {
@@ -151,8 +152,8 @@ impl Binding for ProjectRoleTemplateBinding {
         stores.role_templates.by_name(name)?.uid()
     }
 
-    fn said(&self) -> Said<'_> {
-        Said {
+    fn fields(&self) -> BindingFields<'_> {
+        BindingFields {
             role: &self.spec.role,
             subject: &self.spec.subject,
             status: self.status.as_ref(),
@@ -160,8 +161,8 @@ impl Binding for ProjectRoleTemplateBinding {
     }
 }
 
-impl Placed for ProjectRoleTemplateBinding {
-    type At = Project;
+impl ScopedBinding for ProjectRoleTemplateBinding {
+    type Target = Project;
     const OWNER: &'static str = "project-owner";
 
     fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Project>, Place), Status> {
@@ -204,8 +205,8 @@ impl Binding for GlobalRoleBinding {
         stores.global_roles.by_name(name)?.uid()
     }
 
-    fn said(&self) -> Said<'_> {
-        Said {
+    fn fields(&self) -> BindingFields<'_> {
+        BindingFields {
             role: &self.spec.role,
             subject: &self.spec.subject,
             status: self.status.as_ref(),

@@ -23,7 +23,7 @@ fn cluster() -> Vec<Kind> {
     ]
 }
 
-fn told(resolved: Result<Resource, UnknownResource>) -> String {
+fn format_result(resolved: Result<Resource, UnknownResource>) -> String {
     match resolved {
         Ok(resource) => format!(
             "{}|{}|{}",
@@ -57,13 +57,13 @@ fn resource_is_found_by_every_name_that_kubectl_knows() {
         ("*", "*|*|"),
     ] {
         assert_eq!(
-            told(resolve(text, None, Served::All(&kinds))),
+            format_result(resolve(text, None, Served::All(&kinds))),
             wanted,
             "{text}"
         );
     }
     let grouped = resolve("deploy", Some("apps"), Served::All(&kinds));
-    assert_eq!(told(grouped), "apps|deployments|");
+    assert_eq!(format_result(grouped), "apps|deployments|");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn unknown_resource_is_an_error_with_a_suggestion() {
         ("unicorns", None, None),
         ("", None, None),
     ] {
-        let error = told(resolve(text, group, Served::All(&kinds)));
+        let error = format_result(resolve(text, group, Served::All(&kinds)));
         let wanted = match suggestion {
             Some(name) => format!("the cluster has no resource {text:?}; did you mean {name:?}?"),
             None => format!("the cluster has no resource {text:?}"),
@@ -106,14 +106,18 @@ fn built_in_resources_resolve_without_the_cluster() {
         ),
         ("tills.v1.shop.example.com", "shop.example.com|tills|"),
     ] {
-        assert_eq!(told(resolve(text, None, without)), wanted, "{text}");
+        assert_eq!(
+            format_result(resolve(text, None, without)),
+            wanted,
+            "{text}"
+        );
     }
-    let error = told(resolve("deploymnts", None, without));
+    let error = format_result(resolve("deploymnts", None, without));
     assert!(error.contains("no agent of the cluster"), "{error}");
     assert!(
         error.contains("did you mean \"deployments.apps\"?"),
         "{error}"
     );
-    let error = told(resolve("ingreses.networking.k8s.io", None, without));
+    let error = format_result(resolve("ingreses.networking.k8s.io", None, without));
     assert!(error.contains("\"ingresses.networking.k8s.io\""), "{error}");
 }

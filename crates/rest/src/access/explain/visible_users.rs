@@ -1,4 +1,4 @@
-//! Whom somebody who asks may learn the name of.
+//! The users whose names a caller can see in an explanation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,47 +10,48 @@ use kube::ResourceExt as _;
 use drover_hub::Stores;
 use drover_hub::visibility::Visibility;
 
-/// The people whom an asker finds among the members of a cluster and its projects, or among all people.
-/// Bindings that somebody made in the cluster may name others, of whom the asker learns no name.
-pub(super) struct Known<'a> {
+/// The users whose names the caller can see: members of a cluster and its projects, or all users.
+/// Bindings in the cluster can have other subjects, whose names are hidden.
+pub(super) struct VisibleUsers<'a> {
     stores: &'a Stores,
-    /// `None` for everybody.
-    people: Option<HashSet<&'a str>>,
+    /// RBAC subject names of the visible users and groups. `None` if all are visible.
+    subjects: Option<HashSet<&'a str>>,
 }
 
-impl<'a> Known<'a> {
-    /// To this asker in a cluster, who has said the names of those `asked_about` themselves.
-    pub(super) fn to(
+impl<'a> VisibleUsers<'a> {
+    /// Users who are visible to a caller in a cluster. The caller already knows the names in
+    /// `requested`.
+    pub(super) fn new(
         visibility: &'a Visibility,
         stores: &'a Stores,
         cluster: &ClusterUid,
-        asked_about: &'a [String],
+        requested: &'a [String],
     ) -> Self {
         let everybody = visibility.may("list", "users", &Place::Hub);
-        let people = || {
+        let subjects = || {
             let own = visibility.who().user.as_str();
-            let asked_about = asked_about.iter().map(String::as_str);
+            let requested = requested.iter().map(String::as_str);
             members(visibility, cluster)
                 .chain([own])
-                .chain(asked_about)
+                .chain(requested)
                 .collect()
         };
         Self {
             stores,
-            people: (!everybody).then(people),
+            subjects: (!everybody).then(subjects),
         }
     }
 
-    /// Whether the asker may see somebody with these names: their own and those of their groups.
-    pub(super) fn sees(&self, names: &[String]) -> bool {
-        let people = self.people.as_ref();
-        people.is_none_or(|people| names.iter().any(|name| people.contains(name.as_str())))
+    /// Reports whether one of a user's RBAC subject names is visible.
+    pub(super) fn contains_any(&self, names: &[String]) -> bool {
+        let subjects = self.subjects.as_ref();
+        subjects.is_none_or(|subjects| names.iter().any(|name| subjects.contains(name.as_str())))
     }
 
-    /// The name of a person who is still there.
+    /// Returns the name of an existing visible user.
     pub(super) fn name_of(&self, subject: &str) -> Option<String> {
-        let people = self.people.as_ref();
-        if people.is_some_and(|people| !people.contains(subject)) {
+        let subjects = self.subjects.as_ref();
+        if subjects.is_some_and(|subjects| !subjects.contains(subject)) {
             return None;
         }
         let name = UserName::parse(subject)?;
@@ -59,7 +60,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Everybody of whom the asker may see that they have a role in a cluster.
+/// RBAC subject names of the members of a cluster that the caller can list.
 fn members<'a>(visibility: &'a Visibility, cluster: &ClusterUid) -> impl Iterator<Item = &'a str> {
     let everywhere = sees_everywhere(visibility);
     let mut places = HashMap::new();
@@ -76,7 +77,7 @@ fn members<'a>(visibility: &'a Visibility, cluster: &ClusterUid) -> impl Iterato
     seen.map(|grant| grant.subject.as_str())
 }
 
-/// Whether somebody may know who has what in every cluster.
+/// Reports whether the caller can list roles that apply in every cluster.
 pub(super) fn sees_everywhere(visibility: &Visibility) -> bool {
     visibility.may("list", "globalrolebindings", &Place::Hub)
 }

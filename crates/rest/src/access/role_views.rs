@@ -1,4 +1,4 @@
-//! What roles say and allow, and what a caller may do with them.
+//! Views of roles with their rules, their permissions and the caller's rights.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,52 +17,57 @@ use drover_hub::visibility::{Visibility, created_at};
 const TEMPLATES: &str = "roletemplates";
 const GLOBAL_ROLES: &str = "globalroles";
 const GLOBAL_BINDINGS: &str = "globalrolebindings";
-/// Roles that are told which rest on another.
-const TOLD: usize = 100;
+/// Maximum number of dependent roles in a response.
+const MAX_DEPENDENTS: usize = 100;
 
-/// Where somebody would be given a role.
+/// The scope of a possible role binding.
 #[derive(Clone, Debug)]
-pub(crate) struct GivenAt {
-    /// Which roles are for that.
+pub(crate) struct BindingScope {
+    /// The context of suitable roles.
     pub(crate) context: RoleContext,
-    /// Where.
+    /// The cluster or project of the binding.
     pub(crate) place: Place,
 }
 
-/// A caller, and the roles as they are now.
-pub(crate) struct RoleSight {
+/// Builds the views of roles for a caller.
+pub(crate) struct RoleViews {
     visibility: Visibility,
     stores: Stores,
     templates: Vec<Arc<RoleTemplate>>,
-    at: Option<GivenAt>,
-    /// How many bindings name each role, of the kinds that the caller may list.
+    at: Option<BindingScope>,
+    /// Number of bindings per role, of the kinds that the caller can list.
     bound: Bound,
 }
 
-/// Bindings by the name of the role, and the UID that they are pinned to.
-type Counted = HashMap<(String, Option<String>), u32>;
+/// Number of bindings, by name and recorded UID of the role.
+type BindingCounts = HashMap<(String, Option<String>), u32>;
 
 #[derive(Default)]
 struct Bound {
-    in_clusters: Option<Counted>,
-    in_projects: Option<Counted>,
-    global: Option<Counted>,
+    in_clusters: Option<BindingCounts>,
+    in_projects: Option<BindingCounts>,
+    global: Option<BindingCounts>,
 }
 
-impl RoleSight {
-    /// Of whoever sees this, and would give roles there.
-    pub(crate) fn of(stores: &Stores, visibility: Visibility, at: Option<GivenAt>) -> Self {
+impl RoleViews {
+    /// Builds views for a caller, with rights for role bindings in the scope `at`.
+    pub(crate) fn of(stores: &Stores, visibility: Visibility, at: Option<BindingScope>) -> Self {
         let bound = Bound::of(stores, &visibility, |_| true);
         Self::with(stores, visibility, at, bound)
     }
 
-    /// The same for the one role of this name.
+    /// Builds the view of one role for a caller.
     pub(crate) fn of_one(stores: &Stores, visibility: Visibility, name: &str) -> Self {
         let bound = Bound::of(stores, &visibility, |role| role.name == name);
         Self::with(stores, visibility, None, bound)
     }
 
-    fn with(stores: &Stores, visibility: Visibility, at: Option<GivenAt>, bound: Bound) -> Self {
+    fn with(
+        stores: &Stores,
+        visibility: Visibility,
+        at: Option<BindingScope>,
+        bound: Bound,
+    ) -> Self {
         Self {
             visibility,
             stores: stores.clone(),
@@ -72,7 +77,7 @@ impl RoleSight {
         }
     }
 
-    /// A role as it is listed.
+    /// The list entry of a role.
     pub(crate) fn template(&self, role: &RoleTemplate) -> RoleView {
         self.view(role, self.resolved(role).as_ref().ok())
     }
@@ -94,8 +99,8 @@ impl RoleSight {
         }
     }
 
-    /// The same with all that it says and allows.
-    pub(crate) fn template_in_full(&self, role: &RoleTemplate) -> RoleDetail {
+    /// The role with its rules and permissions.
+    pub(crate) fn template_detail(&self, role: &RoleTemplate) -> RoleDetail {
         let resolved = self.resolved(role);
         let view = self.view(role, resolved.as_ref().ok());
         let (allowed, problem) = match resolved {
@@ -108,14 +113,14 @@ impl RoleSight {
             resource_version: role.resource_version().unwrap_or_default(),
             created_at: created_at(role),
             spec: role.spec.clone(),
-            cluster: shown(&allowed.cluster),
-            project: shown(&allowed.project),
+            cluster: allowed_view(&allowed.cluster),
+            project: allowed_view(&allowed.project),
             problem,
-            rests_on_it: self.rests_on(&role.name_any()),
+            rests_on_it: self.dependents(&role.name_any()),
         }
     }
 
-    /// A global role as it is listed.
+    /// The list entry of a global role.
     pub(crate) fn global(&self, role: &GlobalRole) -> GlobalRoleView {
         self.global_view(role, self.given(role).as_ref().ok())
     }
@@ -132,8 +137,8 @@ impl RoleSight {
         }
     }
 
-    /// The same with all that it says and allows.
-    pub(crate) fn global_in_full(&self, role: &GlobalRole) -> GlobalRoleDetail {
+    /// The global role with its rules and permissions.
+    pub(crate) fn global_detail(&self, role: &GlobalRole) -> GlobalRoleDetail {
         let given = self.given(role);
         let view = self.global_view(role, given.as_ref().ok());
         let mut every_cluster = Rights::default();
@@ -153,7 +158,7 @@ impl RoleSight {
             resource_version: role.resource_version().unwrap_or_default(),
             created_at: created_at(role),
             spec: role.spec.clone(),
-            every_cluster: shown(&every_cluster),
+            every_cluster: allowed_view(&every_cluster),
             problem,
         }
     }
@@ -167,7 +172,7 @@ impl RoleSight {
     }
 
     fn resolved(&self, role: &RoleTemplate) -> Result<Scoped, String> {
-        // What was written just now may be newer than what is known of it.
+        // A role in the response of a write can be newer than the role in the store.
         let own = role.name_any();
         let find = |name: &str| {
             if name == own {
@@ -208,14 +213,14 @@ impl RoleSight {
     fn rights(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleRights {
         let (grants, who) = (self.visibility.grants(), self.visibility.who());
         let on_hub = |verb| self.visibility.may(verb, TEMPLATES, &Place::Hub);
-        // What nobody knows is for those who have everything.
+        // Only administrators have all permissions of a role that cannot be resolved.
         let all = match allowed {
             Some(allowed) => grants.may_write_template(who, Some(allowed), None).is_ok(),
             None => grants.administers(who),
         };
         let own = !is_built_in(role);
         let at = |verb| {
-            let GivenAt { context, place } = self.at.as_ref()?;
+            let BindingScope { context, place } = self.at.as_ref()?;
             let bindings = match context {
                 RoleContext::Cluster => "clusterroletemplatebindings",
                 RoleContext::Project => "projectroletemplatebindings",
@@ -257,58 +262,64 @@ impl RoleSight {
         }
     }
 
-    /// Whether one of these roles is locked: no new role rests on it, and nobody else is given it.
+    /// Reports whether one of these roles is locked. Locked roles cannot be inherited or bound.
     fn names_locked(&self, names: &[String]) -> bool {
         let locked = |name: &String| self.known(name).is_some_and(|role| role.spec.locked);
         names.iter().any(locked)
     }
 
-    fn rests_on(&self, name: &str) -> RoleDependents {
+    fn dependents(&self, name: &str) -> RoleDependents {
         let names = |list: &[String]| list.iter().any(|other| other == name);
         let heirs = self.templates.iter();
         let heirs = heirs.filter(|role| names(&role.spec.inherits));
-        let roles = heirs.map(|role| role.name_any()).take(TOLD).collect();
-        // Who may not see global roles does not learn which there are.
+        let roles = heirs
+            .map(|role| role.name_any())
+            .take(MAX_DEPENDENTS)
+            .collect();
+        // Callers who cannot list global roles do not see them.
         let known = self.visibility.may("list", GLOBAL_ROLES, &Place::Hub);
         let all = self.stores.global_roles.all().into_iter();
         let giving = all.filter(|role| known && names(&role.spec.in_every_cluster));
         RoleDependents {
             roles,
-            global_roles: giving.map(|role| role.name_any()).take(TOLD).collect(),
+            global_roles: giving
+                .map(|role| role.name_any())
+                .take(MAX_DEPENDENTS)
+                .collect(),
         }
     }
 }
 
 impl Bound {
-    /// Bindings of the roles that are asked about.
+    /// Counts the bindings of the roles that `selected` matches.
     fn of(
         stores: &Stores,
         visibility: &Visibility,
-        asked: impl Fn(&&RoleReference) -> bool,
+        selected: impl Fn(&&RoleReference) -> bool,
     ) -> Self {
         let may = |resource| visibility.may("list", resource, &Place::Hub);
         let mut bound = Self::default();
         if may("clusterroletemplatebindings") {
             let all = stores.cluster_role_template_bindings.all();
             let roles = all.iter().map(|binding| &binding.spec.role);
-            bound.in_clusters = Some(counted(roles.filter(&asked)));
+            bound.in_clusters = Some(counted(roles.filter(&selected)));
         }
         if may("projectroletemplatebindings") {
             let all = stores.project_role_template_bindings.all();
             let roles = all.iter().map(|binding| &binding.spec.role);
-            bound.in_projects = Some(counted(roles.filter(&asked)));
+            bound.in_projects = Some(counted(roles.filter(&selected)));
         }
         if may(GLOBAL_BINDINGS) {
             let all = stores.global_role_bindings.all();
             let roles = all.iter().map(|binding| &binding.spec.role);
-            bound.global = Some(counted(roles.filter(&asked)));
+            bound.global = Some(counted(roles.filter(&selected)));
         }
         bound
     }
 }
 
-fn counted<'a>(roles: impl Iterator<Item = &'a RoleReference>) -> Counted {
-    let mut counted = Counted::new();
+fn counted<'a>(roles: impl Iterator<Item = &'a RoleReference>) -> BindingCounts {
+    let mut counted = BindingCounts::new();
     for role in roles {
         let uid = role.uid.as_ref().map(|uid| uid.as_str().to_owned());
         *counted.entry((role.name.clone(), uid)).or_default() += 1;
@@ -316,8 +327,8 @@ fn counted<'a>(roles: impl Iterator<Item = &'a RoleReference>) -> Counted {
     counted
 }
 
-/// Bindings of this very role, and those of which the server has not yet written that they are.
-fn count(counted: Option<&Counted>, role: &impl kube::Resource) -> Option<u32> {
+/// Counts bindings with the role's UID, and bindings whose role UID is not recorded yet.
+fn count(counted: Option<&BindingCounts>, role: &impl kube::Resource) -> Option<u32> {
     let (counted, meta) = (counted?, role.meta());
     let name = meta.name.clone().unwrap_or_default();
     let pinned = counted.get(&(name.clone(), meta.uid.clone()));
@@ -330,7 +341,7 @@ fn is_built_in(role: &impl kube::ResourceExt) -> bool {
     role.labels().contains_key(BUILT_IN_LABEL)
 }
 
-fn shown(rights: &Rights) -> Allowed {
+fn allowed_view(rights: &Rights) -> Allowed {
     Allowed {
         rules: rights.policy_rules(),
         external: rights.external.iter().cloned().collect(),

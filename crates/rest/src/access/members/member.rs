@@ -1,4 +1,4 @@
-//! A role that somebody is given, as it is said, as it is written and as it is shown.
+//! References of a role binding, and its view as a member.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::grants::Place;
@@ -9,26 +9,28 @@ use drover_api::rest::{MemberCreate, MemberIdentity, MemberView};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use super::binding::{Binding, Said};
+use super::binding::{Binding, BindingFields};
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
 use drover_hub::stores::identity_status;
 use drover_hub::visibility::Visibility;
 use drover_hub::visibility::created_at;
 
-/// What the id of a member begins with.
+/// Prefix of a binding's name.
 pub(crate) const PREFIX: &str = "m-";
 
-/// Which role, and for whom, as the caller says it.
-pub(crate) fn wished(request: MemberCreate) -> Result<(RoleReference, BindingSubject), Status> {
-    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let subject = match (said(request.user), said(request.group)) {
+/// Returns the role and the subject of a request.
+pub(crate) fn parse_request(
+    request: MemberCreate,
+) -> Result<(RoleReference, BindingSubject), Status> {
+    let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let subject = match (non_empty(request.user), non_empty(request.group)) {
         (Some(user), None) => BindingSubject::user(&user),
         (None, Some(group)) => BindingSubject::group(&group),
         _ => {
             return Err(Status::invalid(
                 "user",
-                "name either a user, or a group as \"drover:<provider>:<id>\"",
+                "set either a user, or a group in the form \"drover:<provider>:<id>\"",
             ));
         }
     };
@@ -39,16 +41,16 @@ pub(crate) fn wished(request: MemberCreate) -> Result<(RoleReference, BindingSub
     Ok((role, subject))
 }
 
-/// A role and whose it is, with the UID beside each name: what the caller was judged by is what they
-/// mean. What is not there is refused later.
-pub(crate) struct Given {
+/// The role and the subject of a binding with their UIDs, which the admission rules check. The UID
+/// is absent if the object does not exist, and the binding is refused later.
+pub(crate) struct References {
     pub(crate) role: RoleReference,
     pub(crate) subject: BindingSubject,
 }
 
-impl Given {
-    /// Under these names now.
-    pub(crate) fn pinned<B: Binding>(
+impl References {
+    /// Adds the UIDs of the objects that have these names now.
+    pub(crate) fn pin<B: Binding>(
         stores: &Stores,
         role: &RoleReference,
         subject: &BindingSubject,
@@ -68,9 +70,10 @@ impl Given {
         Self { role, subject }
     }
 
-    /// The same role for the same subject at the same place is one binding; a role or person that is
-    /// made again under its name is another, and so is the binding.
-    pub(crate) fn id(&self, place: Option<&str>) -> String {
+    /// Returns the name of the binding, derived from its scope, role and subject. Equal bindings
+    /// have equal names. An object that was deleted and created again has another UID, so that its
+    /// bindings have other names.
+    pub(crate) fn binding_name(&self, place: Option<&str>) -> String {
         let parts = serde_json::json!([place, self.role, self.subject]);
         let hash = digest(&SHA256, parts.to_string().as_bytes());
         let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
@@ -78,67 +81,75 @@ impl Given {
     }
 }
 
-/// Which role of whom, in words, for the audit log: nobody can tell later what an id stood for.
-pub(crate) fn called<B: Binding>(binding: &B) -> String {
-    let Said { role, subject, .. } = binding.said();
+/// Describes the binding for the audit log, because its name is not readable.
+pub(crate) fn description<B: Binding>(binding: &B) -> String {
+    let BindingFields { role, subject, .. } = binding.fields();
     let user = subject.user.as_ref().map(|user| &user.name);
     let group = subject.group.as_ref().map(|group| &group.name);
     let whom = user.or(group).map_or("", String::as_str);
     format!("{} of {whom}", role.name)
 }
 
-/// Who somebody is to identity providers whose word counts: another may have the login of one who is
-/// not confirmed any more.
+/// Returns the user's valid identities. The login of an invalid identity can belong to another user
+/// by now.
 pub(crate) fn identities_of(stores: &Stores, user: &User) -> Vec<MemberIdentity> {
     let now = Timestamp::now();
     let identities = user.status.iter().flat_map(|status| &status.identities);
-    let counts = identities.filter(|one| identity_status::check_identity(one, stores, now).is_ok());
-    let shown = counts.map(|identity| MemberIdentity {
+    let valid = identities.filter(|one| identity_status::check_identity(one, stores, now).is_ok());
+    let shown = valid.map(|identity| MemberIdentity {
         provider: identity.provider.clone(),
         login: identity.login.clone(),
     });
     shown.collect()
 }
 
-/// Whether a member's logins are told.
+/// Visibility of the members' logins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logins {
-    /// To whoever gives roles there, and has to know to whom.
-    Told,
-    /// From whoever may see the members and no more.
-    Kept,
+    /// Visible for callers who can bind roles in the scope, and therefore must identify users.
+    Visible,
+    /// Hidden for callers who can only list members.
+    Hidden,
 }
 
 impl Logins {
-    /// For whoever has this visibility of a place.
+    /// Returns the visibility for a caller in a scope.
     pub(crate) fn at<B: Binding>(visibility: &Visibility, place: &Place) -> Self {
         if visibility.may("create", &B::plural(&()), place) {
-            Self::Told
+            Self::Visible
         } else {
-            Self::Kept
+            Self::Hidden
         }
     }
 }
 
-/// A member, for people.
+/// Returns the view of a binding.
 pub(crate) fn view<B: Binding>(stores: &Stores, binding: &B, logins: Logins) -> MemberView {
-    let said = binding.said();
-    // Another person may have that name by now.
-    let person = said.subject.user.as_ref().and_then(|user| match &user.uid {
-        Some(uid) => stores.users.by_uid(uid.as_str()),
-        None => stores.users.by_name(&user.name),
-    });
-    let user = said.subject.user.as_ref().map(|user| user.name.clone());
-    let group = said.subject.group.as_ref().map(|group| group.name.clone());
-    let conditions = said.status.map(|status| status.conditions.clone());
+    let fields = binding.fields();
+    // Another user can have the name by now.
+    let person = fields
+        .subject
+        .user
+        .as_ref()
+        .and_then(|user| match &user.uid {
+            Some(uid) => stores.users.by_uid(uid.as_str()),
+            None => stores.users.by_name(&user.name),
+        });
+    let user = fields.subject.user.as_ref().map(|user| user.name.clone());
+    let group = fields
+        .subject
+        .group
+        .as_ref()
+        .map(|group| group.name.clone());
+    let conditions = fields.status.map(|status| status.conditions.clone());
     MemberView {
         id: binding.name_any(),
-        role: said.role.name.clone(),
+        role: fields.role.name.clone(),
         display_name: person
             .as_ref()
             .and_then(|person| person.spec.display_name.clone()),
         identities: person
-            .filter(|_| logins == Logins::Told)
+            .filter(|_| logins == Logins::Visible)
             .map_or_else(Vec::new, |person| identities_of(stores, &person)),
         user,
         group,

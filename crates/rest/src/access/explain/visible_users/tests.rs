@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// An object whose UID is its name.
+/// Parses an object. The object's UID is its name.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
     let whole = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
@@ -15,8 +15,9 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
     serde_json::from_value(whole).unwrap()
 }
 
-/// In the cluster `shop`, `ann` owns everything of Drover's, `max` sees members of projects, `pia` has a
-/// role in the project `till`, and `eve` one in every cluster.
+/// Stores with the cluster `shop`. `ann` has all of Drover's permissions in `shop`, `max` can list
+/// members of projects, `pia` has a role in the project `till`, and `eve` has a role in every
+/// cluster.
 fn stores() -> Stores {
     let stores = Stores::synced_empty();
     for name in ["ann", "max", "pia", "eve"] {
@@ -59,7 +60,7 @@ fn stores() -> Stores {
     stores
 }
 
-fn who(name: &str) -> Identity {
+fn identity(name: &str) -> Identity {
     Identity {
         user_uid: UserUid::new(name),
         user_name: name.to_owned(),
@@ -76,45 +77,48 @@ fn who(name: &str) -> Identity {
     }
 }
 
-/// Those whose names somebody learns who has asked about some.
-fn told(asker: &str, asked_about: &[&str]) -> Vec<String> {
+/// Returns the names that a caller can see, after a question about `requested`.
+fn visible_names(caller: &str, requested: &[&str]) -> Vec<String> {
     let stores = stores();
-    let visibility = Visibility::of(&stores, &who(asker));
+    let visibility = Visibility::of(&stores, &identity(caller));
     assert!(visibility.grants().problems().is_empty());
-    let asked_about: Vec<_> = asked_about
+    let requested: Vec<_> = requested
         .iter()
         .map(|name| format!("drover:user:{name}"))
         .collect();
-    let known = Known::to(&visibility, &stores, &ClusterUid::new("shop"), &asked_about);
+    let visible = VisibleUsers::new(&visibility, &stores, &ClusterUid::new("shop"), &requested);
     let all = ["ann", "eve", "max", "pia", "root"].into_iter();
-    all.filter_map(|name| known.name_of(&format!("drover:user:{name}")))
+    all.filter_map(|name| visible.name_of(&format!("drover:user:{name}")))
         .collect()
 }
 
 #[test]
-fn an_asker_learns_the_names_of_those_alone_whom_they_may_see() {
-    assert_eq!(told("root", &[]), ["ann", "eve", "max", "pia", "root"]);
-    assert_eq!(told("ann", &[]), ["ann", "max", "pia"]);
-    assert_eq!(told("max", &[]), ["max", "pia"]);
-    assert_eq!(told("pia", &[]), ["pia"]);
+fn caller_sees_only_names_of_visible_users() {
     assert_eq!(
-        told("pia", &["eve"]),
+        visible_names("root", &[]),
+        ["ann", "eve", "max", "pia", "root"]
+    );
+    assert_eq!(visible_names("ann", &[]), ["ann", "max", "pia"]);
+    assert_eq!(visible_names("max", &[]), ["max", "pia"]);
+    assert_eq!(visible_names("pia", &[]), ["pia"]);
+    assert_eq!(
+        visible_names("pia", &["eve"]),
         ["eve", "pia"],
-        "whose name they said"
+        "the name in the question is visible"
     );
 }
 
 #[test]
-fn user_whom_an_asker_may_not_see_is_as_unknown_as_nobody() {
+fn invisible_user_equals_missing_user() {
     let stores = stores();
-    let sees = |asker: &str, name: &str| {
-        let visibility = Visibility::of(&stores, &who(asker));
-        let known = Known::to(&visibility, &stores, &ClusterUid::new("shop"), &[]);
-        known.sees(&[format!("drover:user:{name}")])
+    let is_visible = |caller: &str, name: &str| {
+        let visibility = Visibility::of(&stores, &identity(caller));
+        let visible = VisibleUsers::new(&visibility, &stores, &ClusterUid::new("shop"), &[]);
+        visible.contains_any(&[format!("drover:user:{name}")])
     };
-    assert!(sees("root", "eve") && sees("ann", "pia") && sees("max", "pia"));
+    assert!(is_visible("root", "eve") && is_visible("ann", "pia") && is_visible("max", "pia"));
     for name in ["ann", "eve", "root", "nobody"] {
-        assert!(!sees("max", name), "{name}");
+        assert!(!is_visible("max", name), "{name}");
     }
-    assert!(!sees("max", "") && sees("max", "max"));
+    assert!(!is_visible("max", "") && is_visible("max", "max"));
 }

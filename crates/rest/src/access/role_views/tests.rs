@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// An object whose UID is its name.
+/// Parses an object. The object's UID is its name.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
     let whole = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
@@ -15,8 +15,8 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
     serde_json::from_value(whole).unwrap()
 }
 
-/// What somebody who administers Drover may do with these roles.
-fn as_administrator(stores: &Stores) -> RoleSight {
+/// Builds views of these roles for an administrator.
+fn as_administrator(stores: &Stores) -> RoleViews {
     let root = object("User", "root", &json!({ "administrator": true }));
     stores.users.apply(root);
     let caller = Identity {
@@ -33,18 +33,18 @@ fn as_administrator(stores: &Stores) -> RoleSight {
             expires_at: jiff::Timestamp::MAX,
         },
     };
-    RoleSight::of(stores, Visibility::of(stores, &caller), None)
+    RoleViews::of(stores, Visibility::of(stores, &caller), None)
 }
 
 #[test]
-fn a_role_that_rests_on_a_locked_one_is_not_to_be_copied() {
+fn role_that_inherits_a_locked_role_cannot_be_copied() {
     let stores = Stores::synced_empty();
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
     for (name, locked, inherits) in [
         ("free", false, json!([])),
-        ("held", true, json!([])),
-        ("heir", false, json!(["free"])),
-        ("heir-of-held", false, json!(["free", "held"])),
+        ("locked-role", true, json!([])),
+        ("child", false, json!(["free"])),
+        ("child-of-locked", false, json!(["free", "locked-role"])),
     ] {
         let spec =
             json!({ "context": "Cluster", "rules": rules, "locked": locked, "inherits": inherits });
@@ -52,21 +52,21 @@ fn a_role_that_rests_on_a_locked_one_is_not_to_be_copied() {
             .role_templates
             .apply(object("RoleTemplate", name, &spec));
     }
-    for (name, given) in [("open", "free"), ("shut", "held")] {
+    for (name, given) in [("open", "free"), ("shut", "locked-role")] {
         let spec = json!({ "inEveryCluster": [given] });
         stores.global_roles.apply(object("GlobalRole", name, &spec));
     }
-    let visibility = as_administrator(&stores);
+    let views = as_administrator(&stores);
     let may_copy = |name: &str| {
         let role = stores.role_templates.by_name(name).unwrap();
-        visibility.template(&role).rights.may_copy
+        views.template(&role).rights.may_copy
     };
-    assert!(may_copy("free") && may_copy("heir"));
-    // A copy is another role, and may say that it is not locked.
-    assert!(may_copy("held"));
-    assert!(!may_copy("heir-of-held"));
+    assert!(may_copy("free") && may_copy("child"));
+    // A copy is a new role, which can be unlocked.
+    assert!(may_copy("locked-role"));
+    assert!(!may_copy("child-of-locked"));
     let global = |name: &str| {
-        visibility
+        views
             .global(&stores.global_roles.by_name(name).unwrap())
             .rights
     };

@@ -1,0 +1,218 @@
+//! Bindings in the cluster that Drover does not manage, and the permissions that they grant to
+//! Drover's users.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use drover_access::grants::{Downstream, Subject as Person};
+use drover_access::roles::Rights;
+use drover_api::agent::Lane;
+use drover_api::ids::ClusterUid;
+use drover_api::rest::{Through, ThroughView};
+use drover_rbac::RuleTarget;
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kube::api::{Api, ListParams};
+use kube::{Client, ResourceExt as _};
+
+use drover_agent_gateway::tunnels::Tunnels;
+use drover_apply::unmanaged::{RoleBindingLike, UnmanagedBindings, person};
+use drover_apply::{ApplyError, call};
+use drover_http_edge::concurrency::{ConcurrencyGuard, ConcurrencyLimiter, LimitReached};
+
+/// Timeout of all requests to the cluster.
+pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of ClusterRoles that are read. Bindings of further roles are reported as possible
+/// grants.
+const MAX_CLUSTER_ROLES: usize = 50;
+
+/// Maximum number of users with concurrent queries of clusters, because responses can be large.
+const MAX_CONCURRENT: usize = 4;
+
+/// Limits concurrent queries of clusters. Clones share the limit.
+#[derive(Clone, Debug)]
+pub struct ClusterQueryLimiter(ConcurrencyLimiter);
+
+impl Default for ClusterQueryLimiter {
+    fn default() -> Self {
+        Self(ConcurrencyLimiter::of(MAX_CONCURRENT))
+    }
+}
+
+impl ClusterQueryLimiter {
+    /// Reserves a query for the user with this UID. The error is the reason of a refusal.
+    pub(super) fn acquire(&self, who: &str) -> Result<ConcurrencyGuard, &'static str> {
+        self.0.take(who).map_err(|reason| match reason {
+            LimitReached::SameUser => {
+                "another of your queries is still running; wait for its end and try again"
+            }
+            LimitReached::AllUsers => "the server runs too many queries at present; try again",
+        })
+    }
+}
+
+/// A query for bindings in the cluster.
+pub(super) struct ClusterBindings<'a> {
+    pub(super) limiter: &'a ClusterQueryLimiter,
+    /// UID of the caller.
+    pub(super) caller: &'a str,
+    pub(super) tunnels: &'a Tunnels,
+    /// Users and groups with access to the cluster through Drover. Other subjects cannot reach the
+    /// cluster's bindings.
+    pub(super) members: &'a Downstream,
+    pub(super) cluster: &'a ClusterUid,
+    pub(super) verb: &'a str,
+    pub(super) target: RuleTarget<'a>,
+    pub(super) namespace: Option<&'a str>,
+}
+
+/// A binding with a subject in the query.
+struct SubjectBinding {
+    subject: Person,
+    kind: &'static str,
+    binding: String,
+    role_kind: String,
+    role: String,
+}
+
+impl ClusterBindings<'_> {
+    /// Returns the bindings that grant the permission, or possibly grant it, to the subjects that
+    /// `matches` selects. The second value is the reason why other bindings are not known.
+    pub(super) async fn find(
+        &self,
+        matches: impl Fn(&str) -> bool,
+    ) -> (Vec<ThroughView>, Option<String>) {
+        let unknown = |reason: String| (Vec::new(), Some(reason));
+        if !self.tunnels.is_connected(self.cluster) {
+            return unknown("no agent of the cluster is connected".to_owned());
+        }
+        let _permit = match self.limiter.acquire(self.caller) {
+            Ok(permit) => permit,
+            Err(reason) => return unknown(reason.to_owned()),
+        };
+        let client = self.tunnels.client(self.cluster, Lane::Controller);
+        match tokio::time::timeout(QUERY_TIMEOUT, self.query(&client, matches)).await {
+            Ok(Ok((views, false))) => (views, None),
+            Ok(Ok((views, true))) => (views, Some("the cluster has too many bindings".to_owned())),
+            Ok(Err(error)) => unknown(error.to_string()),
+            Err(_) => unknown(format!(
+                "the cluster did not respond within {} s",
+                QUERY_TIMEOUT.as_secs()
+            )),
+        }
+    }
+
+    async fn query(
+        &self,
+        client: &Client,
+        matches: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<ThroughView>, bool), ApplyError> {
+        let named = |person: &Person| matches(person.as_str()) && self.has_access(person);
+        let unmanaged = UnmanagedBindings::read(client, named).await?;
+        let mut found = Vec::new();
+        for binding in &unmanaged.everywhere {
+            add(&mut found, binding, "ClusterRoleBinding", named);
+        }
+        for binding in &unmanaged.within {
+            // Without a namespace, the query is about all namespaces, which a RoleBinding cannot
+            // grant.
+            if binding.namespace().as_deref() == self.namespace && self.namespace.is_some() {
+                add(&mut found, binding, "RoleBinding", named);
+            }
+        }
+        let mut roles = BTreeMap::new();
+        let mut views = Vec::new();
+        for one in found {
+            let through = if one.role_kind == "ClusterRole" {
+                if !roles.contains_key(&one.role) && roles.len() < MAX_CLUSTER_ROLES {
+                    roles.insert(one.role.clone(), read(client, &one.role).await?);
+                }
+                self.through(roles.get(&one.role))
+            } else {
+                // The server's service account in the cluster cannot read Roles.
+                Some(Through::Perhaps)
+            };
+            views.extend(through.map(|through| view(one, through)));
+        }
+        Ok((views, unmanaged.more))
+    }
+
+    fn has_access(&self, person: &Person) -> bool {
+        match person {
+            Person::User(user) => self.members.users.contains(user),
+            Person::Group(group) => self.members.groups.contains(group),
+        }
+    }
+
+    /// Returns the kind of the grant, or `None` if the role does not grant the permission.
+    fn through(&self, role: Option<&Option<Rights>>) -> Option<Through> {
+        let Some(role) = role else {
+            return Some(Through::Perhaps);
+        };
+        let rules = &role.as_ref()?.rules;
+        let allows = rules.iter().any(|rule| rule.allows(self.verb, self.target));
+        allows.then_some(Through::Rule)
+    }
+}
+
+fn add<K: RoleBindingLike>(
+    found: &mut Vec<SubjectBinding>,
+    binding: &K,
+    kind: &'static str,
+    named: impl Fn(&Person) -> bool,
+) {
+    let people = binding.subjects().iter().filter_map(person).filter(named);
+    let name = match binding.namespace() {
+        Some(namespace) => format!("{namespace}/{}", binding.name_any()),
+        None => binding.name_any(),
+    };
+    found.extend(people.map(|subject| SubjectBinding {
+        subject,
+        kind,
+        binding: name.clone(),
+        role_kind: binding.role().kind.clone(),
+        role: binding.role().name.clone(),
+    }));
+}
+
+/// Reads the rules of a ClusterRole. The server's service account can only list, so a field
+/// selector selects the name.
+async fn read(client: &Client, name: &str) -> Result<Option<Rights>, ApplyError> {
+    let api: Api<ClusterRole> = Api::all(client.clone());
+    let params = ListParams::default().fields(&format!("metadata.name={name}"));
+    let what = format!("read the ClusterRole {name}");
+    let found = call(what, api.list(&params)).await?.items;
+    // A name with special characters could select another role.
+    let found = found.into_iter().find(|role| role.name_any() == name);
+    Ok(found.map(|role| Rights::of(&role.rules.unwrap_or_default())))
+}
+
+fn view(found: SubjectBinding, through: Through) -> ThroughView {
+    ThroughView {
+        subject: found.subject.to_string(),
+        user: None,
+        role: found.role.clone(),
+        binding_kind: found.kind.to_owned(),
+        binding: found.binding,
+        through,
+        cluster_role: Some(found.role),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_has_one_query_at_a_time_and_total_is_limited() {
+        let limiter = ClusterQueryLimiter::default();
+        let ann = limiter.acquire("ann").unwrap();
+        let error = limiter.acquire("ann").unwrap_err();
+        assert!(error.contains("another of your queries"), "{error}");
+        let others = ["b", "c", "d"].map(|who| limiter.acquire(who));
+        assert!(others.iter().all(Result::is_ok));
+        let error = limiter.acquire("eve").unwrap_err();
+        assert!(error.starts_with("the server runs too many"), "{error}");
+        drop(ann);
+        assert!(limiter.acquire("eve").is_ok());
+    }
+}
