@@ -5,9 +5,9 @@ use std::fmt;
 
 const NANO: i128 = 1_000_000_000;
 
-/// A quantity in billionths, with the family of suffixes that it is written with.
+/// A quantity in billionths, with the family of its suffix.
 ///
-/// `==` compares both; compare [`Self::nano`] for the amount alone.
+/// `==` compares the amount and the family. [`Self::nano`] compares only the amount.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quantity {
     nano: i128,
@@ -22,7 +22,7 @@ enum Format {
     Binary,
 }
 
-/// Parse errors, in apimachinery's words.
+/// Parse errors with apimachinery's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text is not a number and a suffix.
@@ -45,7 +45,7 @@ impl Quantity {
     /// See [`QuantityError`].
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let (number, suffix) = split(text)?;
-        let (format, base, exponent) = meaning(suffix).ok_or(QuantityError::Suffix)?;
+        let (format, base, exponent) = parse_suffix(suffix).ok_or(QuantityError::Suffix)?;
         let (negative, digits) = match number.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, number.strip_prefix('+').unwrap_or(number)),
@@ -71,7 +71,7 @@ impl Quantity {
         })
     }
 
-    /// The text that the API server returns for `text`: unchanged if it is canonical.
+    /// Returns the text that the API server returns for `text`. Canonical text does not change.
     ///
     /// # Errors
     /// See [`QuantityError`].
@@ -100,12 +100,12 @@ impl Quantity {
         self.nano as f64 / NANO as f64
     }
 
-    /// Whether the amount is zero.
+    /// Reports whether the amount is zero.
     pub const fn is_zero(&self) -> bool {
         self.nano == 0
     }
 
-    /// The sum, in the suffixes of `self` unless that is zero.
+    /// Returns the sum, with the suffix family of `self`, or of `other` if `self` is zero.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Quantity {
         }
     }
 
-    /// The difference, in the suffixes of `self`.
+    /// Returns the difference, with the suffix family of `self`.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl Quantity {
         }
     }
 
-    /// The larger amount.
+    /// Returns the quantity with the larger amount.
     #[must_use]
     pub const fn max(self, other: Self) -> Self {
         if other.nano > self.nano { other } else { self }
@@ -198,7 +198,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// The number with its sign, and the suffix.
+/// Splits the text into the number with its sign, and the suffix.
 fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     let sign = usize::from(text.starts_with(['+', '-']));
     let number = text[sign..]
@@ -213,8 +213,8 @@ fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     Ok((&text[..number], suffix))
 }
 
-/// The format, the base and the exponent of a suffix.
-fn meaning(suffix: &str) -> Option<(Format, u32, i32)> {
+/// Returns the format, the base and the exponent of a suffix.
+fn parse_suffix(suffix: &str) -> Option<(Format, u32, i32)> {
     let decimal = |exponent| Some((Format::Decimal, 10, exponent));
     let binary = |exponent| Some((Format::Binary, 2, exponent));
     match suffix {
@@ -257,7 +257,7 @@ fn scaled(value: i128, power: i32) -> Option<i128> {
     Some(value / factor + i128::from(value % factor != 0))
 }
 
-/// Whether Go caches the text and returns it unchanged: few digits, no three zeros at the end, and
+/// Reports whether Go returns the text unchanged: at most 15 digits, no three zeros at the end, and
 /// an exponent that is a multiple of three.
 fn is_canonical(text: &str) -> bool {
     let Ok((number, suffix)) = split(text) else {
@@ -270,10 +270,10 @@ fn is_canonical(text: &str) -> bool {
         return true;
     }
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    // Go reads zeros without further digits as zero.
+    // Go parses a number without digits other than zero as zero.
     let whole = if whole.is_empty() { "0" } else { whole };
     let shifted = format!("{whole}{fraction}");
-    let Some((format, _, exponent)) = meaning(suffix) else {
+    let Some((format, _, exponent)) = parse_suffix(suffix) else {
         return false;
     };
     if digits.is_empty() || shifted.len() > 15 {
@@ -299,7 +299,7 @@ mod tests {
     use super::{Quantity, QuantityError};
 
     #[test]
-    fn canonical_form_is_that_of_kube_apiserver() {
+    fn canonical_form_equals_that_of_kube_apiserver() {
         for (written, read) in [
             ("0", "0"),
             ("0Mi", "0"),
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_quantities_have_the_errors_of_apimachinery() {
+    fn malformed_quantity_returns_the_error_of_apimachinery() {
         assert_eq!(Quantity::parse(""), Err(QuantityError::Format));
         assert_eq!(Quantity::parse("abc"), Err(QuantityError::Format));
         assert_eq!(Quantity::parse("1.2.3"), Err(QuantityError::Format));
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_exact_and_keep_their_suffixes() {
+    fn sum_is_exact_and_has_the_suffix_of_its_terms() {
         for (terms, sum) in [
             (&["100m", "250m", "2"][..], "2350m"),
             (&["1Gi", "512Mi"], "1536Mi"),
@@ -393,15 +393,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn written_quantity_parses_to_the_same_amount(
+        fn displayed_quantity_parses_to_the_same_amount(
             number in -1_000_000_i64..1_000_000,
             suffix in proptest::sample::select(vec![
                 "n", "u", "m", "", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
             ]),
         ) {
-            let one = Quantity::parse(&format!("{number}{suffix}")).unwrap();
-            let again = Quantity::parse(&one.to_string()).unwrap();
-            prop_assert_eq!(one.nano(), again.nano());
+            let quantity = Quantity::parse(&format!("{number}{suffix}")).unwrap();
+            let again = Quantity::parse(&quantity.to_string()).unwrap();
+            prop_assert_eq!(quantity.nano(), again.nano());
         }
 
         #[test]

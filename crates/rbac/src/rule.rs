@@ -12,7 +12,7 @@ pub const MAX_MISSING: usize = 1_000;
 /// The resource or path that a rule is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleTarget<'a> {
-    /// Objects; components that the request does not set are empty.
+    /// An API object or a collection. Components that the request does not have are empty.
     Resource {
         /// Empty for the core group.
         group: &'a str,
@@ -78,12 +78,12 @@ impl Rule {
         value
     }
 
-    /// Whether the rule allows the request. The verb of a path is the lower-case HTTP method.
-    pub fn allows(&self, verb: &str, asked: RuleTarget<'_>) -> bool {
-        if !holds(&self.verbs, verb) {
+    /// Reports whether the rule allows the request. The verb of a path is the lower-case HTTP method.
+    pub fn allows(&self, verb: &str, target: RuleTarget<'_>) -> bool {
+        if !contains(&self.verbs, verb) {
             return false;
         }
-        match asked {
+        match target {
             RuleTarget::Path(path) => self.urls.iter().any(|url| url_covers(url, path)),
             RuleTarget::Resource {
                 group,
@@ -91,7 +91,7 @@ impl Rule {
                 subresource,
                 name,
             } => {
-                holds(&self.groups, group)
+                contains(&self.groups, group)
                     && self.allows_resource(resource, subresource)
                     && (self.names.is_empty() || self.names.iter().any(|own| own == name))
             }
@@ -100,15 +100,16 @@ impl Rule {
 
     fn allows_resource(&self, resource: &str, subresource: &str) -> bool {
         self.resources.iter().any(|own| {
-            let exactly = match own.strip_prefix(resource) {
+            let exact = match own.strip_prefix(resource) {
                 Some("") => subresource.is_empty(),
                 Some(rest) => {
                     rest.strip_prefix('/') == Some(subresource) && !subresource.is_empty()
                 }
                 None => false,
             };
-            let of_any = !subresource.is_empty() && own.strip_prefix("*/") == Some(subresource);
-            own == "*" || exactly || of_any
+            let wildcard_resource =
+                !subresource.is_empty() && own.strip_prefix("*/") == Some(subresource);
+            own == "*" || exact || wildcard_resource
         })
     }
 
@@ -153,10 +154,10 @@ impl Rule {
         on_objects.chain(on_paths)
     }
 
-    /// Whether this single rule allows everything that `atom` allows.
+    /// Reports whether this rule allows all requests that `atom` allows.
     fn covers(&self, atom: &Self) -> bool {
         let includes =
-            |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| holds(own, wanted));
+            |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| contains(own, wanted));
         includes(&self.verbs, &atom.verbs)
             && includes(&self.groups, &atom.groups)
             && atom
@@ -183,7 +184,7 @@ impl Rule {
         })
     }
 
-    /// The rule in kube-apiserver's escalation messages: `{APIGroups:["apps"], Resources:["pods"],
+    /// Formats the rule like kube-apiserver's escalation messages: `{APIGroups:["apps"], Resources:["pods"],
     /// Verbs:["get"]}`.
     pub fn compact(&self) -> String {
         let parts: Vec<String> = [
@@ -221,7 +222,7 @@ pub fn everything() -> [Rule; 2] {
 
 /// The rights of `wanted` that `owned` does not cover, as atomic rules; at most [`MAX_MISSING`].
 ///
-/// A rule of more than [`MAX_ATOMS`] rights is not expanded: it is missing as a whole, unless a
+/// A rule of more than [`MAX_ATOMS`] rights is not expanded: the function returns the complete rule, unless a
 /// single owned rule covers it.
 pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     let mut missing = Vec::new();
@@ -233,10 +234,10 @@ pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
             missing.push(rule.clone());
             continue;
         }
-        let lacking = rule
+        let uncovered = rule
             .atoms()
             .filter(|atom| !owned.iter().any(|own| own.covers(atom)));
-        missing.extend(lacking.take(MAX_MISSING.saturating_sub(missing.len())));
+        missing.extend(uncovered.take(MAX_MISSING.saturating_sub(missing.len())));
         if missing.len() >= MAX_MISSING {
             break;
         }
@@ -244,7 +245,7 @@ pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     missing
 }
 
-/// Missing rights for error messages: one sorted line per resource.
+/// Formats missing rights for error messages: one sorted line per resource.
 pub fn describe_missing(missing: &[Rule]) -> String {
     let mut lines = BTreeSet::new();
     let mut by_resource: BTreeMap<_, Vec<String>> = BTreeMap::new();
@@ -271,13 +272,13 @@ pub fn describe_missing(missing: &[Rule]) -> String {
     lines.into_iter().collect::<Vec<_>>().join("\n")
 }
 
-/// Go's `%q` of a list: `["a" "b"]`.
+/// Formats a list like Go's `%q`: `["a" "b"]`.
 pub fn quoted_list(list: &[String]) -> String {
     let quoted: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", quoted.join(" "))
 }
 
-/// The strings of a JSON list.
+/// Returns the strings of a JSON array. Ignores other values.
 pub fn strings(value: &Value) -> Vec<String> {
     value
         .as_array()
@@ -288,7 +289,7 @@ pub fn strings(value: &Value) -> Vec<String> {
         .collect()
 }
 
-fn holds(own: &[String], wanted: &str) -> bool {
+fn contains(own: &[String], wanted: &str) -> bool {
     own.iter().any(|own| own == "*" || own == wanted)
 }
 

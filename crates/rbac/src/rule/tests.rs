@@ -13,17 +13,17 @@ fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], names: &[&str]) -> 
 
 fn allows(rule: &Rule, verb: &str, group: &str, resource: &str, name: &str) -> bool {
     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    let asked = RuleTarget::Resource {
+    let target = RuleTarget::Resource {
         group,
         resource,
         subresource,
         name,
     };
-    rule.allows(verb, asked)
+    rule.allows(verb, target)
 }
 
 #[test]
-fn rules_match_verbs_groups_resources_and_names_as_kubernetes_does() {
+fn rule_matches_requests_like_kubernetes() {
     let cases = [
         (
             rule(&["get"], &[""], &["pods"], &[]),
@@ -250,16 +250,16 @@ mod laws {
     const NAMES: &[&str] = &["a", "b"];
     const URLS: &[&str] = &["/metrics", "/healthz/*", "/healthz/etcd", "*"];
 
-    fn some(from: &'static [&'static str], least: usize) -> impl Strategy<Value = Vec<String>> {
-        prop::collection::vec(select(from).prop_map(str::to_owned), least..3)
+    fn subset(from: &'static [&'static str], min: usize) -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec(select(from).prop_map(str::to_owned), min..3)
     }
 
     fn any_rule() -> impl Strategy<Value = Rule> {
         let on_objects = (
-            some(VERBS, 1),
-            some(GROUPS, 1),
-            some(RESOURCES, 1),
-            some(NAMES, 0),
+            subset(VERBS, 1),
+            subset(GROUPS, 1),
+            subset(RESOURCES, 1),
+            subset(NAMES, 0),
         );
         let on_objects = on_objects.prop_map(|(verbs, groups, resources, names)| Rule {
             verbs,
@@ -268,7 +268,7 @@ mod laws {
             names,
             urls: Vec::new(),
         });
-        let on_paths = (some(VERBS, 1), some(URLS, 1)).prop_map(|(verbs, urls)| Rule {
+        let on_paths = (subset(VERBS, 1), subset(URLS, 1)).prop_map(|(verbs, urls)| Rule {
             verbs,
             urls,
             ..Rule::default()
@@ -289,13 +289,13 @@ mod laws {
                     ("jobs", ""),
                 ] {
                     for name in ["", "a", "b", "c"] {
-                        let asked = RuleTarget::Resource {
+                        let target = RuleTarget::Resource {
                             group,
                             resource,
                             subresource,
                             name,
                         };
-                        all.push((verb, asked));
+                        all.push((verb, target));
                     }
                 }
             }
@@ -313,10 +313,10 @@ mod laws {
             wanted in prop::collection::vec(any_rule(), 1..3),
         ) {
             let missing = missing(&owned, &wanted);
-            for (verb, asked) in requests() {
-                let allows = |rules: &[Rule]| rules.iter().any(|rule| rule.allows(verb, asked));
-                let told = allows(&owned) || allows(&missing);
-                prop_assert!(!allows(&wanted) || told, "{verb} {asked:?}");
+            for (verb, target) in requests() {
+                let allows = |rules: &[Rule]| rules.iter().any(|rule| rule.allows(verb, target));
+                let granted = allows(&owned) || allows(&missing);
+                prop_assert!(!allows(&wanted) || granted, "{verb} {target:?}");
             }
         }
 
