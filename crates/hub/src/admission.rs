@@ -97,7 +97,7 @@ impl WriteAuthorizer {
             .await
     }
 
-    /// Checks all rules. A rejected write waits for newer grants with a permit of `room`.
+    /// Checks all rules. A rejected write holds a permit of `room` while it waits for newer grants.
     async fn ask(
         &self,
         asker: Asker<'_>,

@@ -39,7 +39,7 @@ pub enum AuthorityError {
     /// The hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The certificate could not be issued.
+    /// The server could not issue a certificate.
     #[error("cannot issue a certificate")]
     Make(#[from] rcgen::Error),
     /// The Secret has no valid certificate and key.
@@ -108,7 +108,7 @@ impl Authority {
             );
             match replaced.await {
                 Ok(replaced) => return read_serving(&replaced),
-                // Another server renewed it, or a client deleted it: read it again.
+                // Another server renewed or deleted the Secret first: read the Secret again.
                 Err(error) if error.is_conflict() || error.is_not_found() => {}
                 Err(error) => return Err(error.into()),
             }

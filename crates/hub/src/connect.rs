@@ -1,4 +1,5 @@
-//! Builds the hub's client from explicit configuration. Only this module knows the type of hub.
+//! Builds the hub's client from explicit configuration. Only this module depends on the type of
+//! hub.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,9 +39,9 @@ pub struct ProcessEnvironment {
     pub in_pod: bool,
     /// True if the process runs as root.
     pub root: bool,
-    /// `$XDG_DATA_HOME`.
+    /// The value of `$XDG_DATA_HOME`.
     pub xdg_data_home: Option<PathBuf>,
-    /// `$HOME`.
+    /// The value of `$HOME`.
     pub home: Option<PathBuf>,
 }
 
@@ -96,7 +97,7 @@ pub enum ConnectError {
     Kubeconfig {
         /// The path of the kubeconfig.
         path: PathBuf,
-        /// The cause.
+        /// The problem with the kubeconfig.
         source: Box<kube::config::KubeconfigError>,
     },
     /// The pod's service account cannot be used.
@@ -141,8 +142,8 @@ impl Connection {
         self.embedded.is_some()
     }
 
-    /// Makes an embedded hub check writes of other accounts against these stores. Until then it
-    /// rejects them.
+    /// Makes an embedded hub check writes of other accounts against these stores. The embedded hub
+    /// rejects such writes until this call.
     pub fn enforce_rules(&self, stores: &Stores) {
         if let Some(embedded) = &self.embedded {
             embedded.enforce_rules(stores.clone());
@@ -161,7 +162,7 @@ impl Connection {
         HubMetrics(self.embedded.as_ref().map(Embedded::metrics))
     }
 
-    /// Closes an embedded hub. Call it when no client is in use.
+    /// Closes an embedded hub. Call this function after the last use of the client.
     pub async fn close(self) {
         if let Some(embedded) = self.embedded {
             embedded.close().await;

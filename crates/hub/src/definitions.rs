@@ -1,4 +1,4 @@
-//! Installs and upgrades Drover's CustomResourceDefinitions on the hub. Never downgrades them.
+//! Installs and upgrades Drover's CustomResourceDefinitions on the hub, and never downgrades them.
 
 use std::time::Duration;
 
@@ -86,7 +86,12 @@ async fn install_one(
         // causes a conflict.
         definition.metadata.resource_version = stored.and_then(|s| s.metadata.resource_version);
         let patch = Patch::Apply(&definition);
-        match call("install a kind", api.patch(&name, &params, &patch)).await {
+        match call(
+            "install a kind's definition",
+            api.patch(&name, &params, &patch),
+        )
+        .await
+        {
             Ok(_) => break,
             Err(error) if error.is_conflict() && attempt < MAX_ATTEMPTS => {}
             Err(error) => return Err(error.into()),

@@ -1,8 +1,8 @@
 //! The embedded hub: a Kubernetes API in this process, stored in one file.
 //!
-//! Only [`super::connect`] opens it and returns a normal [`kube::Client`]. The caller is the
-//! server: a request extension, which only code of this process can set, names it. Impersonation
-//! headers act as on any hub.
+//! Only [`super::connect`] opens the embedded hub. Its callers use a normal [`kube::Client`]. A
+//! request extension that only code of this process can set identifies the server as the caller.
+//! Impersonation headers name another user, as on any hub.
 
 pub mod data_dir;
 
@@ -52,13 +52,13 @@ pub enum EmbeddedError {
     /// The data folder is unknown or unusable.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// Its file cannot be used.
+    /// Another process uses the hub's file.
     #[error(
         "cannot open the embedded hub: another server uses the data folder; stop that server, or \
          set another folder with --data-dir"
     )]
     InUse(#[source] StartError),
-    /// Its file cannot be used.
+    /// The hub's file is damaged or unreadable.
     #[error(
         "cannot open the embedded hub; check its file with \"drover hub check\", or restore a backup \
          with \"drover hub restore\""
@@ -143,7 +143,8 @@ impl Embedded {
             .set_authorizer(WriteAuthorizer { client, stores });
     }
 
-    /// Sets the CA certificate of token Secrets. Only the first call has an effect.
+    /// Sets the CA certificate that the hub writes into token Secrets. Only the first call has an
+    /// effect.
     pub(super) fn trust(&self, pem: String) {
         let _ = self.token_ca.set(pem);
     }

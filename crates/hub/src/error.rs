@@ -15,7 +15,7 @@ pub enum HubError {
     /// The hub returned an error, or the connection failed.
     #[error("could not {operation} on the hub")]
     Refused {
-        /// Completes the sentence "could not …".
+        /// Verb phrase that completes the sentence "could not …", for example "read a user".
         operation: &'static str,
         /// The client's error.
         source: ClientError,
@@ -29,7 +29,7 @@ pub enum HubError {
          validatingwebhookconfiguration {CONFIGURATION}"
     )]
     NotExempt {
-        /// Completes the sentence "could not …".
+        /// Verb phrase that completes the sentence "could not …", for example "read a user".
         operation: &'static str,
         /// The client's error.
         source: ClientError,
@@ -37,9 +37,9 @@ pub enum HubError {
     /// The call timed out.
     #[error("could not {operation} on the hub: no response within {} s", after.as_secs())]
     TimedOut {
-        /// Completes the sentence "could not …".
+        /// Verb phrase that completes the sentence "could not …", for example "read a user".
         operation: &'static str,
-        /// The timeout.
+        /// The time after which the call was cancelled.
         after: Duration,
     },
 }

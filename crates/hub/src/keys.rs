@@ -30,12 +30,12 @@ const FIRST_PLAN_ENTRY: &str = "0001.pk8";
 
 /// The server's keys.
 pub struct Keys {
-    /// Oldest first; never empty.
+    /// The signing keys of node plans, oldest first. The list is never empty.
     plan: Vec<Ed25519KeyPair>,
     challenge: hmac::Key,
     login_state: Seal,
     provider_tokens: Seal,
-    /// 32 hexadecimal digits.
+    /// The secret path segment as 32 hexadecimal digits.
     webhook_path_segment: String,
 }
 
@@ -64,7 +64,7 @@ pub enum KeysError {
     Damaged {
         /// The name of the Secret.
         secret: &'static str,
-        /// The problem.
+        /// The problem with the Secret's content.
         problem: &'static str,
     },
 }
@@ -100,7 +100,7 @@ impl Keys {
         Ok(Self {
             plan,
             challenge: hmac::Key::new(hmac::HMAC_SHA256, challenge),
-            // These purposes are HKDF inputs: a change would invalidate stored data.
+            // The purposes are HKDF inputs: a change would invalidate stored data.
             login_state: seal(challenge, "sign-ins that were begun")
                 .map_err(|_| KeysError::Random)?,
             provider_tokens: seal(challenge, "what providers gave")
@@ -182,7 +182,8 @@ impl Seal {
         Ok(all)
     }
 
-    /// Decrypts bytes that were encrypted for `of`; `None` if they were not.
+    /// Decrypts bytes that were encrypted for `of`; `None` if the bytes are invalid or belong to
+    /// another context.
     pub fn open(&self, of: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;

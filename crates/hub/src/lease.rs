@@ -90,12 +90,13 @@ impl Leadership {
         LeaderGate::watching(self.0.clone(), LeaseState::may_control)
     }
 
-    /// The current state.
+    /// The current election state of this server.
     pub fn state(&self) -> LeaseState {
         self.0.borrow().clone()
     }
 
-    /// Waits until the state matches `wanted` and returns it; `None` if the election has ended.
+    /// Waits until the state matches `wanted` and returns the state; `None` if the election has
+    /// ended.
     pub async fn wait_for(&mut self, wanted: impl Fn(&LeaseState) -> bool) -> Option<LeaseState> {
         self.0
             .wait_for(|state| wanted(state))

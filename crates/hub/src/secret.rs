@@ -32,7 +32,7 @@ pub fn secret(name: &str, kind: &str, data: Data) -> Secret {
     }
 }
 
-/// One entry of a Secret, if present.
+/// Returns one entry of a Secret; `None` if the key is missing.
 pub fn entry<'a>(secret: &'a Secret, key: &str) -> Option<&'a [u8]> {
     secret
         .data
@@ -41,9 +41,9 @@ pub fn entry<'a>(secret: &'a Secret, key: &str) -> Option<&'a [u8]> {
         .map(|value| value.0.as_slice())
 }
 
-/// Reads the Secret, or creates it with the content of `make`.
+/// Reads the Secret, or creates the Secret with the content of `make`.
 ///
-/// Two concurrent servers both return the Secret that was created first.
+/// If two servers create the Secret concurrently, both return the Secret that was created first.
 pub async fn create_or_read<E: From<HubError>>(
     api: &Api<Secret>,
     name: &str,

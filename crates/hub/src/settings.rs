@@ -48,7 +48,8 @@ impl Settings {
         self
     }
 
-    /// Checks a value with the rules of its consumer. The error says how to fix the value.
+    /// Checks a value with the rules of the code that applies the value. The error names the valid
+    /// format.
     pub fn check(setting: Setting, value: &str) -> Result<(), String> {
         setting.check(value).map_err(|error| error.to_string())?;
         match setting {
@@ -62,7 +63,7 @@ impl Settings {
     /// The reason why a valid value is not in effect.
     pub fn override_reason(&self, setting: Setting) -> Option<&'static str> {
         let with_option = setting == Setting::LogFilter && self.log_filter.is_some();
-        with_option.then_some("the server's option --log-filter overrides it")
+        with_option.then_some("the server's option --log-filter overrides the setting")
     }
 
     /// The value in the Setting object; empty if not set.
@@ -73,7 +74,7 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    /// The default value.
+    /// The default value of a setting.
     pub fn default_value(&self, setting: Setting) -> String {
         match setting {
             Setting::ServerUrl => self.fallback_url.to_string(),
@@ -81,7 +82,7 @@ impl Settings {
         }
     }
 
-    /// The value in effect.
+    /// The value of a setting that is in effect.
     pub fn in_effect(&self, setting: Setting) -> String {
         self.resolve(setting, &self.configured(setting))
     }
@@ -98,7 +99,7 @@ impl Settings {
         }
     }
 
-    /// The duration in effect.
+    /// The duration of a setting that is in effect.
     pub fn ttl(&self, setting: Setting) -> Duration {
         self.stores.duration(setting)
     }

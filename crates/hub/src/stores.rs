@@ -23,7 +23,7 @@ use self::reflector::reflect;
 use self::store::{AnyStore, Changed, Store};
 use drover_http_edge::status::Status;
 
-/// The maximum age of the stores. With an older state the server rejects every request.
+/// The maximum age of the stores. The server rejects every request with older stores.
 pub const MAX_STORE_AGE: Duration = Duration::from_mins(10);
 
 /// The stores of all kinds; cheap to clone.

@@ -26,7 +26,7 @@ pub struct Visibility {
 }
 
 impl Visibility {
-    /// The visibility of this caller, with the latest writes.
+    /// The visibility of this caller, including the latest writes.
     pub fn of(stores: &Stores, caller: &Identity) -> Self {
         Self {
             stores: stores.clone(),
@@ -65,8 +65,8 @@ impl Visibility {
         self.grants.of(self.who()).next().is_some()
     }
 
-    /// Returns whether the caller may see a cluster: the caller has a role in it. A cluster in
-    /// deletion grants nothing, but subjects of its bindings still see it.
+    /// Returns whether the caller may see a cluster because of a role in the cluster. A cluster in
+    /// deletion grants nothing, but the subjects of its bindings still see the cluster.
     pub fn can_see(&self, cluster: &Cluster) -> bool {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
         let is_deleting = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
@@ -96,7 +96,7 @@ impl Visibility {
         uid.is_some() && uid.as_deref() == group.provider_uid.as_ref().map(ProviderUid::as_str)
     }
 
-    /// The cluster with this name; 404 if the caller may not see it.
+    /// The cluster with this name; 404 if the caller may not see the cluster.
     pub fn cluster(&self, name: &str) -> Result<Arc<Cluster>, Status> {
         let cluster = self.stores.clusters.by_name(name);
         cluster
@@ -104,7 +104,7 @@ impl Visibility {
             .ok_or_else(|| Status::not_found("Cluster", name))
     }
 
-    /// The project with this name; 404 if the caller may not see it.
+    /// The project with this name; 404 if the caller may not see the project.
     pub fn project(&self, name: &str) -> Result<Arc<Project>, Status> {
         let project = self.stores.projects.by_name(name);
         project
@@ -117,7 +117,7 @@ impl Visibility {
         self.grants.may_enter(self.who(), &Target::Hub)
     }
 
-    /// Returns whether the caller has a role in the project, or may get projects of its cluster.
+    /// Returns whether the caller has a role in the project, or the right to get the project.
     pub fn can_see_project(&self, project: &Project) -> bool {
         project_scope(project).is_some_and(|place| {
             let has_role = self.grants.has_role_at(self.who(), &place);

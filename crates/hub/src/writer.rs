@@ -1,7 +1,7 @@
 //! Typed writes of the server to its hub.
 //!
-//! A write that succeeds returns after the store contains the result, or after the store's timeout:
-//! a later decision then sees the write.
+//! A successful write returns after the store contains the result, or after the store's timeout. So
+//! later decisions use the write.
 
 use std::fmt::Debug;
 
@@ -15,12 +15,13 @@ use serde_json::Value;
 use crate::stores::store::Store;
 use crate::{HubError, call, only};
 
-/// The maximum number of conflicts before an error.
+/// The maximum number of attempts after conflicts.
 const MAX_CONFLICTS: usize = 5;
 
 /// Writes objects of one kind.
 ///
-/// Each method takes the operation for the error's text: it completes the sentence "could not …".
+/// Each method takes the operation for the error message. The operation completes the sentence
+/// "could not …".
 #[derive(Debug)]
 pub struct Writer<'a, K> {
     api: Api<K>,
@@ -32,7 +33,7 @@ impl<'a, K> Writer<'a, K>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
 {
-    /// Writes by `api`, whose objects `store` contains.
+    /// Creates a writer that uses `api`, for the objects of `store`.
     pub fn new(api: Api<K>, store: &'a Store<K>) -> Self {
         Self {
             api,
@@ -74,7 +75,7 @@ where
         Ok(self.visible(created).await)
     }
 
-    /// Replaces an object. A `resourceVersion` that is not current is a conflict.
+    /// Replaces an object. An outdated `resourceVersion` causes a conflict error.
     pub async fn replace(&self, operation: &'static str, object: &K) -> Result<K, HubError> {
         let (name, params) = (object.name_any(), self.post_params());
         let replacing = self.api.replace(&name, &params, object);
@@ -82,7 +83,7 @@ where
         Ok(self.visible(written).await)
     }
 
-    /// Replaces the status of an object. A `resourceVersion` that is not current is a conflict.
+    /// Replaces the status of an object. An outdated `resourceVersion` causes a conflict error.
     pub async fn replace_status(&self, operation: &'static str, object: &K) -> Result<K, HubError> {
         let (name, params) = (object.name_any(), self.post_params());
         let replacing = self.api.replace_status(&name, &params, object);
@@ -114,7 +115,7 @@ where
         Ok(self.visible(written).await)
     }
 
-    /// Reads an object, changes it and replaces it; reads it again after a conflict.
+    /// Reads an object, changes the object and replaces it. Repeats all steps after a conflict.
     pub async fn update(
         &self,
         operation: &'static str,
@@ -132,8 +133,8 @@ where
         }
     }
 
-    /// Reads an object and applies a merge patch made from it to its status; reads the object again
-    /// after a conflict, which the patch causes with the object's `resourceVersion`.
+    /// Reads an object and applies a merge patch of its status. Repeats both steps after a
+    /// conflict, which the patch's `resourceVersion` causes.
     pub async fn update_status(
         &self,
         operation: &'static str,
@@ -150,7 +151,7 @@ where
         }
     }
 
-    /// Deletes this object, and no other of its name. A missing object is an error.
+    /// Deletes this object, and no newer object of the same name. A missing object is an error.
     pub async fn delete(&self, operation: &'static str, object: &K) -> Result<(), HubError> {
         let (name, uid) = (object.name_any(), object.uid());
         let params = only(uid.clone());
@@ -159,7 +160,7 @@ where
         Ok(())
     }
 
-    /// Deletes this object, and no other of its name, if the hub still has it.
+    /// Deletes this object, and no newer object of the same name, if the object exists.
     pub async fn delete_if_present(
         &self,
         operation: &'static str,

@@ -136,7 +136,7 @@ enum Exemption {
     Added,
 }
 
-/// Adds the account at most once to each condition that exempts the server.
+/// Adds the account to each condition that exempts the server, at most once per condition.
 fn add_exemption(found: &mut ValidatingWebhookConfiguration, other: &AccountMismatch) -> Exemption {
     let (server, account) = (not(&other.server), not(&other.account));
     let both = neither(&other.server, &other.account);

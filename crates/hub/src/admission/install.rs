@@ -149,7 +149,7 @@ impl Reconciler for AccountName {
         }
     }
 
-    /// `record_failure` logs the error with a remedy.
+    /// The function `record_failure` logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
@@ -176,7 +176,7 @@ impl Reconciler for InstalledRules {
         Ok(Action::requeue(REAPPLY_INTERVAL))
     }
 
-    /// `record_failure` logs the error with a remedy.
+    /// The function `record_failure` logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }

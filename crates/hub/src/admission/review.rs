@@ -39,7 +39,8 @@ const SLOT_LIMITS: (usize, usize) = (128, 32);
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The timeout for a decision slot, shorter than the hub's webhook timeout.
 const DECISION_TIMEOUT: Duration = Duration::from_secs(3);
-/// The maximum number of concurrent decisions. Each may read a role and wait for the stores.
+/// The maximum number of concurrent decisions. Each decision may read a role and wait for the
+/// stores.
 const MAX_CONCURRENT: usize = 16;
 
 /// The state of the webhook route; cheap to clone.

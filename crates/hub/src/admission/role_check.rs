@@ -89,7 +89,7 @@ pub(super) async fn check_writer(
     check_until_current(client, stores, write, &requester, room).await
 }
 
-/// The writer.
+/// The writer of a checked write.
 enum Requester {
     /// A user whose roles are in the stores.
     Person(UserName),

@@ -142,7 +142,7 @@ impl WebhookConfig<'_> {
         self.webhook("namespace", "", what, &["UPDATE", "DELETE"], &conditions)
     }
 
-    /// Matches the CustomResourceDefinitions of Drover's kinds.
+    /// Matches writes to the CustomResourceDefinitions of Drover's kinds.
     fn definitions(&self) -> Value {
         let own = format!("{NAME}.endsWith('.{GROUP}')");
         let what = &["customresourcedefinitions", "customresourcedefinitions/*"];
@@ -150,8 +150,8 @@ impl WebhookConfig<'_> {
         self.webhook("definitions", DEFINITIONS, what, WRITES, &conditions)
     }
 
-    /// Matches certificates that a Drover user approves, or requests from a signer that approves
-    /// automatically.
+    /// Matches certificate requests that a Drover user approves, or creates for a signer that
+    /// approves automatically.
     fn certificates(&self) -> Value {
         let signers: Vec<_> = CLIENT_SIGNERS.iter().map(|name| literal(name)).collect();
         let logs_in = format!(
@@ -313,8 +313,8 @@ fn matching_secrets() -> String {
     )
 }
 
-/// A CEL condition for roles and bindings: writes of Drover users, bindings to Drover names or to
-/// all users, and the server's own objects, deletions included.
+/// A CEL condition for roles and bindings. It matches writes of Drover users, bindings to Drover
+/// names or to all users, and writes and deletions of the server's own objects.
 fn matching_roles() -> String {
     let given = format!(
         "request.operation != 'DELETE' && ({DROVER_USERS} || (has(object.subjects) && object.subjects.exists(s, \

@@ -12,7 +12,7 @@ use drover_telemetry::{Health, Metrics};
 /// The number of failed attempts before `/readyz` reports an unknown state.
 const MAX_UNREPORTED_ATTEMPTS: u32 = 3;
 
-/// Whether the hub checks direct writes of other accounts.
+/// State of the admission webhook for direct writes to the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookState {
     /// The state is unknown, or another server leads.
@@ -21,7 +21,7 @@ pub enum WebhookState {
     InForce,
     /// The webhook is not installed, because the hub would not reach the server.
     Missing,
-    /// The webhook is installed and the hub does not reach the server, so the hub rejects matching
+    /// The webhook is installed, but the hub cannot reach the server, so the hub rejects matching
     /// writes.
     Unanswered,
 }
@@ -43,7 +43,8 @@ impl WebhookState {
         }
     }
 
-    /// The problem without addresses or texts of others. An unknown state is a problem after some
+    /// Returns the problem as a text without addresses and foreign messages, because
+    /// unauthenticated clients can read the text. An unknown state is a problem only after several
     /// attempts.
     fn check(self, tries: u32) -> Result<(), String> {
         let problem = match self {
@@ -89,7 +90,7 @@ impl WebhookStatus {
     pub fn new(first: WebhookState, metrics: &Metrics, health: &Health) -> Self {
         let gauges = Family::default();
         metrics.register(|registry| {
-            let help = "Whether the hub checks direct writes: 1 for the current state";
+            let help = "State of the admission rules for direct writes to the hub: 1 for the current state";
             registry.register("hub_rules", help, gauges.clone());
         });
         let standing = Self {

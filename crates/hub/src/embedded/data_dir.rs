@@ -11,13 +11,13 @@ use thiserror::Error;
 const FOLDER: &str = "hub";
 /// The hub's file in its folder.
 const FILE: &str = "hub.db";
-/// Mode with access for the owner only.
+/// File mode of a folder that only the owner can access.
 const PRIVATE: u32 = 0o700;
 
 /// The error of finding or preparing the data folder.
 #[derive(Debug, Error)]
 pub enum DataDirError {
-    /// No default data folder is known.
+    /// The environment names no default data folder.
     #[error(
         "no folder for the server's state: set --data-dir, or set a hub with --kubeconfig (the default \
          folder is in $XDG_DATA_HOME or $HOME, and neither is set)"
@@ -30,7 +30,7 @@ pub enum DataDirError {
     Folder {
         /// The folder's path.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

@@ -242,7 +242,7 @@ fn users_cannot_change_default_roles() {
         .into_iter()
         .filter(|object| matches!(object.kind.resource(), "roles" | "clusterroles"));
     for role in roles {
-        // A role with a default role's name and no content.
+        // A role with the name of a default role, but without its label and rules.
         let plain = serde_json::json!({});
         let write = Write {
             writer: "drover:user:1",
@@ -261,7 +261,7 @@ fn users_cannot_change_default_roles() {
     }
 }
 
-/// The permissions of Kubernetes' default roles are computed from a copy of them.
+/// The server computes the permissions of Kubernetes' default roles from a copy of these roles.
 #[test]
 fn copy_of_default_roles_matches_embedded_hub() {
     use drover_access::roles::known_rules;

@@ -1,4 +1,4 @@
-//! Decides the next step of the election and builds the Lease to write. Pure.
+//! Pure functions that decide the next step of the election and build the Lease to write.
 
 use std::time::Duration;
 

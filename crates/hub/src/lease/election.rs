@@ -36,7 +36,7 @@ impl Election {
         }
     }
 
-    /// Runs until `stop`, or until another server leads.
+    /// Runs the election until `stop`, or until another server leads.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         let expiry = expire_confirmation(self.state.clone(), self.renewed.subscribe());
         let stopped = tokio::select! {
@@ -48,7 +48,7 @@ impl Election {
         }
     }
 
-    /// Returns true if `stop` ended the loop.
+    /// Runs the election loop. Returns true if `stop` ended the loop.
     async fn elect(&mut self, stop: &CancellationToken) -> bool {
         loop {
             match stop.run_until_cancelled(self.step()).await {
@@ -196,7 +196,7 @@ async fn expire_confirmation(
     loop {
         let until = *renewed.borrow_and_update() + RENEW_DEADLINE;
         tokio::select! {
-            // The sender outlives this future, so this never fails.
+            // The sender outlives this future, so `changed()` never fails.
             _ = renewed.changed() => continue,
             () = sleep_until(until) => {}
         }

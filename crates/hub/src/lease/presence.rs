@@ -14,8 +14,8 @@ use uuid::Uuid;
 /// The folder of the lock files, if it is a tmpfs mount.
 const FOLDER: &str = "/dev/shm";
 
-/// This process's name in the election, and its lock. Drop it after all work of the server has
-/// ended.
+/// This process's name in the election, and the lock that proves that the process runs. Drop the
+/// value only after all tasks of the server have ended.
 #[derive(Debug)]
 pub struct Presence {
     name: String,
@@ -49,7 +49,8 @@ impl Presence {
     #[cfg(test)]
     pub(super) fn release_lock(mut self) {
         if let Some((_, file)) = self.held.take() {
-            // A child process that is being started would keep a lock that is only closed.
+            // An explicit unlock, because a child process that is just starting may still have the
+            // file open.
             file.unlock().expect("the lock is held");
         }
     }
@@ -84,7 +85,8 @@ pub(super) fn remove_file(name: &str) {
     }
 }
 
-/// The UUID at the end of a name. The check prevents that a Lease's text becomes another path.
+/// Returns the UUID at the end of a name. The check ensures that the text of a Lease cannot name
+/// another path.
 fn id_of(name: &str) -> Option<Uuid> {
     let start = name.len().checked_sub(uuid::fmt::Hyphenated::LENGTH)?;
     Uuid::try_parse(name.get(start..)?).ok()
@@ -112,7 +114,8 @@ fn mounts() -> String {
     std::fs::read_to_string("/proc/self/mounts").unwrap_or_default()
 }
 
-/// Returns whether the folder is a tmpfs mount. The last line of a folder counts.
+/// Returns whether the folder is a tmpfs mount. The last line for the folder in the mount table
+/// applies.
 fn in_memory(folder: &Path, mounts: &str) -> bool {
     let mut kinds = mounts.lines().rev().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);

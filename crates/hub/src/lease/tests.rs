@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::decide::holder;
 use super::*;
 
-/// A hub with one Lease that can stop responding.
+/// A fake hub that stores one Lease and can stop responding.
 #[derive(Clone, Default)]
 struct Hub {
     lease: Arc<Mutex<Option<Lease>>>,
@@ -102,7 +102,7 @@ async fn leader_with_hanging_calls_becomes_unconfirmed_before_lease_expires() {
     let me = Presence::new("a");
     let (leadership, _stop, _task) = hub.join(&me);
     leads(&leadership).await;
-    // Long enough for several renewals.
+    // The wait is long enough for several renewals.
     sleep(LEASE_DURATION * 3).await;
     let mut last = Instant::now();
     let version = |hub: &Hub| {

@@ -19,7 +19,7 @@ use super::Settings;
 use crate::{Hub, HubError, call};
 use drover_telemetry::LogFilter;
 
-/// The debounce of changes.
+/// The delay within which changes are reconciled together.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// The next step for one setting.

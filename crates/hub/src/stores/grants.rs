@@ -40,7 +40,7 @@ pub struct LiveGrants(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     gathered: ArcSwap<Gathered>,
-    /// The lock of the computation.
+    /// The lock that serializes computations.
     gathering: Mutex<()>,
     changed: Changed,
 }
@@ -59,9 +59,9 @@ struct Gathered {
 /// The change counters of the stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct StoreVersions {
-    /// Roles, bindings, projects and providers: every change is relevant.
+    /// Change counters of roles, bindings, projects and providers: every change is relevant.
     roles: [u64; 7],
-    /// Users, clusters and settings: few changes are relevant.
+    /// Change counters of users, clusters and settings: few changes are relevant.
     people: [u64; 3],
 }
 
@@ -90,7 +90,7 @@ impl LiveGrants {
         let following = async {
             let mut changed = stores.changed();
             loop {
-                // The sender lives in `stores`, so only the timeout can fail.
+                // The `stores` own the sender, so only the timeout can fail.
                 let notified = tokio::time::timeout(MAX_INTERVAL, changed.changed()).await;
                 let began = Instant::now();
                 let (grants, from) = (self.clone(), stores.clone());
@@ -227,7 +227,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// As the stores have them.
+    /// Reads the current objects from the stores.
     pub fn of(stores: &Stores) -> Self {
         Self::with(users(stores), stores)
     }
@@ -246,7 +246,7 @@ impl Objects {
         }
     }
 
-    /// The inputs of the computation.
+    /// Returns the inputs of the grant computation.
     pub fn facts(&self) -> Facts<'_> {
         let clusters = by_name(&self.clusters, |_, uid| ClusterUid::new(uid));
         let projects = self.projects.iter().filter_map(|project| {

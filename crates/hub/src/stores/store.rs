@@ -16,8 +16,8 @@ const VISIBLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All objects of kind `K` in the last synced state; cheap to clone.
 ///
-/// Only [`super::reflector`] writes to it. A request's write appears when the hub's watch sends it,
-/// so a late creation can never outlive a deletion.
+/// Only [`super::reflector`] writes to the store. A write of a request appears when the hub's watch
+/// sends the write, so a late creation cannot follow a deletion.
 pub struct Store<K> {
     shared: Arc<Shared<K>>,
 }
@@ -29,9 +29,9 @@ struct Shared<K> {
     /// Milliseconds from `started` to the last sign of life of the hub's watch.
     contact_ms: AtomicU64,
     changes: AtomicU64,
-    /// Notified after each change of this kind.
+    /// Notifies subscribers after each change of this kind.
     own: Changed,
-    /// Notified after each change of one object, by UID.
+    /// Notifies subscribers after each change of one object, by UID.
     watched: Mutex<HashMap<String, Changed>>,
     changed: Changed,
 }
@@ -41,7 +41,7 @@ struct Index<K> {
     by_uid: HashMap<String, Arc<K>>,
 }
 
-/// A change counter. All stores of a server share one that counts every change.
+/// A change counter. All stores of a server share one counter for all changes.
 #[derive(Clone, Debug)]
 pub struct Changed(watch::Sender<u64>);
 
@@ -139,8 +139,8 @@ impl<K: ResourceExt> Store<K> {
         self.shared.index.read().by_name.values().cloned().collect()
     }
 
-    /// At most `limit` objects that satisfy `wanted` after the name `after`, sorted by name, and
-    /// whether more objects follow.
+    /// Returns at most `limit` objects that satisfy `wanted`, sorted by name and starting after the
+    /// name `after`. The flag is true if more objects follow.
     pub fn page(
         &self,
         after: Option<&str>,
@@ -199,7 +199,8 @@ impl<K: ResourceExt> Store<K> {
         .await
     }
 
-    /// Waits a bounded time until the object with this UID is gone. Returns whether it is gone.
+    /// Waits a bounded time until the object with this UID is removed. Returns false after the
+    /// timeout.
     pub async fn wait_until_gone(&self, uid: &str) -> bool {
         self.wait(VISIBLE_TIMEOUT, || self.by_uid(uid).is_none())
             .await
@@ -209,7 +210,7 @@ impl<K: ResourceExt> Store<K> {
         let mut changed = self.changed();
         let waiting = async {
             while !done() {
-                // The sender lives in `self`, so this cannot fail.
+                // The store owns the sender, so `changed()` cannot fail.
                 if changed.changed().await.is_err() {
                     break;
                 }
@@ -220,7 +221,7 @@ impl<K: ResourceExt> Store<K> {
 
     /// The number of changes of this store. An equal number means that the store has not changed.
     ///
-    /// Read it *before* the objects to compare later.
+    /// Read the number *before* the objects of a later comparison.
     pub fn changes(&self) -> u64 {
         self.shared.changes.load(Ordering::Acquire)
     }
@@ -230,9 +231,9 @@ impl<K: ResourceExt> Store<K> {
         self.shared.own.subscribe()
     }
 
-    /// A receiver that is notified after each change of the object with this UID. It avoids wakeups
-    /// by other objects. When the object is deleted, `changed()` resolves once more and fails from
-    /// then on.
+    /// A receiver that is notified after each change of the object with this UID. Other objects do
+    /// not wake the receiver. When the object is deleted, `changed()` resolves once more and then
+    /// fails.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
         let mut watched = self.shared.watched.lock();
         match watched.get(uid) {

@@ -9,7 +9,7 @@ use super::*;
 const HERE: [u8; 4] = [198, 51, 100, 1];
 const THERE: [u8; 4] = [198, 51, 100, 2];
 
-/// Reviews for a hub that never answers.
+/// Returns the review endpoint of a hub that never answers.
 fn reviews() -> Reviews {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
@@ -30,7 +30,7 @@ fn from(address: [u8; 4], body: Body) -> Request {
         .unwrap()
 }
 
-/// A body with this length that never arrives.
+/// Returns a body that declares this length and never sends data.
 fn pending_body(bytes: usize) -> Body {
     #[derive(Debug)]
     struct Endless(u64);
@@ -58,12 +58,12 @@ fn question(resource: &Value, object: &Value) -> Body {
     Body::from(serde_json::to_vec(&asked).unwrap())
 }
 
-/// A review that needs no read of the hub.
+/// Returns a review that needs no read from the hub.
 fn plain() -> Body {
     question(&json!({ "group": "", "resource": "pods" }), &json!({}))
 }
 
-/// A review that reads a role from the hub.
+/// Returns a review that needs to read a role from the hub.
 fn binding() -> Body {
     let resource = json!({
         "group": "rbac.authorization.k8s.io", "resource": "clusterrolebindings",
@@ -120,7 +120,7 @@ async fn slow_reviews_of_one_network_do_not_block_other_networks() {
 #[tokio::test]
 async fn review_takes_slots_for_its_maximum_size() {
     let large = || pending_body(MAX_SLOTS * SLOT_BYTES);
-    // A body without a length may be of any size.
+    // A body without a declared length can have any size.
     let without_length = || {
         let never = futures::stream::pending::<Result<Bytes, std::io::Error>>();
         Body::from_stream(never)

@@ -24,7 +24,7 @@ fn reader() -> RoleTemplate {
     )
 }
 
-/// `root` administers Drover, `ann` has no role, `off` is disabled.
+/// Stores with three users: `root` is an administrator, `ann` has no role, and `off` is disabled.
 fn stores() -> Stores {
     let stores = Stores::synced_empty();
     for (name, spec) in [
@@ -216,7 +216,7 @@ async fn write_for_a_user_is_checked_with_the_users_roles() {
     // Creating a cluster without a custom image requires no role.
     write.resource = "clusters";
     check_write(&hub, &caller("ann"), &write).await.unwrap();
-    // The rules without role checks apply too.
+    // The rules that do not depend on roles apply too.
     write.resource = "tokens";
     let refused = check_write(&hub, &caller("root"), &write).await;
     let status = Status::from(refused.unwrap_err());
