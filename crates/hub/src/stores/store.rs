@@ -231,9 +231,7 @@ impl<K: ResourceExt> Store<K> {
         self.shared.own.subscribe()
     }
 
-    /// A receiver that is notified after each change of the object with this UID. Other objects do
-    /// not wake the receiver. When the object is deleted, `changed()` resolves once more and then
-    /// fails.
+    /// A receiver for changes of the object with this UID. A deletion is the last change.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
         let mut watched = self.shared.watched.lock();
         match watched.get(uid) {
@@ -338,8 +336,7 @@ impl<K: ResourceExt> Store<K> {
     }
 }
 
-/// Returns whether one resource version is older than another. Kubernetes 1.35 makes resource
-/// versions comparable, and earlier versions compare the same way.
+/// Compares resource versions as numbers, as Kubernetes 1.35 defines.
 fn is_older(held: Option<&str>, wanted: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
     match (number(held), number(wanted)) {
