@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     /// The SHA-256 digest of the definitions of [`SCHEMA_REVISION`], base64.
-    const DIGEST: &str = "/3pwY0waApKdD3paHfbh9KUpDj+/cjfLLGdz52WP53Y=";
+    const DIGEST: &str = "YOEcBDO+OR3ciroNTRyZ3ao2nVaMz+LLwtaJgsEZc+o=";
 
     #[test]
     fn changed_schema_requires_new_revision() {
