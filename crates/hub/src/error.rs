@@ -13,31 +13,31 @@ use drover_http_edge::status::Status;
 #[derive(Debug, Error)]
 pub enum HubError {
     /// The hub returned an error, or the connection failed.
-    #[error("could not {operation} on the hub")]
+    #[error("cannot {operation} on the hub")]
     Refused {
-        /// Verb phrase that completes the sentence "could not …", for example "read a user".
+        /// Verb phrase that completes the sentence "cannot …", for example "read a user".
         operation: &'static str,
         /// The client's error.
         source: ClientError,
     },
     /// The hub's admission webhook matched the server's own write.
     #[error(
-        "could not {operation} on the hub: the webhook \"{CONFIGURATION}\" does not exempt this \
+        "cannot {operation} on the hub: the webhook \"{CONFIGURATION}\" does not exempt this \
          account. Use the server's account, which the webhook's annotation \
          \"{SERVER_ANNOTATION}\" names. If the server now runs as this account, delete the webhook \
          and start the server, which installs it again: kubectl delete \
          validatingwebhookconfiguration {CONFIGURATION}"
     )]
     NotExempt {
-        /// Verb phrase that completes the sentence "could not …", for example "read a user".
+        /// Verb phrase that completes the sentence "cannot …", for example "read a user".
         operation: &'static str,
         /// The client's error.
         source: ClientError,
     },
     /// The call timed out.
-    #[error("could not {operation} on the hub: no response within {} s", after.as_secs())]
+    #[error("cannot {operation} on the hub: no response within {} s", after.as_secs())]
     TimedOut {
-        /// Verb phrase that completes the sentence "could not …", for example "read a user".
+        /// Verb phrase that completes the sentence "cannot …", for example "read a user".
         operation: &'static str,
         /// The time after which the call was cancelled.
         after: Duration,

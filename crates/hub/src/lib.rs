@@ -138,7 +138,7 @@ pub fn only(uid: Option<String>) -> DeleteParams {
 
 /// Runs one call to the hub with [`CALL_TIMEOUT`].
 ///
-/// `operation` completes the sentence "could not …".
+/// `operation` completes the sentence "cannot …".
 pub async fn call<T>(
     operation: &'static str,
     call: impl Future<Output = kube::Result<T>>,

@@ -21,7 +21,7 @@ const MAX_CONFLICTS: usize = 5;
 /// Writes objects of one kind.
 ///
 /// Each method takes the operation for the error message. The operation completes the sentence
-/// "could not …".
+/// "cannot …".
 #[derive(Debug)]
 pub struct Writer<'a, K> {
     api: Api<K>,
