@@ -51,8 +51,9 @@ impl Default for ChallengeRate {
 
 impl ChallengeRate {
     fn check(&self, cluster: &ClusterUid, peer: Option<SocketAddr>) -> Result<(), Status> {
-        let slow =
-            |_| Status::too_many_requests("the agents of this cluster connect too often; try again", 5);
+        let slow = |_| {
+            Status::too_many_requests("the agents of this cluster connect too often; try again", 5)
+        };
         let from = peer.map_or(NOWHERE, |peer| peer.ip());
         self.0.check(cluster, from).map_err(slow)
     }
@@ -203,7 +204,9 @@ pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
     let malformed = |what: &str| Status::unauthorized(format!("the header {PROOF_HEADER} {what}"));
     let mut values = headers.get_all(PROOF_HEADER).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(malformed("must be present exactly once; agents of Drover send it"));
+        return Err(malformed(
+            "must be present exactly once; agents of Drover send it",
+        ));
     };
     if value.len() > MAX_PROOF {
         return Err(malformed("is too long"));

@@ -263,7 +263,7 @@ fn Other(work: Work, name: String, removed: Callback<()>) -> impl IntoView {
                 rel=elsewhere.then_some("noopener")
             >
                 {name.clone()}
-                {elsewhere.then(|| view! { <span class="visually-hidden">t().labels.in_new_tab()</span> })}
+                {elsewhere.then(|| view! { <span class="visually-hidden">{t().labels.in_new_tab()}</span> })}
             </a>
             {work.open.then(|| view! {
                 <Button weight=Weight::Quiet icon=Icon::Trash on_press=leave_out>
