@@ -44,15 +44,15 @@
 //! | all | grant permissions beyond their own by a role, a binding or a project | see [`roles`] |
 //!
 //! A *privilege escalation* is a permission that makes its user an administrator of Drover: see
-//! [`back_door`]. The rules do not apply to Kubernetes itself (garbage collector and other
+//! [`privilege_escalation`]. The rules do not apply to Kubernetes itself (garbage collector and other
 //! controllers), whose accounts depend on the hub: see [`Asker`].
 
 mod administered;
-pub mod back_door;
 mod certificates;
 mod defaults;
 mod foundations;
 mod kinds;
+pub mod privilege_escalation;
 mod rbac;
 pub mod roles;
 mod secrets;

@@ -4,7 +4,6 @@
 //! in clusters, and explanations all use this index. A binding that is not pinned, or that names a
 //! missing object, grants nothing; [`Grants::problems`] has the reason.
 
-mod basis;
 mod digest;
 mod downstream;
 mod escalation;
@@ -13,6 +12,7 @@ mod facts;
 mod gather;
 mod given;
 mod held;
+mod provenance;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -24,13 +24,13 @@ use thiserror::Error;
 use crate::names::{GroupName, UserName};
 use crate::roles::{Rights, Scoped, Unresolved};
 
-pub use basis::Basis;
-pub use downstream::{Bound, Downstream, OnHub, Scope};
+pub use downstream::{Bound, Downstream, DownstreamScope, OnHub};
 pub use escalation::Escalation;
 pub use explain::{Answer, Question, Through};
 pub use facts::{Facts, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
 pub use given::{Binding, Given, Names, Roles};
 pub use held::Who;
+pub use provenance::Provenance;
 
 /// Subject of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,7 +59,7 @@ impl fmt::Display for Subject {
 
 /// The scope of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum Scope {
     /// The hub.
     Hub,
     /// All clusters, including future ones.
@@ -149,7 +149,7 @@ pub struct Grant {
     /// The granted role.
     pub role: Arc<Role>,
     /// Scope of the grant.
-    pub place: Place,
+    pub scope: Scope,
     /// The binding that grants the role.
     pub binding: BindingId,
 }

@@ -5,7 +5,7 @@ use drover_api::kinds::TokenPurpose;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::grants::{Basis, Grants, Who};
+use crate::grants::{Grants, Provenance, Who};
 use crate::identity::{Account, Identity, Principal};
 use crate::names::{KubernetesIdentity, UserName};
 pub use crate::target::Target;
@@ -32,7 +32,7 @@ pub enum Holder {
         /// Name and groups at the target.
         identity: KubernetesIdentity,
         /// The roles on which the permit depends; the permit ends with any of them.
-        basis: Basis,
+        provenance: Provenance,
     },
     /// A service account of the hub, which keeps its own identity there.
     Account(Account),
@@ -116,7 +116,7 @@ fn decide_person(
         user: &user,
         groups: &identity.groups,
     };
-    let basis = grants.basis(who, target).ok_or(Denied::NoBinding)?;
+    let provenance = grants.provenance(who, target).ok_or(Denied::NoBinding)?;
     let groups = grants.groups_at(&identity.groups, target);
     Ok(Permit {
         target: target.clone(),
@@ -125,7 +125,7 @@ fn decide_person(
             user: identity.user_uid.clone(),
             token_id: identity.token.id.clone(),
             identity: identity.with_groups(groups),
-            basis,
+            provenance,
         },
     })
 }

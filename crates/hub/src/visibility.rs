@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drover_access::grants::{Grants, Place, Question, Who};
+use drover_access::grants::{Grants, Question, Scope, Who};
 use drover_access::identity::Identity;
 use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
@@ -119,9 +119,9 @@ impl Visibility {
 
     /// Returns whether the caller has a role in the project, or the right to get the project.
     pub fn can_see_project(&self, project: &Project) -> bool {
-        project_scope(project).is_some_and(|place| {
-            let has_role = self.grants.has_role_at(self.who(), &place);
-            has_role || self.may("get", "projects", &place)
+        project_scope(project).is_some_and(|scope| {
+            let has_role = self.grants.has_role_at(self.who(), &scope);
+            has_role || self.may("get", "projects", &scope)
         })
     }
 
@@ -144,15 +144,15 @@ impl Visibility {
         ClusterRights {
             all_namespaces: self.grants.may_be_allowed(self.who(), list_pods),
             namespaces: namespaces.into_iter().map(str::to_owned).collect(),
-            may_import: self.may("update", "clusters", &Place::Cluster(uid.clone())),
-            may_change: self.may("patch", "clusters", &Place::Hub),
-            may_delete: self.may("delete", "clusters", &Place::Cluster(uid.clone())),
+            may_import: self.may("update", "clusters", &Scope::Cluster(uid.clone())),
+            may_change: self.may("patch", "clusters", &Scope::Hub),
+            may_delete: self.may("delete", "clusters", &Scope::Cluster(uid.clone())),
         }
     }
 
     /// The caller's permissions on the hub.
     pub fn caller_rights(&self) -> CallerRights {
-        let may = |verb, resource| self.may(verb, resource, &Place::Hub);
+        let may = |verb, resource| self.may(verb, resource, &Scope::Hub);
         CallerRights {
             may_import_clusters: may("create", "clusters"),
             may_change_clusters: may("patch", "clusters"),
@@ -167,20 +167,20 @@ impl Visibility {
     }
 
     /// Returns whether the caller's roles allow the verb on a Drover resource in a scope.
-    pub fn may(&self, verb: &str, resource: &str, place: &Place) -> bool {
-        self.grants.may(self.who(), verb, resource, "", place)
+    pub fn may(&self, verb: &str, resource: &str, scope: &Scope) -> bool {
+        self.grants.may(self.who(), verb, resource, "", scope)
     }
 
     /// Returns status 403 if the caller's roles do not allow the verb.
-    pub fn require(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Status> {
-        if self.may(verb, resource, place) {
+    pub fn require(&self, verb: &str, resource: &str, scope: &Scope) -> Result<(), Status> {
+        if self.may(verb, resource, scope) {
             return Ok(());
         }
-        let scope = match place {
-            Place::Hub => "on the hub",
-            Place::EveryCluster => "in every cluster",
-            Place::Cluster(_) => "in this cluster",
-            Place::Project(..) => "in this project",
+        let scope = match scope {
+            Scope::Hub => "on the hub",
+            Scope::EveryCluster => "in every cluster",
+            Scope::Cluster(_) => "in this cluster",
+            Scope::Project(..) => "in this project",
         };
         Err(Status::forbidden(format!(
             "your roles {scope} do not allow you to {verb} {resource}: ask an owner or an administrator"
@@ -189,18 +189,18 @@ impl Visibility {
 }
 
 /// The scope of a cluster's objects.
-pub fn cluster_scope(cluster: &Cluster) -> Place {
-    Place::Cluster(ClusterUid::new(cluster.uid().unwrap_or_default()))
+pub fn cluster_scope(cluster: &Cluster) -> Scope {
+    Scope::Cluster(ClusterUid::new(cluster.uid().unwrap_or_default()))
 }
 
 /// The scope of a project's objects; `None` until the server has pinned the project's cluster.
-pub fn project_scope(project: &Project) -> Option<Place> {
+pub fn project_scope(project: &Project) -> Option<Scope> {
     let uid = project.uid().map(drover_api::ids::ProjectUid::new)?;
-    Some(Place::Project(project.spec.cluster.uid.clone()?, uid))
+    Some(Scope::Project(project.spec.cluster.uid.clone()?, uid))
 }
 
 /// The scope of a project's objects; status 503 until the server has pinned the project's cluster.
-pub fn require_project_scope(project: &Project) -> Result<Place, Status> {
+pub fn require_project_scope(project: &Project) -> Result<Scope, Status> {
     project_scope(project).ok_or_else(|| {
         Status::unavailable(
             "the server has not reconciled this project yet; try again",

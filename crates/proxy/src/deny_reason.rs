@@ -19,10 +19,10 @@ pub(super) fn add_warning(
     if status != StatusCode::FORBIDDEN {
         return;
     }
-    let Holder::Person { basis, .. } = permit.holder() else {
+    let Holder::Person { provenance, .. } = permit.holder() else {
         return;
     };
-    let roles = basis.roles();
+    let roles = provenance.roles();
     let named: Vec<_> = roles.iter().take(MAX_ROLES).copied().collect();
     let more = match roles.len().saturating_sub(MAX_ROLES) {
         0 => String::new(),

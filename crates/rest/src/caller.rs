@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::extract::{FromRef, FromRequestParts, MatchedPath};
-use drover_access::grants::Place;
+use drover_access::grants::Scope;
 use drover_access::identity::Identity;
 use http::Method;
 use http::request::Parts;
@@ -38,7 +38,7 @@ impl FromRequestParts<RestState> for Importer {
 
     async fn from_request_parts(parts: &mut Parts, state: &RestState) -> Result<Self, Status> {
         let Caller(identity) = Caller::from_request_parts(parts, state).await?;
-        Visibility::of(state.hub.stores(), &identity).require("create", "clusters", &Place::Hub)?;
+        Visibility::of(state.hub.stores(), &identity).require("create", "clusters", &Scope::Hub)?;
         Ok(Self(identity))
     }
 }
@@ -60,7 +60,7 @@ impl<K: Resource<DynamicType = ()>> FromRequestParts<RestState> for OnHub<K> {
             _ if one => "get",
             _ => "list",
         };
-        Visibility::of(state.hub.stores(), &caller).require(verb, &K::plural(&()), &Place::Hub)?;
+        Visibility::of(state.hub.stores(), &caller).require(verb, &K::plural(&()), &Scope::Hub)?;
         let kind = PhantomData;
         Ok(Self { caller, kind })
     }

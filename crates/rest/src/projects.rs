@@ -47,11 +47,11 @@ fn view(visibility: &Visibility, project: &Project) -> ProjectView {
     let (spec, status) = (project.spec.clone(), project.status.clone());
     let status = status.unwrap_or_default();
     let own = status.namespaces.into_iter();
-    let place = project_scope(project);
+    let scope = project_scope(project);
     let may = |verb| {
-        place
+        scope
             .as_ref()
-            .is_some_and(|place| visibility.may(verb, "projects", place))
+            .is_some_and(|scope| visibility.may(verb, "projects", scope))
     };
     ProjectView {
         name: project.name_any(),
@@ -143,7 +143,7 @@ pub(super) async fn create(
     let ClusterReference { name, uid } = &created.spec.cluster;
     noted.in_cluster(name, uid.clone());
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    if !project_scope(&created).is_some_and(|place| visibility.may("update", "projects", &place)) {
+    if !project_scope(&created).is_some_and(|scope| visibility.may("update", "projects", &scope)) {
         let owner = members::make_owner::<InProject>(&state, &caller, &created).await;
         delete_without_owner(&Api::all(state.hub.client()), &created, owner).await?;
     }

@@ -1,7 +1,7 @@
 //! Routes of the server's settings.
 
 use axum::extract::State;
-use drover_access::grants::Place;
+use drover_access::grants::Scope;
 use drover_access::identity::Identity;
 use drover_access::setting::Setting;
 use drover_api::group::SERVER_FIELD_MANAGER;
@@ -27,7 +27,7 @@ fn read_only(visibility: &Visibility, setting: Setting) -> Option<String> {
         let reason = "this setting affects security: only administrators can change it";
         return (!may).then(|| reason.to_owned());
     }
-    let missing = visibility.require("update", "settings", &Place::Hub).err();
+    let missing = visibility.require("update", "settings", &Scope::Hub).err();
     missing.map(|status| status.message().to_owned())
 }
 

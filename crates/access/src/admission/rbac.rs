@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::back_door::{self, Scope};
+use super::privilege_escalation::{self, RuleScope};
 use super::{Operation, Refusal, Write, defaults, same};
 use crate::names;
 
@@ -121,7 +121,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
         return Err(missing(write));
     }
     let scope = scope(write);
-    let Some(right) = role.and_then(|role| back_door::of_role(role, scope, server)) else {
+    let Some(right) = role.and_then(|role| privilege_escalation::of_role(role, scope, server))
+    else {
         return Ok(());
     };
     let everybody = new.iter().find(|subject| is_everybody(subject));
@@ -149,11 +150,11 @@ fn missing(write: &Write<'_>) -> Refusal {
     ))
 }
 
-fn scope<'a>(write: &Write<'a>) -> Scope<'a> {
+fn scope<'a>(write: &Write<'a>) -> RuleScope<'a> {
     if write.namespace.is_empty() {
-        Scope::Everywhere
+        RuleScope::Everywhere
     } else {
-        Scope::Namespace(write.namespace)
+        RuleScope::Namespace(write.namespace)
     }
 }
 
@@ -173,7 +174,7 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     let right = write
         .object
         .filter(|_| gains)
-        .and_then(|role| back_door::of_role(role, scope(write), server));
+        .and_then(|role| privilege_escalation::of_role(role, scope(write), server));
     match right {
         None => Ok(()),
         Some(right) => Err(Refusal::new(format!(

@@ -27,7 +27,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Operation, Refusal, Write};
-use crate::grants::{Escalation, Facts, Grants, Place, Who};
+use crate::grants::{Escalation, Facts, Grants, Scope, Who};
 use crate::names::{GroupName, UserName};
 use crate::roles::{BUILT_IN_LABEL, Rights, Scoped, is_built_in};
 
@@ -108,13 +108,13 @@ impl Giver {
     }
 
     /// Reports whether the writer may perform a verb on a Drover object in a scope.
-    fn may(&self, known: Known<'_>, verb: &str, resource: &str, place: &Place) -> bool {
+    fn may(&self, known: Known<'_>, verb: &str, resource: &str, scope: &Scope) -> bool {
         match self {
             Self::HubAdministrator => true,
             Self::Gone | Self::Stranger => false,
             Self::Person(person) => {
                 let who = person.who();
-                known.grants.may(who, verb, resource, "", place)
+                known.grants.may(who, verb, resource, "", scope)
             }
         }
     }
@@ -313,17 +313,17 @@ impl<T> Before<T> {
 
 /// Requires all rights on the hub and in every cluster.
 fn all(writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-    everything_at(writer, known, &Place::Hub)?;
-    everything_at(writer, known, &Place::EveryCluster)
+    everything_at(writer, known, &Scope::Hub)?;
+    everything_at(writer, known, &Scope::EveryCluster)
 }
 
 /// Requires all rights in a scope.
-fn everything_at(writer: &Giver, known: Known<'_>, place: &Place) -> Result<(), Refusal> {
+fn everything_at(writer: &Giver, known: Known<'_>, scope: &Scope) -> Result<(), Refusal> {
     let everything = Scoped {
         cluster: Rights::everything(),
         project: Rights::default(),
     };
-    writer.check(|who| known.grants.may_give(who, &everything, place))
+    writer.check(|who| known.grants.may_give(who, &everything, scope))
 }
 
 /// Rejects changes of built-in roles, which other roles inherit and users depend on.

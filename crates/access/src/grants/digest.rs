@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use drover_api::ids::ClusterUid;
 
-use super::{Grant, Grants, Place, Role, Subject};
+use super::{Grant, Grants, Role, Scope, Subject};
 
 /// The hash keys are random per process, so an attacker cannot construct two states with the same
 /// digest.
@@ -45,10 +45,10 @@ impl Grants {
                     .or_insert_with(|| hash(self.members.get(name))),
             };
             let digest = hash((grant.subject.as_str(), members, role, self.extent(grant)));
-            let sum: &mut u64 = match &grant.place {
-                Place::Hub => &mut hub,
-                Place::EveryCluster => &mut everywhere,
-                Place::Cluster(cluster) | Place::Project(cluster, _) => {
+            let sum: &mut u64 = match &grant.scope {
+                Scope::Hub => &mut hub,
+                Scope::EveryCluster => &mut everywhere,
+                Scope::Cluster(cluster) | Scope::Project(cluster, _) => {
                     digests.entry(cluster.clone()).or_default()
                 }
             };
@@ -59,11 +59,11 @@ impl Grants {
         self.hub_digest = hub;
     }
 
-    fn extent<'a>(&'a self, grant: &'a Grant) -> (&'a Place, &'a [String]) {
-        let namespaces = match &grant.place {
-            Place::Project(_, project) => self.namespaces(project),
-            Place::Hub | Place::EveryCluster | Place::Cluster(_) => &[],
+    fn extent<'a>(&'a self, grant: &'a Grant) -> (&'a Scope, &'a [String]) {
+        let namespaces = match &grant.scope {
+            Scope::Project(_, project) => self.namespaces(project),
+            Scope::Hub | Scope::EveryCluster | Scope::Cluster(_) => &[],
         };
-        (&grant.place, namespaces)
+        (&grant.scope, namespaces)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drover_api::ids::{ClusterUid, ProjectUid};
 
-use super::{Grants, Place, Role, Subject};
+use super::{Grants, Role, Scope, Subject};
 use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 
@@ -19,14 +19,14 @@ pub struct Bound {
     /// The rights in the scope; never empty.
     pub rights: Rights,
     /// Scope of the rights.
-    pub scope: Scope,
+    pub scope: DownstreamScope,
     /// Subjects of the role.
     pub subjects: BTreeSet<Subject>,
 }
 
 /// Scope of rights in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum DownstreamScope {
     /// The whole cluster.
     Cluster,
     /// The namespaces of a project, possibly none.
@@ -78,7 +78,7 @@ impl Grants {
                     }
                 }
             }
-            for part in parts_of(&grant.place) {
+            for part in parts_of(&grant.scope) {
                 let part = parts.entry((grant.role.uid.as_str(), part));
                 let (_, who) = part.or_insert_with(|| (&grant.role, BTreeSet::new()));
                 who.insert(grant.subject.clone());
@@ -88,10 +88,13 @@ impl Grants {
             .into_iter()
             .filter_map(|((uid, part), (role, subjects))| {
                 let (said, scope) = match part {
-                    Part::Cluster => (&role.scoped.cluster, Scope::Cluster),
+                    Part::Cluster => (&role.scoped.cluster, DownstreamScope::Cluster),
                     Part::Project(project) => {
                         let namespaces = self.namespaces(&project).to_vec();
-                        (&role.scoped.project, Scope::Project(project, namespaces))
+                        (
+                            &role.scoped.project,
+                            DownstreamScope::Project(project, namespaces),
+                        )
                     }
                 };
                 let rights = said.downstream();
@@ -113,7 +116,7 @@ impl Grants {
     /// Computes the access on the hub, sorted by role.
     pub fn on_hub(&self) -> Vec<OnHub> {
         let mut roles: BTreeMap<&str, OnHub> = BTreeMap::new();
-        for grant in self.all.iter().filter(|grant| grant.place == Place::Hub) {
+        for grant in self.all.iter().filter(|grant| grant.scope == Scope::Hub) {
             let role = roles
                 .entry(grant.role.uid.as_str())
                 .or_insert_with(|| OnHub {
@@ -126,10 +129,10 @@ impl Grants {
     }
 }
 
-fn parts_of(place: &Place) -> Vec<Part> {
-    match place {
-        Place::Hub => Vec::new(),
-        Place::EveryCluster | Place::Cluster(_) => vec![Part::Cluster],
-        Place::Project(_, project) => vec![Part::Cluster, Part::Project(project.clone())],
+fn parts_of(scope: &Scope) -> Vec<Part> {
+    match scope {
+        Scope::Hub => Vec::new(),
+        Scope::EveryCluster | Scope::Cluster(_) => vec![Part::Cluster],
+        Scope::Project(_, project) => vec![Part::Cluster, Part::Project(project.clone())],
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::{Grants, Place, Who};
+use super::{Grants, Scope, Who};
 use crate::roles::{Lacking, Rights, Scoped};
 
 /// The rights that a write requires and the writer lacks.
@@ -20,15 +20,15 @@ pub struct Escalation {
 impl Grants {
     /// Checks whether a user may grant a role in a scope, which requires all rights of the role
     /// there.
-    pub fn may_give(&self, who: Who<'_>, role: &Scoped, place: &Place) -> Result<(), Escalation> {
-        match place {
-            Place::Hub => has(&self.held(who, place), &role.cluster, "on the hub"),
-            Place::EveryCluster => has(&self.held(who, place), &role.cluster, "in every cluster"),
-            Place::Cluster(_) => has(&self.held(who, place), &role.cluster, "in the cluster"),
-            Place::Project(cluster, _) => {
-                let whole = Place::Cluster(cluster.clone());
+    pub fn may_give(&self, who: Who<'_>, role: &Scoped, scope: &Scope) -> Result<(), Escalation> {
+        match scope {
+            Scope::Hub => has(&self.held(who, scope), &role.cluster, "on the hub"),
+            Scope::EveryCluster => has(&self.held(who, scope), &role.cluster, "in every cluster"),
+            Scope::Cluster(_) => has(&self.held(who, scope), &role.cluster, "in the cluster"),
+            Scope::Project(cluster, _) => {
+                let whole = Scope::Cluster(cluster.clone());
                 has(&self.held(who, &whole), &role.cluster, "in the cluster")?;
-                has(&self.held(who, place), &role.project, "in the project")
+                has(&self.held(who, scope), &role.project, "in the project")
             }
         }
     }
@@ -48,7 +48,7 @@ impl Grants {
     /// Checks whether a user has all rights of another user, so that impersonation adds none.
     pub fn may_act_for(&self, who: Who<'_>, other: Who<'_>) -> Result<(), Escalation> {
         self.of(other).try_for_each(|grant| {
-            self.may_give(who, &grant.role.scoped, &grant.place)?;
+            self.may_give(who, &grant.role.scoped, &grant.scope)?;
             self.may_give_in_hub_namespaces(who, &grant.role.namespaced)
         })
     }
@@ -64,7 +64,7 @@ impl Grants {
         before: Option<&Scoped>,
         after: Option<&Scoped>,
     ) -> Result<(), Escalation> {
-        let held = self.held(who, &Place::EveryCluster);
+        let held = self.held(who, &Scope::EveryCluster);
         for role in [before, after].into_iter().flatten() {
             let mut all = role.cluster.clone();
             all.extend(&role.project);

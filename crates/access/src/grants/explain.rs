@@ -6,7 +6,7 @@ use drover_api::ids::ClusterUid;
 use drover_rbac::{Rule, RuleTarget};
 
 use super::held::is_in;
-use super::{Grant, Grants, Place, Who};
+use super::{Grant, Grants, Scope, Who};
 use crate::roles::{Rights, known_group, known_rules};
 
 /// A question about an action in a cluster.
@@ -56,15 +56,15 @@ impl Grants {
 
     /// Reports whether a role of a user allows the action, or may allow it.
     pub fn may_be_allowed(&self, who: Who<'_>, question: Question<'_>) -> bool {
-        let here = |grant: &&Grant| is_in(&grant.place, question.cluster);
+        let here = |grant: &&Grant| is_in(&grant.scope, question.cluster);
         let mut grants = self.of(who).filter(here);
         grants.any(|grant| self.allows(grant, question).is_some())
     }
 
     /// The namespaces of a cluster's projects in which a user has rights.
     pub fn project_namespaces(&self, who: Who<'_>, cluster: &ClusterUid) -> BTreeSet<&str> {
-        let projects = self.of(who).filter_map(|grant| match &grant.place {
-            Place::Project(there, project) if there == cluster => {
+        let projects = self.of(who).filter_map(|grant| match &grant.scope {
+            Scope::Project(there, project) if there == cluster => {
                 let rights = grant.role.scoped.project.downstream();
                 (!rights.is_empty()).then_some(project)
             }
@@ -77,8 +77,8 @@ impl Grants {
     fn allows(&self, grant: &Grant, question: Question<'_>) -> Option<Through> {
         let scoped = &grant.role.scoped;
         let whole = through(&scoped.cluster, question);
-        let in_project = match &grant.place {
-            Place::Project(_, project) => question.namespace.is_some_and(|namespace| {
+        let in_project = match &grant.scope {
+            Scope::Project(_, project) => question.namespace.is_some_and(|namespace| {
                 let own = self.namespaces(project);
                 own.iter().any(|own| own == namespace)
             }),

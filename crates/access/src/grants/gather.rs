@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    Binding, BindingId, BindingKind, Facts, Given, Grant, Grants, Names, Place, Problem, Role,
-    Roles, Subject,
+    Binding, BindingId, BindingKind, Facts, Given, Grant, Grants, Names, Problem, Role, Roles,
+    Scope, Subject,
 };
 use crate::names::UserName;
 
@@ -77,11 +77,11 @@ impl Grants {
         administrators.sort_unstable_by_key(|(name, _)| **name);
         let role = Arc::new(Role::administrator());
         for (name, user) in administrators {
-            for place in [Place::Hub, Place::EveryCluster] {
+            for scope in [Scope::Hub, Scope::EveryCluster] {
                 self.add(Grant {
                     subject: Subject::User(UserName::of(&user.uid)),
                     role: Arc::clone(&role),
-                    place,
+                    scope,
                     binding: BindingId {
                         kind: BindingKind::Administrator,
                         name: (*name).to_owned(),
@@ -109,11 +109,11 @@ impl Grants {
             }
             Ok((_, None)) => {}
             Ok((Given(roles), Some(subject))) => {
-                for (place, role) in roles {
+                for (scope, role) in roles {
                     self.add(Grant {
                         subject: subject.clone(),
                         role: Arc::clone(&role),
-                        place,
+                        scope,
                         binding: binding.clone(),
                     });
                 }
@@ -130,10 +130,10 @@ impl Grants {
                     .insert(grant.subject.to_string(), vec![index]),
             ),
         }
-        match &grant.place {
-            Place::Hub => {}
-            Place::EveryCluster => self.everywhere.push(index),
-            Place::Cluster(cluster) | Place::Project(cluster, _) => {
+        match &grant.scope {
+            Scope::Hub => {}
+            Scope::EveryCluster => self.everywhere.push(index),
+            Scope::Cluster(cluster) | Scope::Project(cluster, _) => {
                 let cluster = self.by_cluster.entry(cluster.clone()).or_default();
                 cluster.push(index);
             }

@@ -9,7 +9,7 @@ use drover_api::kinds::{
     GlobalRoleSpec, ProjectReference, ProjectRoleTemplateBindingSpec, RoleContext, RoleReference,
 };
 
-use super::{Escalation, Facts, Grants, Place, Problem, Role, Subject, Who};
+use super::{Escalation, Facts, Grants, Problem, Role, Scope, Subject, Who};
 use crate::names::{GroupName, UserName};
 use crate::roles::{Reach, Rights, Scoped, Unresolved, check_all, resolve};
 
@@ -55,13 +55,13 @@ pub enum Names {
 
 /// Roles in scopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given(pub Vec<(Place, Arc<Role>)>);
+pub struct Given(pub Vec<(Scope, Arc<Role>)>);
 
 impl Given {
     /// Checks whether a user has all these rights, and so may grant or revoke them.
     pub fn may_be_given(&self, grants: &Grants, who: Who<'_>) -> Result<(), Escalation> {
-        self.0.iter().try_for_each(|(place, role)| {
-            grants.may_give(who, &role.scoped, place)?;
+        self.0.iter().try_for_each(|(scope, role)| {
+            grants.may_give(who, &role.scoped, scope)?;
             grants.may_give_in_hub_namespaces(who, &role.namespaced)
         })
     }
@@ -89,7 +89,7 @@ impl<'a> Roles<'a> {
 
     /// Resolves the grants of a binding.
     pub fn given(&mut self, binding: Binding<'_>) -> Result<Given, Problem> {
-        let (place, context) = match binding {
+        let (scope, context) = match binding {
             Binding::Global(spec) => return self.by_global_binding(&spec.role),
             Binding::Cluster(spec) => (self.cluster(&spec.cluster)?, RoleContext::Cluster),
             Binding::Project(spec) => (self.project(&spec.project)?, RoleContext::Project),
@@ -98,7 +98,7 @@ impl<'a> Roles<'a> {
         let stored = self.facts.role_templates.get(role.name.as_str());
         let uid = role.uid.as_ref().map(RoleUid::as_str);
         self.meant("role", &role.name, uid, stored.map(|role| role.uid))?;
-        Ok(Given(vec![(place, self.template(&role.name, context)?)]))
+        Ok(Given(vec![(scope, self.template(&role.name, context)?)]))
     }
 
     /// Resolves the grants of a GlobalRole.
@@ -121,10 +121,10 @@ impl<'a> Roles<'a> {
                 .map(|(namespace, rules)| (namespace.clone(), Rights::of(rules)))
                 .collect(),
         };
-        let mut given = vec![(Place::Hub, Arc::new(on_hub))];
+        let mut given = vec![(Scope::Hub, Arc::new(on_hub))];
         for name in &said.in_every_cluster {
             let role = self.template(name, RoleContext::Cluster)?;
-            given.push((Place::EveryCluster, role));
+            given.push((Scope::EveryCluster, role));
         }
         Ok(Given(given))
     }
@@ -173,16 +173,16 @@ impl<'a> Roles<'a> {
         }
     }
 
-    fn cluster(&self, reference: &ClusterReference) -> Result<Place, Problem> {
+    fn cluster(&self, reference: &ClusterReference) -> Result<Scope, Problem> {
         let name = reference.name.as_str();
         let stored = self.facts.clusters.get(name);
         let pinned = reference.uid.as_ref().map(ClusterUid::as_str);
         self.meant("cluster", name, pinned, stored.map(ClusterUid::as_str))?;
         let uid = stored.ok_or_else(|| gone("cluster", name))?;
-        Ok(Place::Cluster(uid.clone()))
+        Ok(Scope::Cluster(uid.clone()))
     }
 
-    fn project(&self, reference: &ProjectReference) -> Result<Place, Problem> {
+    fn project(&self, reference: &ProjectReference) -> Result<Scope, Problem> {
         let name = reference.name.as_str();
         let stored = self.facts.projects.get(name);
         let pinned = reference.uid.as_ref().map(ProjectUid::as_str);
@@ -196,7 +196,7 @@ impl<'a> Roles<'a> {
         if !self.clusters.contains(&project.cluster) {
             return Err(gone("project", name));
         }
-        Ok(Place::Project(project.cluster.clone(), project.uid.clone()))
+        Ok(Scope::Project(project.cluster.clone(), project.uid.clone()))
     }
 
     fn by_global_binding(&mut self, role: &RoleReference) -> Result<Given, Problem> {

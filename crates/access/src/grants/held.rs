@@ -4,7 +4,7 @@ use drover_api::group::GROUP;
 use drover_api::ids::ClusterUid;
 use drover_rbac::RuleTarget;
 
-use super::{Binding, BindingKind, Facts, Grant, Grants, Names, Place, Roles, Subject};
+use super::{Binding, BindingKind, Facts, Grant, Grants, Names, Roles, Scope, Subject};
 use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 use crate::target::Target;
@@ -30,9 +30,9 @@ impl Grants {
     }
 
     /// All rights of a user in a scope, including those of larger scopes.
-    pub fn held(&self, who: Who<'_>, place: &Place) -> Rights {
+    pub fn held(&self, who: Who<'_>, scope: &Scope) -> Rights {
         let mut rights = Rights::default();
-        for part in self.of(who).flat_map(|grant| parts_at(grant, place)) {
+        for part in self.of(who).flat_map(|grant| parts_at(grant, scope)) {
             rights.extend(part);
         }
         rights
@@ -40,8 +40,8 @@ impl Grants {
 
     /// The rights of a user in a namespace of the hub, in addition to those on the whole hub.
     pub fn held_in_hub_namespace(&self, who: Who<'_>, namespace: &str) -> Rights {
-        let mut rights = self.held(who, &Place::Hub);
-        let here = self.of(who).filter(|grant| grant.place == Place::Hub);
+        let mut rights = self.held(who, &Scope::Hub);
+        let here = self.of(who).filter(|grant| grant.scope == Scope::Hub);
         for namespaced in here.filter_map(|grant| grant.role.namespaced.get(namespace)) {
             rights.extend(namespaced);
         }
@@ -50,7 +50,7 @@ impl Grants {
 
     /// Reports whether a user may perform a verb on a Drover object of a scope, such as `create` on
     /// the `clusterroletemplatebindings` of a cluster. An empty name means a collection.
-    pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, name: &str, place: &Place) -> bool {
+    pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, name: &str, scope: &Scope) -> bool {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
         let asked = RuleTarget::Resource {
             group: GROUP,
@@ -58,7 +58,7 @@ impl Grants {
             subresource,
             name,
         };
-        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, place));
+        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, scope));
         parts.any(|rights| rights.rules.iter().any(|rule| rule.allows(verb, asked)))
     }
 
@@ -69,8 +69,8 @@ impl Grants {
 
     /// Reports whether a user is an administrator of the hub and all clusters.
     pub fn administers(&self, who: Who<'_>) -> bool {
-        [Place::Hub, Place::EveryCluster].iter().all(|place| {
-            let mut own = self.of(who).filter(|grant| grant.place == *place);
+        [Scope::Hub, Scope::EveryCluster].iter().all(|scope| {
+            let mut own = self.of(who).filter(|grant| grant.scope == *scope);
             own.any(|grant| grant.role.scoped.cluster.is_everything())
         })
     }
@@ -102,9 +102,9 @@ impl Grants {
 
     /// Reports whether a user's roles at a target permit impersonation (`kubectl --as`).
     pub fn may_act_as_others(&self, who: Who<'_>, target: &Target) -> bool {
-        let place = match target {
-            Target::Hub => Place::Hub,
-            Target::Cluster(cluster) => Place::Cluster(cluster.clone()),
+        let scope = match target {
+            Target::Hub => Scope::Hub,
+            Target::Cluster(cluster) => Scope::Cluster(cluster.clone()),
         };
         let asked = RuleTarget::Resource {
             group: "",
@@ -112,7 +112,7 @@ impl Grants {
             subresource: "",
             name: "",
         };
-        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, &place));
+        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, &scope));
         parts.any(|rights| {
             rights
                 .rules
@@ -122,8 +122,8 @@ impl Grants {
     }
 
     /// Reports whether a user has a role in exactly this scope.
-    pub fn has_role_at(&self, who: Who<'_>, place: &Place) -> bool {
-        self.of(who).any(|grant| grant.place == *place)
+    pub fn has_role_at(&self, who: Who<'_>, scope: &Scope) -> bool {
+        self.of(who).any(|grant| grant.scope == *scope)
     }
 
     /// The groups of a user that have a role at a target. The cluster rejects requests with any
@@ -140,19 +140,19 @@ impl Grants {
 }
 
 /// The rights of a grant that apply to a scope.
-fn parts_at<'a>(grant: &'a Grant, place: &Place) -> impl Iterator<Item = &'a Rights> + use<'a> {
+fn parts_at<'a>(grant: &'a Grant, scope: &Scope) -> impl Iterator<Item = &'a Rights> + use<'a> {
     let scoped = &grant.role.scoped;
-    let whole = match (place, &grant.place) {
-        (Place::Hub, there) => *there == Place::Hub,
-        (_, Place::EveryCluster) => true,
-        (Place::EveryCluster, _) | (_, Place::Hub) => false,
+    let whole = match (scope, &grant.scope) {
+        (Scope::Hub, there) => *there == Scope::Hub,
+        (_, Scope::EveryCluster) => true,
+        (Scope::EveryCluster, _) | (_, Scope::Hub) => false,
         // A project role may have cluster-wide rules, which apply here.
         (
-            Place::Cluster(here) | Place::Project(here, _),
-            Place::Cluster(there) | Place::Project(there, _),
+            Scope::Cluster(here) | Scope::Project(here, _),
+            Scope::Cluster(there) | Scope::Project(there, _),
         ) => here == there,
     };
-    let own = matches!(place, Place::Project(..)) && *place == grant.place;
+    let own = matches!(scope, Scope::Project(..)) && *scope == grant.scope;
     let whole = whole.then_some(&scoped.cluster);
     whole.into_iter().chain(own.then_some(&scoped.project))
 }
@@ -163,18 +163,18 @@ pub(super) fn leads_to(grant: &Grant, target: &Target) -> bool {
     match target {
         Target::Hub => {
             let role = &grant.role;
-            grant.place == Place::Hub
+            grant.scope == Scope::Hub
                 && !(role.scoped.cluster.is_empty() && role.namespaced.is_empty())
         }
-        Target::Cluster(cluster) => is_in(&grant.place, cluster),
+        Target::Cluster(cluster) => is_in(&grant.scope, cluster),
     }
 }
 
 /// Reports whether a scope is within a cluster, or covers all clusters.
-pub(super) fn is_in(place: &Place, cluster: &ClusterUid) -> bool {
-    match place {
-        Place::Hub => false,
-        Place::EveryCluster => true,
-        Place::Cluster(uid) | Place::Project(uid, _) => uid == cluster,
+pub(super) fn is_in(scope: &Scope, cluster: &ClusterUid) -> bool {
+    match scope {
+        Scope::Hub => false,
+        Scope::EveryCluster => true,
+        Scope::Cluster(uid) | Scope::Project(uid, _) => uid == cluster,
     }
 }

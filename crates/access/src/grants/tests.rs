@@ -13,8 +13,8 @@ fn pods() -> Rights {
     Rights::of(&[rule("", "pods", "get")])
 }
 
-fn has(grants: &Grants, who: Who<'_>, place: &Place, wanted: &Rights) -> bool {
-    grants.held(who, place).missing(wanted).is_none()
+fn has(grants: &Grants, who: Who<'_>, scope: &Scope, wanted: &Rights) -> bool {
+    grants.held(who, scope).missing(wanted).is_none()
 }
 
 #[test]
@@ -24,16 +24,16 @@ fn cluster_role_applies_only_in_its_cluster() {
     let grants = world.gather();
     let (ann, bob) = (user("ann"), user("bob"));
     let (ann, bob) = (ann.who(), bob.who());
-    assert!(has(&grants, ann, &Place::Cluster(cluster("a")), &pods()));
+    assert!(has(&grants, ann, &Scope::Cluster(cluster("a")), &pods()));
     assert!(has(&grants, ann, &project("a", "p"), &pods()));
-    for place in [
-        Place::Hub,
-        Place::EveryCluster,
-        Place::Cluster(cluster("b")),
+    for scope in [
+        Scope::Hub,
+        Scope::EveryCluster,
+        Scope::Cluster(cluster("b")),
     ] {
-        assert!(!has(&grants, ann, &place, &pods()), "{place:?}");
+        assert!(!has(&grants, ann, &scope, &pods()), "{scope:?}");
     }
-    assert!(!has(&grants, bob, &Place::Cluster(cluster("a")), &pods()));
+    assert!(!has(&grants, bob, &Scope::Cluster(cluster("a")), &pods()));
     for (who, target, wanted) in [
         (ann, Target::Cluster(cluster("a")), true),
         (ann, Target::Cluster(cluster("b")), false),
@@ -55,7 +55,7 @@ fn group_grants_roles_to_members_and_cluster_receives_only_groups_with_roles() {
     assert!(has(
         &grants,
         ann.who(),
-        &Place::Cluster(cluster("a")),
+        &Scope::Cluster(cluster("a")),
         &pods()
     ));
     let told = grants.groups_at(ann.who().groups, &a);
@@ -76,12 +76,12 @@ fn global_role_applies_on_hub_and_in_every_cluster() {
     let grants = world.gather();
     let ann = user("ann");
     let nodes = Rights::of(&[rule("", "nodes", "get")]);
-    for place in [Place::EveryCluster, Place::Cluster(cluster("b"))] {
-        assert!(has(&grants, ann.who(), &place, &pods()), "{place:?}");
-        assert!(!has(&grants, ann.who(), &place, &nodes), "{place:?}");
+    for scope in [Scope::EveryCluster, Scope::Cluster(cluster("b"))] {
+        assert!(has(&grants, ann.who(), &scope, &pods()), "{scope:?}");
+        assert!(!has(&grants, ann.who(), &scope, &nodes), "{scope:?}");
     }
-    assert!(has(&grants, ann.who(), &Place::Hub, &nodes));
-    assert!(!has(&grants, ann.who(), &Place::Hub, &pods()));
+    assert!(has(&grants, ann.who(), &Scope::Hub, &nodes));
+    assert!(!has(&grants, ann.who(), &Scope::Hub, &pods()));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn rights_in_hub_namespace_apply_only_there() {
     let held = |namespace| grants.held_in_hub_namespace(ann.who(), namespace);
     assert_eq!(held("apps").missing(&pods()), None);
     assert!(held("drover-system").missing(&pods()).is_some());
-    assert!(!has(&grants, ann.who(), &Place::Hub, &pods()));
+    assert!(!has(&grants, ann.who(), &Scope::Hub, &pods()));
 }
 
 #[test]
@@ -129,22 +129,25 @@ fn project_role_applies_in_its_namespaces_and_cluster_wide_rules_apply_in_cluste
     assert!(!has(
         &grants,
         ann.who(),
-        &Place::Cluster(cluster("a")),
+        &Scope::Cluster(cluster("a")),
         &pods()
     ));
     assert!(has(
         &grants,
         ann.who(),
-        &Place::Cluster(cluster("a")),
+        &Scope::Cluster(cluster("a")),
         &nodes
     ));
     let bound = grants.downstream(&cluster("a")).bound;
     let scopes: Vec<_> = bound.iter().map(|bound| bound.scope.clone()).collect();
     let own = vec!["shop".to_owned(), "shop-dev".to_owned()];
-    let Place::Project(_, p) = project("a", "p") else {
+    let Scope::Project(_, p) = project("a", "p") else {
         unreachable!()
     };
-    assert_eq!(scopes, [Scope::Cluster, Scope::Project(p, own)]);
+    assert_eq!(
+        scopes,
+        [DownstreamScope::Cluster, DownstreamScope::Project(p, own)]
+    );
     assert_eq!(grants.downstream(&cluster("b")), Downstream::default());
 }
 
@@ -314,11 +317,11 @@ fn role_with_only_hub_rules_admits_users_to_cluster_and_binds_nothing_there() {
     assert_eq!(downstream.users, [user("ann").who().user.clone()].into());
     let ann = user("ann");
     let may =
-        |verb, place: &Place| grants.may(ann.who(), verb, "clusterroletemplatebindings", "", place);
-    assert!(may("create", &Place::Cluster(cluster("a"))));
-    assert!(!may("delete", &Place::Cluster(cluster("a"))));
-    assert!(!may("create", &Place::Cluster(cluster("b"))));
-    assert!(!may("create", &Place::Hub));
+        |verb, scope: &Scope| grants.may(ann.who(), verb, "clusterroletemplatebindings", "", scope);
+    assert!(may("create", &Scope::Cluster(cluster("a"))));
+    assert!(!may("delete", &Scope::Cluster(cluster("a"))));
+    assert!(!may("create", &Scope::Cluster(cluster("b"))));
+    assert!(!may("create", &Scope::Hub));
 }
 
 #[test]
@@ -340,26 +343,26 @@ fn user_cannot_grant_rights_beyond_their_own() {
         .global("three", "everywhere", &user("eve"));
     let grants = world.gather();
     let scoped = |name: &str| world.scoped(name);
-    let a = || Place::Cluster(cluster("a"));
-    for (who, role, place, may) in [
+    let a = || Scope::Cluster(cluster("a"));
+    for (who, role, scope, may) in [
         ("ann", "reader", a(), true),
         ("ann", "writer", a(), true),
-        ("ann", "reader", Place::Cluster(cluster("b")), false),
-        ("ann", "reader", Place::EveryCluster, false),
-        ("ann", "reader", Place::Hub, false),
+        ("ann", "reader", Scope::Cluster(cluster("b")), false),
+        ("ann", "reader", Scope::EveryCluster, false),
+        ("ann", "reader", Scope::Hub, false),
         ("ann", "worker", project("a", "q"), true),
         ("ann", "seer", project("a", "q"), false),
         ("bob", "worker", project("a", "p"), true),
         ("bob", "worker", project("a", "q"), false),
         ("bob", "seer", project("a", "p"), false),
         ("bob", "reader", a(), false),
-        ("eve", "writer", Place::EveryCluster, true),
-        ("eve", "writer", Place::Cluster(cluster("b")), true),
-        ("eve", "writer", Place::Hub, false),
+        ("eve", "writer", Scope::EveryCluster, true),
+        ("eve", "writer", Scope::Cluster(cluster("b")), true),
+        ("eve", "writer", Scope::Hub, false),
         ("nobody", "reader", a(), false),
     ] {
-        let given = grants.may_give(user(who).who(), &scoped(role), &place);
-        assert_eq!(given.is_ok(), may, "{who} {role} {place:?}: {given:?}");
+        let given = grants.may_give(user(who).who(), &scoped(role), &scope);
+        assert_eq!(given.is_ok(), may, "{who} {role} {scope:?}: {given:?}");
     }
     let refused = grants.may_give(user("bob").who(), &scoped("reader"), &a());
     assert_eq!(
@@ -529,15 +532,15 @@ fn administrator_has_all_rights_until_disabled() {
     let world = World::new().administrator("adm");
     let grants = world.gather();
     let (adm, ann) = (user("adm"), user("ann"));
-    for place in [
-        Place::Hub,
-        Place::EveryCluster,
-        Place::Cluster(cluster("a")),
-        Place::Cluster(cluster("yet to come")),
+    for scope in [
+        Scope::Hub,
+        Scope::EveryCluster,
+        Scope::Cluster(cluster("a")),
+        Scope::Cluster(cluster("yet to come")),
     ] {
         assert!(
-            has(&grants, adm.who(), &place, &Rights::everything()),
-            "{place:?}"
+            has(&grants, adm.who(), &scope, &Rights::everything()),
+            "{scope:?}"
         );
     }
     assert!(grants.administers(adm.who()));
@@ -660,10 +663,14 @@ fn permit_ends_with_loss_of_any_underlying_right() {
             "a namespace left the project",
         ),
     ] {
-        let basis = then.gather().basis(ann.who(), &a).unwrap();
-        assert_eq!(now.gather().still_has(ann.who(), &basis), holds, "{why}");
+        let provenance = then.gather().provenance(ann.who(), &a).unwrap();
+        assert_eq!(
+            now.gather().still_has(ann.who(), &provenance),
+            holds,
+            "{why}"
+        );
     }
-    assert_eq!(world().gather().basis(user("bob").who(), &a), None);
+    assert_eq!(world().gather().provenance(user("bob").who(), &a), None);
 }
 
 #[test]
@@ -673,10 +680,10 @@ fn permit_ends_with_loss_of_group() {
         .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
     let grants = world.gather();
     let in_it = user("ann").in_groups(&["drover:oidc:devs"]);
-    let basis = grants.basis(in_it.who(), &Target::Cluster(cluster("a")));
-    let basis = basis.unwrap();
-    assert!(grants.still_has(in_it.who(), &basis));
-    assert!(!grants.still_has(user("ann").who(), &basis));
+    let provenance = grants.provenance(in_it.who(), &Target::Cluster(cluster("a")));
+    let provenance = provenance.unwrap();
+    assert!(grants.still_has(in_it.who(), &provenance));
+    assert!(!grants.still_has(user("ann").who(), &provenance));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::admission::RBAC;
-use drover_access::grants::{ADMINISTRATOR, Downstream, OnHub, Scope, Subject as GrantSubject};
+use drover_access::grants::{
+    ADMINISTRATOR, Downstream, DownstreamScope, OnHub, Subject as GrantSubject,
+};
 use drover_access::names::{EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, UserName};
 use drover_access::roles::Rights;
 use k8s_openapi::api::rbac::v1::{
@@ -61,8 +63,8 @@ pub(crate) fn in_cluster(access: &Downstream) -> DesiredAccess {
             continue;
         }
         let chunk = match &bound.scope {
-            Scope::Cluster => "cluster",
-            Scope::Project(..) => "project",
+            DownstreamScope::Cluster => "cluster",
+            DownstreamScope::Project(..) => "project",
         };
         let base = format!("{}-role-{}-{chunk}", CLUSTER.prefix, bound.uid);
         let meta = |name: &str| CLUSTER.role_meta(name, &bound.role);
@@ -77,12 +79,12 @@ pub(crate) fn in_cluster(access: &Downstream) -> DesiredAccess {
             for (n, chunk) in chunks(&subjects) {
                 let name = format!("{base}-{n}");
                 match &bound.scope {
-                    Scope::Cluster => desired.cluster_bindings.push(ClusterRoleBinding {
+                    DownstreamScope::Cluster => desired.cluster_bindings.push(ClusterRoleBinding {
                         metadata: meta(&name),
                         role_ref: role.clone(),
                         subjects: Some(to_subjects(&chunk)),
                     }),
-                    Scope::Project(_, namespaces) => {
+                    DownstreamScope::Project(_, namespaces) => {
                         desired.bindings.extend(namespaces.iter().map(|namespace| {
                             let metadata = in_namespace(meta(&name), namespace);
                             RoleBinding {

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_access::grants::{Basis, Grants, Who};
+use drover_access::grants::{Grants, Provenance, Who};
 use drover_access::names::UserName;
 use drover_access::permit::{Holder, Permit, Target};
 use drover_api::ids::UserUid;
@@ -192,7 +192,7 @@ fn withdrawn(
         Holder::Person {
             user,
             token_id,
-            basis,
+            provenance,
             ..
         } => {
             let token = stores.tokens.by_name(token_id);
@@ -201,7 +201,7 @@ fn withdrawn(
                 last_use.note(token);
             }
             match valid_person(user, token.as_deref(), stores, now) {
-                Ok(person) => has_roles(&person, basis, (stores, grants), now),
+                Ok(person) => has_roles(&person, provenance, (stores, grants), now),
                 Err(verdict) => verdict,
             }
         }
@@ -254,7 +254,7 @@ fn valid_person(
 /// Returns true if the user still has every role of the permit.
 fn has_roles(
     person: &User,
-    basis: &Basis,
+    provenance: &Provenance,
     (stores, grants): (&Stores, &Grants),
     now: Timestamp,
 ) -> Verdict {
@@ -264,7 +264,7 @@ fn has_roles(
         user: &user,
         groups: &groups,
     };
-    if grants.still_has(who, basis) {
+    if grants.still_has(who, provenance) {
         Verdict::Holds
     } else {
         Verdict::Withdrawn(AbortReason::AccessRemoved)

@@ -8,7 +8,7 @@ mod resource;
 mod visible_users;
 
 use axum::extract::State;
-use drover_access::grants::{Answer, BindingKind, Place, Question, Through as GrantThrough};
+use drover_access::grants::{Answer, BindingKind, Question, Scope, Through as GrantThrough};
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
@@ -75,8 +75,8 @@ pub(crate) async fn explain(
         Some(name) => Some(name.to_owned()),
     };
     if asked_about.as_ref() != Some(&caller.user_name) {
-        let place = cluster_scope(&cluster);
-        visibility.require("list", "clusterroletemplatebindings", &place)?;
+        let scope = cluster_scope(&cluster);
+        visibility.require("list", "clusterroletemplatebindings", &scope)?;
     }
     let stores = state.hub.stores();
     let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
@@ -221,9 +221,9 @@ fn names_of_other_user(
 ) -> Result<Vec<String>, Status> {
     let stores = state.hub.stores();
     // A caller who can bind roles can search all users by name, as with GET /v1/access/people.
-    let place = cluster_scope(cluster);
-    let can_bind = visibility.may("create", "clusterroletemplatebindings", &place);
-    if can_bind && !visibility.may("list", "users", &Place::Hub) {
+    let scope = cluster_scope(cluster);
+    let can_bind = visibility.may("create", "clusterroletemplatebindings", &scope);
+    if can_bind && !visibility.may("list", "users", &Scope::Hub) {
         state.lookups.check(&caller.user_uid)?;
     }
     let names = names_of(stores, name);

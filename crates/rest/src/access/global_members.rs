@@ -1,7 +1,7 @@
 //! Routes of bindings of global roles.
 
 use axum::extract::State;
-use drover_access::grants::Place;
+use drover_access::grants::Scope;
 use drover_api::kinds::{GlobalRoleBinding, GlobalRoleBindingSpec};
 use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
@@ -26,7 +26,7 @@ pub(crate) async fn list(
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let stores = state.hub.stores();
     let all = |_: &GlobalRoleBinding| true;
-    let logins = Logins::at::<GlobalRoleBinding>(&Visibility::of(stores, &caller), &Place::Hub);
+    let logins = Logins::at::<GlobalRoleBinding>(&Visibility::of(stores, &caller), &Scope::Hub);
     query
         .of(&stores.global_role_bindings, all, |it| {
             view(stores, it, logins)

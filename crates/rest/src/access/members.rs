@@ -115,15 +115,15 @@ pub(crate) async fn remove_from_project(
 
 /// Returns the cluster or project with this name. Requires that the caller can see it, and has
 /// permission for `verb` on its bindings.
-pub(crate) fn place<B: ScopedBinding>(
+pub(crate) fn authorized_target<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,
     name: &str,
     verb: &str,
 ) -> Result<Arc<B::Target>, Status> {
     let visibility = Visibility::of(state.hub.stores(), caller);
-    let (at, place) = B::find(&visibility, name)?;
-    visibility.require(verb, &B::plural(&()), &place)?;
+    let (at, scope) = B::find(&visibility, name)?;
+    visibility.require(verb, &B::plural(&()), &scope)?;
     Ok(at)
 }
 
@@ -135,9 +135,9 @@ fn list<B: ScopedBinding>(
 ) -> Result<axum::Json<List<MemberView>>, Status> {
     let stores = state.hub.stores();
     let visibility = Visibility::of(stores, caller);
-    let (at, place) = B::find(&visibility, name)?;
-    visibility.require("list", &B::plural(&()), &place)?;
-    let logins = Logins::at::<B>(&visibility, &place);
+    let (at, scope) = B::find(&visibility, name)?;
+    visibility.require("list", &B::plural(&()), &scope)?;
+    let logins = Logins::at::<B>(&visibility, &scope);
     let here = |binding: &B| binding.is_at(&at);
     query
         .of(B::store(stores), here, |it| view(stores, it, logins))
@@ -156,7 +156,7 @@ async fn add<B: ScopedBinding>(
     name: &str,
     request: MemberCreate,
 ) -> Result<(StatusCode, axum::Json<MemberView>), Status> {
-    let at = place::<B>(state, caller, name, "create")?;
+    let at = authorized_target::<B>(state, caller, name, "create")?;
     note_cluster::<B>(noted, &at);
     let (role, subject) = parse_request(request)?;
     let binding = pinned::<B>(state, &at, &role, &subject);
@@ -178,7 +178,7 @@ async fn remove<B: ScopedBinding>(
     noted: &AuditNotes,
     (name, id): (&str, &str),
 ) -> Result<StatusCode, Status> {
-    let at = place::<B>(state, caller, name, "delete")?;
+    let at = authorized_target::<B>(state, caller, name, "delete")?;
     note_cluster::<B>(noted, &at);
     let store = B::store(state.hub.stores());
     let binding = store

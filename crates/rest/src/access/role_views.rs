@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use drover_access::grants::{Facts, Given, Names, Place, Problem, RoleFacts, Roles};
+use drover_access::grants::{Facts, Given, Names, Problem, RoleFacts, Roles, Scope};
 use drover_access::roles::{BUILT_IN_LABEL, Rights, Scoped, resolve};
 use drover_api::kinds::{GlobalRole, RoleContext, RoleReference, RoleTemplate};
 use drover_api::rest::{
@@ -26,7 +26,7 @@ pub(crate) struct BindingScope {
     /// The context of suitable roles.
     pub(crate) context: RoleContext,
     /// The cluster or project of the binding.
-    pub(crate) place: Place,
+    pub(crate) scope: Scope,
 }
 
 /// Builds the views of roles for a caller.
@@ -144,7 +144,7 @@ impl RoleViews {
         let mut every_cluster = Rights::default();
         let problem = match given {
             Ok(Given(given)) => {
-                let everywhere = given.iter().filter(|(place, _)| *place != Place::Hub);
+                let everywhere = given.iter().filter(|(scope, _)| *scope != Scope::Hub);
                 for (_, role) in everywhere {
                     every_cluster.extend(&role.scoped.cluster);
                 }
@@ -212,7 +212,7 @@ impl RoleViews {
 
     fn rights(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleRights {
         let (grants, who) = (self.visibility.grants(), self.visibility.who());
-        let on_hub = |verb| self.visibility.may(verb, TEMPLATES, &Place::Hub);
+        let on_hub = |verb| self.visibility.may(verb, TEMPLATES, &Scope::Hub);
         // Only administrators have all permissions of a role that cannot be resolved.
         let all = match allowed {
             Some(allowed) => grants.may_write_template(who, Some(allowed), None).is_ok(),
@@ -220,17 +220,17 @@ impl RoleViews {
         };
         let own = !is_built_in(role);
         let at = |verb| {
-            let BindingScope { context, place } = self.at.as_ref()?;
+            let BindingScope { context, scope } = self.at.as_ref()?;
             let bindings = match context {
                 RoleContext::Cluster => "clusterroletemplatebindings",
                 RoleContext::Project => "projectroletemplatebindings",
             };
             let all = match allowed {
-                Some(allowed) => grants.may_give(who, allowed, place).is_ok(),
+                Some(allowed) => grants.may_give(who, allowed, scope).is_ok(),
                 None => grants.administers(who),
             };
             let fits = role.spec.context == *context;
-            Some(fits && all && self.visibility.may(verb, bindings, place))
+            Some(fits && all && self.visibility.may(verb, bindings, scope))
         };
         RoleRights {
             may_change: own && all && on_hub("update"),
@@ -246,7 +246,7 @@ impl RoleViews {
 
     fn global_rights(&self, role: &GlobalRole, given: Option<&Given>) -> RoleRights {
         let (grants, who) = (self.visibility.grants(), self.visibility.who());
-        let may = |verb, resource| self.visibility.may(verb, resource, &Place::Hub);
+        let may = |verb, resource| self.visibility.may(verb, resource, &Scope::Hub);
         let all = match given {
             Some(given) => given.may_be_given(grants, who).is_ok(),
             None => grants.administers(who),
@@ -277,7 +277,7 @@ impl RoleViews {
             .take(MAX_DEPENDENTS)
             .collect();
         // Callers who cannot list global roles do not see them.
-        let known = self.visibility.may("list", GLOBAL_ROLES, &Place::Hub);
+        let known = self.visibility.may("list", GLOBAL_ROLES, &Scope::Hub);
         let all = self.stores.global_roles.all().into_iter();
         let giving = all.filter(|role| known && names(&role.spec.in_every_cluster));
         RoleDependents {
@@ -297,7 +297,7 @@ impl Bound {
         visibility: &Visibility,
         selected: impl Fn(&&RoleReference) -> bool,
     ) -> Self {
-        let may = |resource| visibility.may("list", resource, &Place::Hub);
+        let may = |resource| visibility.may("list", resource, &Scope::Hub);
         let mut bound = Self::default();
         if may("clusterroletemplatebindings") {
             let all = stores.cluster_role_template_bindings.all();

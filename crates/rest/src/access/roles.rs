@@ -46,14 +46,14 @@ impl RoleQuery {
                 let cluster = visibility.cluster(cluster)?;
                 Ok(Some(BindingScope {
                     context: RoleContext::Cluster,
-                    place: cluster_scope(&cluster),
+                    scope: cluster_scope(&cluster),
                 }))
             }
             (None, Some(project)) => {
                 let project = visibility.project(project)?;
                 Ok(Some(BindingScope {
                     context: RoleContext::Project,
-                    place: require_project_scope(&project)?,
+                    scope: require_project_scope(&project)?,
                 }))
             }
         }

@@ -4,7 +4,7 @@
 //! passwords, which kubectl cannot. A caller who sets a password can sign in as the user, and
 //! therefore must have all permissions of the user.
 
-use drover_access::grants::{Names, Place, Roles, Who};
+use drover_access::grants::{Names, Roles, Scope, Who};
 use drover_access::names::{GroupName, UserName};
 use drover_api::ids::UserUid;
 use drover_api::kinds::User;
@@ -50,7 +50,7 @@ pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserR
     );
     let other = Other::of(user, stores);
     let above = user.spec.administrator || grants.administers(other.who());
-    let may = |verb| visibility.may(verb, USERS, &Place::Hub) && (may_administer || !above);
+    let may = |verb| visibility.may(verb, USERS, &Scope::Hub) && (may_administer || !above);
     let may_change = may("update");
     UserRights {
         may_change,

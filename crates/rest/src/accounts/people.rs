@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::extract::State;
-use drover_access::grants::Place;
+use drover_access::grants::Scope;
 use drover_api::ids::UserUid;
 use drover_api::kinds::{GlobalRoleBinding, ProviderIdentity, User};
 use drover_api::rest::{List, PersonView};
@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::RestState;
 use crate::access::members::member::identities_of;
-use crate::access::members::{InCluster, InProject, place};
+use crate::access::members::{InCluster, InProject, authorized_target};
 use drover_http_edge::body::Query;
 use drover_http_edge::status::Status;
 use drover_hub::Stores;
@@ -84,14 +84,14 @@ pub(crate) async fn find(
             return Err(Status::invalid("project", only_one));
         }
         (Some(cluster), None) => {
-            place::<InCluster>(&state, &caller, cluster, "create")?;
+            authorized_target::<InCluster>(&state, &caller, cluster, "create")?;
         }
         (None, Some(project)) => {
-            place::<InProject>(&state, &caller, project, "create")?;
+            authorized_target::<InProject>(&state, &caller, project, "create")?;
         }
         (None, None) => {
             let visibility = Visibility::of(state.hub.stores(), &caller);
-            visibility.require("create", &GlobalRoleBinding::plural(&()), &Place::Hub)?;
+            visibility.require("create", &GlobalRoleBinding::plural(&()), &Scope::Hub)?;
         }
     }
     state.lookups.check(&caller.user_uid)?;

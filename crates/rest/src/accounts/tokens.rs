@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use drover_access::grants::Place;
+use drover_access::grants::Scope;
 use drover_access::identity::Identity;
 use drover_access::setting::{MIN_TTL, Setting};
 use drover_api::ids::ClusterUid;
@@ -58,7 +58,7 @@ pub(crate) async fn list(
     Query(query): Query<PageQuery>,
 ) -> Result<axum::Json<List<TokenView>>, Status> {
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    let all = visibility.may("list", "tokens", &Place::Hub);
+    let all = visibility.may("list", "tokens", &Scope::Hub);
     let mine = |token: &Token| all || token.spec.user_uid == caller.user_uid;
     query
         .of(&state.hub.stores().tokens, mine, view)
@@ -102,7 +102,7 @@ pub(crate) async fn delete(
     // Require the permission that kubectl requires to delete the token on the hub.
     let visibility = Visibility::of(state.hub.stores(), &caller);
     let (grants, who) = (visibility.grants(), visibility.who());
-    let any = grants.may(who, "delete", "tokens", &id, &Place::Hub);
+    let any = grants.may(who, "delete", "tokens", &id, &Scope::Hub);
     let token = token
         .filter(|token| any || token.spec.user_uid == caller.user_uid)
         .ok_or_else(|| Status::not_found("Token", &id))?;

@@ -61,12 +61,12 @@ impl Said {
         let user = subject.user.as_ref().is_some_and(|user| user.uid.is_some());
         let group = subject.group.as_ref();
         let group = group.is_some_and(|group| group.provider_uid.is_some());
-        let place = match self {
+        let target = match self {
             Self::Global(_) => false,
             Self::Cluster(spec) => spec.cluster.uid.is_some(),
             Self::Project(spec) => spec.project.uid.is_some(),
         };
-        let pinned = place || user || group || binding.role().uid.is_some();
+        let pinned = target || user || group || binding.role().uid.is_some();
         if !pinned {
             return Ok(());
         }

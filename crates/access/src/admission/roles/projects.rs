@@ -5,7 +5,7 @@ use drover_api::kinds::{ProjectNamespace, ProjectSpec};
 
 use super::{Giver, Known, quota, spec};
 use crate::admission::{Operation, Refusal, Write, is_listed};
-use crate::grants::{Place, ProjectFacts};
+use crate::grants::{ProjectFacts, Scope};
 
 /// Name patterns of namespaces that cannot belong to a project.
 const RESERVED: &[&str] = &["kube-*", "drover-*"];
@@ -36,7 +36,7 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
     let Some(cluster) = meant else {
         // A deleted cluster has no owners.
         if write.operation == Operation::Delete {
-            return super::everything_at(writer, known, &Place::EveryCluster);
+            return super::everything_at(writer, known, &Scope::EveryCluster);
         }
         return Err(Refusal::new(match pinned {
             Some(_) => format!(
@@ -156,11 +156,11 @@ impl Change<'_> {
         others.next().map(|(name, project)| (*name, project))
     }
 
-    fn whole(&self) -> Place {
-        Place::Cluster(self.cluster.clone())
+    fn whole(&self) -> Scope {
+        Scope::Cluster(self.cluster.clone())
     }
 
-    fn own(&self) -> Result<Place, Refusal> {
+    fn own(&self) -> Result<Scope, Refusal> {
         let project = self.known.facts.projects.get(self.name);
         let project = project.ok_or_else(|| {
             Refusal::new(
@@ -171,13 +171,13 @@ impl Change<'_> {
         Ok(at(project))
     }
 
-    fn must(&self, verb: &str, resource: &str, place: &Place) -> Result<(), Refusal> {
-        if self.writer.may(self.known, verb, resource, place) {
+    fn must(&self, verb: &str, resource: &str, scope: &Scope) -> Result<(), Refusal> {
+        if self.writer.may(self.known, verb, resource, scope) {
             return Ok(());
         }
-        let scope = match place {
-            Place::Project(..) => "the project",
-            Place::Hub | Place::EveryCluster | Place::Cluster(_) => "the whole cluster",
+        let scope = match scope {
+            Scope::Project(..) => "the project",
+            Scope::Hub | Scope::EveryCluster | Scope::Cluster(_) => "the whole cluster",
         };
         Err(Refusal::new(format!(
             "your roles in {scope} do not permit to {verb} {resource}: ask an owner"
@@ -185,8 +185,8 @@ impl Change<'_> {
     }
 }
 
-fn at(project: &ProjectFacts) -> Place {
-    Place::Project(project.cluster.clone(), project.uid.clone())
+fn at(project: &ProjectFacts) -> Scope {
+    Scope::Project(project.cluster.clone(), project.uid.clone())
 }
 
 /// The fields that only owners of the cluster may change.

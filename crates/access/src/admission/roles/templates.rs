@@ -4,7 +4,7 @@ use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
 
 use super::{Before, Giver, Known, spec};
 use crate::admission::{Operation, Refusal, Write};
-use crate::grants::{Given, Names, Place, Roles};
+use crate::grants::{Given, Names, Roles, Scope};
 use crate::roles::{Scoped, Unresolved, resolve};
 
 pub(super) fn admit_template(
@@ -181,7 +181,7 @@ pub(super) fn admit_global(
 
 /// Checks a role for new users, which creates a binding for each new user.
 fn given_to_all(said: &GlobalRoleSpec, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-    if !said.new_user_default || writer.may(known, "create", "globalrolebindings", &Place::Hub) {
+    if !said.new_user_default || writer.may(known, "create", "globalrolebindings", &Scope::Hub) {
         return Ok(());
     }
     Err(Refusal::new(

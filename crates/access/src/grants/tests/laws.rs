@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::world::{Somebody, World, cluster, project, rule, user};
 use crate::admission::roles::{Giver, Known, Person};
 use crate::admission::{Operation, Write, admit_by_roles};
-use crate::grants::{Grants, Place};
+use crate::grants::{Grants, Scope};
 use crate::roles::Scoped;
 
 const VERBS: [&str; 3] = ["get", "update", "*"];
@@ -31,22 +31,22 @@ fn said(before: usize) -> impl Strategy<Value = Said> {
 struct Bound {
     who: Index,
     role: Index,
-    place: Index,
+    scope: Index,
 }
 
 fn bound() -> impl Strategy<Value = Bound> {
     let parts = (any::<Index>(), any::<Index>(), any::<Index>());
-    parts.prop_map(|(who, role, place)| Bound { who, role, place })
+    parts.prop_map(|(who, role, scope)| Bound { who, role, scope })
 }
 
-fn places() -> Vec<Place> {
+fn scopes() -> Vec<Scope> {
     vec![
-        Place::Cluster(cluster("a")),
-        Place::Cluster(cluster("b")),
-        Place::EveryCluster,
+        Scope::Cluster(cluster("a")),
+        Scope::Cluster(cluster("b")),
+        Scope::EveryCluster,
         project("a", "p"),
         project("b", "q"),
-        Place::Hub,
+        Scope::Hub,
     ]
 }
 
@@ -72,16 +72,16 @@ fn roles(said: &[Said]) -> World {
     world
 }
 
-fn bind(world: World, name: &str, who: &Somebody, role: usize, place: &Place) -> World {
-    match place {
-        Place::Hub | Place::EveryCluster => world.global(name, &format!("g{role}"), who),
-        Place::Cluster(uid) => world.in_cluster(name, &format!("c{role}"), uid.as_str(), who),
-        Place::Project(_, uid) => world.in_project(name, &format!("p{role}"), uid.as_str(), who),
+fn bind(world: World, name: &str, who: &Somebody, role: usize, scope: &Scope) -> World {
+    match scope {
+        Scope::Hub | Scope::EveryCluster => world.global(name, &format!("g{role}"), who),
+        Scope::Cluster(uid) => world.in_cluster(name, &format!("c{role}"), uid.as_str(), who),
+        Scope::Project(_, uid) => world.in_project(name, &format!("p{role}"), uid.as_str(), who),
     }
 }
 
-fn role_at(world: &World, role: usize, place: &Place) -> Scoped {
-    let letter = if matches!(place, Place::Project(..)) {
+fn role_at(world: &World, role: usize, scope: &Scope) -> Scoped {
+    let letter = if matches!(scope, Scope::Project(..)) {
         "p"
     } else {
         "c"
@@ -91,13 +91,13 @@ fn role_at(world: &World, role: usize, place: &Place) -> Scoped {
 
 /// Checks in several scopes that the first user has all rights of the second.
 fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), TestCaseError> {
-    for place in places() {
+    for scope in scopes() {
         let (held, theirs) = (
-            grants.held(first.who(), &place),
-            grants.held(second.who(), &place),
+            grants.held(first.who(), &scope),
+            grants.held(second.who(), &scope),
         );
         let lacking = held.missing(&theirs);
-        prop_assert!(lacking.is_none(), "{place:?}: {lacking:?}");
+        prop_assert!(lacking.is_none(), "{scope:?}: {lacking:?}");
     }
     Ok(())
 }
@@ -111,20 +111,20 @@ proptest! {
         gifts in prop::collection::vec(bound(), 1..6),
     ) {
         let said = [said.0, said.1, said.2];
-        let places = places();
+        let scopes = scopes();
         let mut world = roles(&said);
         for (n, bound) in bindings.iter().enumerate() {
             let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
-            let (role, place) = (bound.role.index(said.len()), bound.place.get(&places));
-            world = bind(world, &format!("b{n}"), &who, role, place);
+            let (role, scope) = (bound.role.index(said.len()), bound.scope.get(&scopes));
+            world = bind(world, &format!("b{n}"), &who, role, scope);
         }
         let (giver, nobody) = (user("ann"), user("joe"));
         for (n, gift) in gifts.iter().enumerate() {
-            let (role, place) = (gift.role.index(said.len()), gift.place.get(&places));
-            let place = if *place == Place::Hub { &Place::EveryCluster } else { place };
-            let scoped = role_at(&world, role, place);
-            if world.gather().may_give(giver.who(), &scoped, place).is_ok() {
-                world = bind(world, &format!("g{n}"), &nobody, role, place);
+            let (role, scope) = (gift.role.index(said.len()), gift.scope.get(&scopes));
+            let scope = if *scope == Scope::Hub { &Scope::EveryCluster } else { scope };
+            let scoped = role_at(&world, role, scope);
+            if world.gather().may_give(giver.who(), &scoped, scope).is_ok() {
+                world = bind(world, &format!("g{n}"), &nobody, role, scope);
             }
         }
         covers(&world.gather(), &giver, &nobody)?;
@@ -138,13 +138,13 @@ proptest! {
         bindings in prop::collection::vec(bound(), 0..8),
     ) {
         let mut said = [said.0, said.1, said.2];
-        let places = places();
+        let scopes = scopes();
         let build = |said: &[Said]| {
-            let mut world = bind(roles(said), "own", &user("ann"), 2, &Place::EveryCluster);
+            let mut world = bind(roles(said), "own", &user("ann"), 2, &Scope::EveryCluster);
             for (n, bound) in bindings.iter().enumerate() {
                 let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
-                let (role, place) = (bound.role.index(said.len()), bound.place.get(&places));
-                world = bind(world, &format!("b{n}"), &who, role, place);
+                let (role, scope) = (bound.role.index(said.len()), bound.scope.get(&scopes));
+                world = bind(world, &format!("b{n}"), &who, role, scope);
             }
             world
         };
@@ -162,12 +162,12 @@ proptest! {
             return Ok(());
         }
         for name in PEOPLE {
-            for place in &places {
+            for scope in &scopes {
                 let somebody = user(name);
-                let mut covered = old.held(somebody.who(), place);
-                covered.extend(&old.held(writer.who(), &Place::EveryCluster));
-                let lacking = covered.missing(&new.held(somebody.who(), place));
-                prop_assert!(lacking.is_none(), "{name} {place:?}: {lacking:?}");
+                let mut covered = old.held(somebody.who(), scope);
+                covered.extend(&old.held(writer.who(), &Scope::EveryCluster));
+                let lacking = covered.missing(&new.held(somebody.who(), scope));
+                prop_assert!(lacking.is_none(), "{name} {scope:?}: {lacking:?}");
             }
         }
     }
@@ -304,22 +304,22 @@ proptest! {
     ) {
         let said = [said.0, said.1, said.2];
         let kept: Vec<RoleTemplateSpec> = said.iter().map(spec).collect();
-        let places = places();
-        let mut world = bind(roles(&said), "own", &user("ann"), everywhere, &Place::EveryCluster);
+        let scopes = scopes();
+        let mut world = bind(roles(&said), "own", &user("ann"), everywhere, &Scope::EveryCluster);
         for (n, bound) in bindings.iter().enumerate() {
             let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
-            let (role, place) = (bound.role.index(said.len()), bound.place.get(&places));
-            world = bind(world, &format!("b{n}"), &who, role, place);
+            let (role, scope) = (bound.role.index(said.len()), bound.scope.get(&scopes));
+            world = bind(world, &format!("b{n}"), &who, role, scope);
         }
         let before = world.gather();
         for (n, attempt) in attempts.iter().enumerate() {
             world = try_one(world, n, attempt, &kept);
         }
         let after = try_one(world, attempts.len(), &Try::Restored, &kept).gather();
-        for place in [Place::Cluster(cluster("a")), Place::Cluster(cluster("b"))] {
-            let had = before.held(user("ann").who(), &place);
-            let lacking = had.missing(&after.held(user("joe").who(), &place));
-            prop_assert!(lacking.is_none(), "{place:?}: {lacking:?}");
+        for scope in [Scope::Cluster(cluster("a")), Scope::Cluster(cluster("b"))] {
+            let had = before.held(user("ann").who(), &scope);
+            let lacking = had.missing(&after.held(user("joe").who(), &scope));
+            prop_assert!(lacking.is_none(), "{scope:?}: {lacking:?}");
         }
     }
 }

@@ -11,7 +11,7 @@ use drover_api::kinds::{
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use crate::grants::{
-    Facts, Grants, Place, ProjectFacts, ProviderFacts, RoleFacts, Subject, UserFacts, Who,
+    Facts, Grants, ProjectFacts, ProviderFacts, RoleFacts, Scope, Subject, UserFacts, Who,
 };
 use crate::names::{GroupName, UserName};
 use crate::roles::{Scoped, resolve};
@@ -20,8 +20,8 @@ pub(crate) fn cluster(name: &str) -> ClusterUid {
     ClusterUid::new(name)
 }
 
-pub(crate) fn project(cluster: &str, name: &str) -> Place {
-    Place::Project(ClusterUid::new(cluster), ProjectUid::new(name))
+pub(crate) fn project(cluster: &str, name: &str) -> Scope {
+    Scope::Project(ClusterUid::new(cluster), ProjectUid::new(name))
 }
 
 /// `rule("", "pods", "get list")`.

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use drover_access::grants::{Bound, Downstream, Scope, Subject as GrantSubject};
+use drover_access::grants::{Bound, Downstream, DownstreamScope, Subject as GrantSubject};
 use drover_access::names::UserName;
 use drover_api::group::ACCESS_LABEL;
 use drover_api::ids::{ProjectUid, UserUid};
@@ -175,9 +175,12 @@ fn desired(users: Range<usize>) -> DesiredAccess {
         scope,
         subjects: users.clone().map(|n| GrantSubject::User(user(n))).collect(),
     };
-    let shop = Scope::Project(ProjectUid::new("p"), vec!["shop".to_owned()]);
+    let shop = DownstreamScope::Project(ProjectUid::new("p"), vec!["shop".to_owned()]);
     in_cluster(&Downstream {
-        bound: vec![bound("reader", Scope::Cluster), bound("seller", shop)],
+        bound: vec![
+            bound("reader", DownstreamScope::Cluster),
+            bound("seller", shop),
+        ],
         users: users.clone().map(user).collect(),
         groups: BTreeSet::new(),
     })

@@ -25,7 +25,7 @@ pub(crate) fn read_pods() -> Rights {
     }])
 }
 
-fn bound(uid: &str, rights: Rights, scope: Scope, subjects: &[GrantSubject]) -> Bound {
+fn bound(uid: &str, rights: Rights, scope: DownstreamScope, subjects: &[GrantSubject]) -> Bound {
     Bound {
         role: "reader".to_owned(),
         uid: uid.to_owned(),
@@ -42,7 +42,7 @@ pub(crate) fn desired_for_one_administrator() -> DesiredAccess {
         bound: vec![bound(
             ADMINISTRATOR,
             Rights::everything(),
-            Scope::Cluster,
+            DownstreamScope::Cluster,
             &[GrantSubject::User(who.clone())],
         )],
         users: [who].into(),
@@ -95,14 +95,14 @@ fn user_lane_may_impersonate_exactly_granted_names() {
 fn role_is_named_by_uid_and_bound_in_cluster_or_project_namespaces() {
     let mut rights = read_pods();
     rights.external.insert("view".to_owned());
-    let shop = Scope::Project(
+    let shop = DownstreamScope::Project(
         ProjectUid::new("p"),
         vec!["shop".to_owned(), "shop-dev".to_owned()],
     );
     let to_subjects = [GrantSubject::User(user("1")), GrantSubject::Group(devs())];
     let desired = in_cluster(&Downstream {
         bound: vec![
-            bound("r1", read_pods(), Scope::Cluster, &to_subjects),
+            bound("r1", read_pods(), DownstreamScope::Cluster, &to_subjects),
             bound("r1", rights, shop, &to_subjects),
         ],
         ..Downstream::default()
@@ -153,7 +153,7 @@ fn role_is_named_by_uid_and_bound_in_cluster_or_project_namespaces() {
 #[test]
 fn role_in_two_projects_produces_one_cluster_role() {
     let project = |uid: &str, namespace: &str| {
-        Scope::Project(ProjectUid::new(uid), vec![namespace.to_owned()])
+        DownstreamScope::Project(ProjectUid::new(uid), vec![namespace.to_owned()])
     };
     let ann = [GrantSubject::User(user("1"))];
     let desired = in_cluster(&Downstream {
@@ -174,7 +174,12 @@ fn subjects_are_split_into_chunks_and_new_subject_changes_one_chunk() {
             .map(|n| GrantSubject::User(user(&format!("{n:05}"))))
             .collect();
         in_cluster(&Downstream {
-            bound: vec![bound("r", read_pods(), Scope::Cluster, &to_subjects)],
+            bound: vec![bound(
+                "r",
+                read_pods(),
+                DownstreamScope::Cluster,
+                &to_subjects,
+            )],
             users: (0..count).map(|n| user(&format!("{n:05}"))).collect(),
             groups: BTreeSet::new(),
         })

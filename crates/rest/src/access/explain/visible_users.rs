@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use drover_access::grants::{BindingKind, Place};
+use drover_access::grants::{BindingKind, Scope};
 use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
 use kube::ResourceExt as _;
@@ -27,7 +27,7 @@ impl<'a> VisibleUsers<'a> {
         cluster: &ClusterUid,
         requested: &'a [String],
     ) -> Self {
-        let everybody = visibility.may("list", "users", &Place::Hub);
+        let everybody = visibility.may("list", "users", &Scope::Hub);
         let subjects = || {
             let own = visibility.who().user.as_str();
             let requested = requested.iter().map(String::as_str);
@@ -63,23 +63,23 @@ impl<'a> VisibleUsers<'a> {
 /// RBAC subject names of the members of a cluster that the caller can list.
 fn members<'a>(visibility: &'a Visibility, cluster: &ClusterUid) -> impl Iterator<Item = &'a str> {
     let everywhere = sees_everywhere(visibility);
-    let mut places = HashMap::new();
-    let mut may_list = move |bindings, place: &'a Place| {
-        let may = || visibility.may("list", bindings, place);
-        *places.entry((bindings, place)).or_insert_with(may)
+    let mut scopes = HashMap::new();
+    let mut may_list = move |bindings, scope: &'a Scope| {
+        let may = || visibility.may("list", bindings, scope);
+        *scopes.entry((bindings, scope)).or_insert_with(may)
     };
     let there = visibility.grants().in_cluster(cluster);
     let seen = there.filter(move |grant| match grant.binding.kind {
         BindingKind::Global | BindingKind::Administrator => everywhere,
-        BindingKind::Cluster => may_list("clusterroletemplatebindings", &grant.place),
-        BindingKind::Project => may_list("projectroletemplatebindings", &grant.place),
+        BindingKind::Cluster => may_list("clusterroletemplatebindings", &grant.scope),
+        BindingKind::Project => may_list("projectroletemplatebindings", &grant.scope),
     });
     seen.map(|grant| grant.subject.as_str())
 }
 
 /// Reports whether the caller can list roles that apply in every cluster.
 pub(super) fn sees_everywhere(visibility: &Visibility) -> bool {
-    visibility.may("list", "globalrolebindings", &Place::Hub)
+    visibility.may("list", "globalrolebindings", &Scope::Hub)
 }
 
 #[cfg(test)]

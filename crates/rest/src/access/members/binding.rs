@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use drover_access::grants::Place;
+use drover_access::grants::Scope;
 use drover_access::identity::Identity;
 use drover_api::ids::{ClusterUid, ProjectUid};
 use drover_api::kinds::{
@@ -46,7 +46,7 @@ pub(crate) trait ScopedBinding: Binding {
     const OWNER: &'static str;
 
     /// Returns the object with this name, if the caller can see it, and its scope.
-    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Self::Target>, Place), Status>;
+    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Self::Target>, Scope), Status>;
 
     /// Returns the cluster, or the project's cluster.
     fn cluster(at: &Self::Target) -> ClusterReference;
@@ -64,10 +64,10 @@ pub(crate) trait ScopedBinding: Binding {
 
     /// Reports whether the binding refers to this cluster or project. The UID excludes a deleted
     /// object with the same name.
-    fn is_at(&self, place: &Self::Target) -> bool {
+    fn is_at(&self, target: &Self::Target) -> bool {
         let (name, pinned) = self.at();
-        let uid = place.meta().uid.as_deref();
-        name == place.name_any() && pinned.is_none_or(|pinned| Some(pinned) == uid)
+        let uid = target.meta().uid.as_deref();
+        name == target.name_any() && pinned.is_none_or(|pinned| Some(pinned) == uid)
     }
 
     /// The role and the subject of the creator's binding.
@@ -109,10 +109,10 @@ impl ScopedBinding for ClusterRoleTemplateBinding {
     type Target = Cluster;
     const OWNER: &'static str = "cluster-owner";
 
-    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Cluster>, Place), Status> {
+    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Cluster>, Scope), Status> {
         let cluster = visibility.cluster(name)?;
-        let place = cluster_scope(&cluster);
-        Ok((cluster, place))
+        let scope = cluster_scope(&cluster);
+        Ok((cluster, scope))
     }
 
     fn cluster(at: &Cluster) -> ClusterReference {
@@ -165,10 +165,10 @@ impl ScopedBinding for ProjectRoleTemplateBinding {
     type Target = Project;
     const OWNER: &'static str = "project-owner";
 
-    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Project>, Place), Status> {
+    fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Project>, Scope), Status> {
         let project = visibility.project(name)?;
-        let place = require_project_scope(&project)?;
-        Ok((project, place))
+        let scope = require_project_scope(&project)?;
+        Ok((project, scope))
     }
 
     fn cluster(at: &Project) -> ClusterReference {

@@ -1,7 +1,7 @@
 //! References of a role binding, and its view as a member.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use drover_access::grants::Place;
+use drover_access::grants::Scope;
 use drover_access::names::GroupName;
 use drover_api::ids::{ProviderUid, RoleUid, UserUid};
 use drover_api::kinds::{BindingSubject, RoleReference, User};
@@ -73,8 +73,8 @@ impl References {
     /// Returns the name of the binding, derived from its scope, role and subject. Equal bindings
     /// have equal names. An object that was deleted and created again has another UID, so that its
     /// bindings have other names.
-    pub(crate) fn binding_name(&self, place: Option<&str>) -> String {
-        let parts = serde_json::json!([place, self.role, self.subject]);
+    pub(crate) fn binding_name(&self, target: Option<&str>) -> String {
+        let parts = serde_json::json!([target, self.role, self.subject]);
         let hash = digest(&SHA256, parts.to_string().as_bytes());
         let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
         format!("{PREFIX}{:032x}", u128::from_be_bytes(short))
@@ -114,8 +114,8 @@ pub(crate) enum Logins {
 
 impl Logins {
     /// Returns the visibility for a caller in a scope.
-    pub(crate) fn at<B: Binding>(visibility: &Visibility, place: &Place) -> Self {
-        if visibility.may("create", &B::plural(&()), place) {
+    pub(crate) fn at<B: Binding>(visibility: &Visibility, scope: &Scope) -> Self {
+        if visibility.may("create", &B::plural(&()), scope) {
             Self::Visible
         } else {
             Self::Hidden

@@ -8,12 +8,12 @@ fn rule(group: &str, resource: &str, verb: &str, names: &[&str]) -> Value {
     }] })
 }
 
-use Scope::{Everywhere, Namespace};
+use RuleScope::{Everywhere, Namespace};
 
 const SERVER: &str = "drover:server";
-const HUB: Scope<'static> = Namespace("drover-system");
-const KUBE: Scope<'static> = Namespace("kube-system");
-const TEAM: Scope<'static> = Namespace("team");
+const HUB: RuleScope<'static> = Namespace("drover-system");
+const KUBE: RuleScope<'static> = Namespace("kube-system");
+const TEAM: RuleScope<'static> = Namespace("team");
 
 /// Group, resource, verb, names; scope; true for a privilege escalation.
 type Row = (
@@ -21,7 +21,7 @@ type Row = (
     &'static str,
     &'static str,
     &'static [&'static str],
-    Scope<'static>,
+    RuleScope<'static>,
     bool,
 );
 

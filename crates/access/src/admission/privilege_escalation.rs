@@ -9,7 +9,7 @@ use crate::names::account;
 
 /// Scope of a role's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope<'a> {
+pub enum RuleScope<'a> {
     /// All namespaces, and cluster-scoped objects.
     Everywhere,
     /// A single namespace.
@@ -18,7 +18,7 @@ pub enum Scope<'a> {
 
 /// Scope in which a right permits privilege escalation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SensitiveScope {
     /// Cluster-scoped objects.
     Cluster,
     /// The server's namespaces, or Kubernetes' own.
@@ -30,7 +30,7 @@ struct Right {
     /// Resource names; empty means all resources of the group.
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
-    place: Place,
+    scope: SensitiveScope,
     /// Completes the message "the role lets users …".
     what: &'static str,
 }
@@ -57,91 +57,91 @@ const RIGHTS: &[Right] = &[
         group: GROUP,
         resources: &[],
         verbs: WRITE,
-        place: Place::Cluster,
+        scope: SensitiveScope::Cluster,
         what: "write Drover's own objects",
     },
     Right {
         group: "",
         resources: &["secrets"],
         verbs: READ_OR_WRITE,
-        place: Place::Private,
+        scope: SensitiveScope::Private,
         what: "use the server's Secrets",
     },
     Right {
         group: "",
         resources: &["serviceaccounts/token"],
         verbs: &["create"],
-        place: Place::Private,
+        scope: SensitiveScope::Private,
         what: "create tokens of the server's account",
     },
     Right {
         group: "",
         resources: &["pods", "pods/ephemeralcontainers", "replicationcontrollers"],
         verbs: CHANGE,
-        place: Place::Private,
+        scope: SensitiveScope::Private,
         what: "run programs as the server's account",
     },
     Right {
         group: "",
         resources: &["pods/exec", "pods/attach"],
         verbs: &["get", "create"],
-        place: Place::Private,
+        scope: SensitiveScope::Private,
         what: "run programs in the server's pods",
     },
     Right {
         group: "apps",
         resources: &[],
         verbs: CHANGE,
-        place: Place::Private,
+        scope: SensitiveScope::Private,
         what: "run programs as the server's account",
     },
     Right {
         group: "batch",
         resources: &[],
         verbs: CHANGE,
-        place: Place::Private,
+        scope: SensitiveScope::Private,
         what: "run programs as the server's account",
     },
     Right {
         group: "",
         resources: &["nodes/proxy"],
         verbs: &["get", "create"],
-        place: Place::Cluster,
+        scope: SensitiveScope::Cluster,
         what: "run programs in the server's pods",
     },
     Right {
         group: RBAC,
         resources: &["roles", "clusterroles"],
         verbs: &["bind", "escalate"],
-        place: Place::Private,
+        scope: SensitiveScope::Private,
         what: "grant rights that they do not have",
     },
     Right {
         group: "admissionregistration.k8s.io",
         resources: &[],
         verbs: WRITE,
-        place: Place::Cluster,
+        scope: SensitiveScope::Cluster,
         what: "change written objects, or the webhooks that receive them",
     },
     Right {
         group: DEFINITIONS,
         resources: &["customresourcedefinitions"],
         verbs: WRITE,
-        place: Place::Cluster,
+        scope: SensitiveScope::Cluster,
         what: "change the definitions of Drover's kinds",
     },
     Right {
         group: "apiregistration.k8s.io",
         resources: &["apiservices"],
         verbs: WRITE,
-        place: Place::Cluster,
+        scope: SensitiveScope::Cluster,
         what: "serve requests in place of the hub",
     },
     Right {
         group: CERTIFICATES,
         resources: &["certificatesigningrequests/approval", "signers"],
         verbs: &["update", "patch", "approve", "sign"],
-        place: Place::Cluster,
+        scope: SensitiveScope::Cluster,
         what: "get a certificate of any name",
     },
     Right {
@@ -151,7 +151,7 @@ const RIGHTS: &[Right] = &[
             "certificatesigningrequests/selfnodeclient",
         ],
         verbs: &["create"],
-        place: Place::Cluster,
+        scope: SensitiveScope::Cluster,
         what: "get the certificate of a node, and use the accounts of its pods",
     },
 ];
@@ -169,7 +169,7 @@ const IMPERSONATED: &[&str] = &[
 
 /// The first right among a role's rules that permits privilege escalation, as the end of "the role
 /// lets users …"; `server` is the server's user name on the hub.
-pub fn of_role(role: &Value, scope: Scope<'_>, server: &str) -> Option<&'static str> {
+pub fn of_role(role: &Value, scope: RuleScope<'_>, server: &str) -> Option<&'static str> {
     let rules = role.get("rules").and_then(Value::as_array);
     rules
         .into_iter()
@@ -177,7 +177,7 @@ pub fn of_role(role: &Value, scope: Scope<'_>, server: &str) -> Option<&'static 
         .find_map(|rule| of_rule(rule, scope, server))
 }
 
-fn of_rule(rule: &Value, scope: Scope<'_>, server: &str) -> Option<&'static str> {
+fn of_rule(rule: &Value, scope: RuleScope<'_>, server: &str) -> Option<&'static str> {
     if impersonates(rule, scope, server) {
         return Some("impersonate other users");
     }
@@ -188,10 +188,12 @@ fn of_rule(rule: &Value, scope: Scope<'_>, server: &str) -> Option<&'static str>
 }
 
 impl Right {
-    fn granted_by(&self, rule: &Value, scope: Scope<'_>, server: &str) -> bool {
+    fn granted_by(&self, rule: &Value, scope: RuleScope<'_>, server: &str) -> bool {
         let holds = match scope {
-            Scope::Everywhere => true,
-            Scope::Namespace(name) => self.place == Place::Private && is_private(name, server),
+            RuleScope::Everywhere => true,
+            RuleScope::Namespace(name) => {
+                self.scope == SensitiveScope::Private && is_private(name, server)
+            }
         };
         holds
             && texts(rule, "apiGroups").any(|group| group == "*" || group == self.group)
@@ -207,12 +209,12 @@ impl Right {
     }
 
     /// Reports whether a rule's resource names include a sensitive name.
-    fn reaches(&self, rule: &Value, scope: Scope<'_>, server: &str) -> bool {
+    fn reaches(&self, rule: &Value, scope: RuleScope<'_>, server: &str) -> bool {
         // A Secret may contain a token of the server's or Kubernetes' account in these namespaces,
         // so all its names are sensitive. The scope Everywhere includes these namespaces.
         let has_accounts = account(server).is_some_and(|(namespace, _)| namespace == HUB_NAMESPACE);
         let names_tell = self.resources == ["secrets"]
-            && scope == Scope::Namespace(HUB_NAMESPACE)
+            && scope == RuleScope::Namespace(HUB_NAMESPACE)
             && !has_accounts;
         !names_tell || !is_limited(rule) || texts(rule, "resourceNames").any(is_servers_secret)
     }
@@ -236,16 +238,16 @@ fn covers(asked: &str, own: &str) -> bool {
 /// Reports whether a rule permits impersonation, including constrained impersonation
 /// (`impersonate:…`). Resource names do not make it harmless, because any name may be the server or
 /// an administrator of this hub.
-fn impersonates(rule: &Value, scope: Scope<'_>, server: &str) -> bool {
+fn impersonates(rule: &Value, scope: RuleScope<'_>, server: &str) -> bool {
     let verb = texts(rule, "verbs").any(|verb| verb == "*" || verb.starts_with("impersonate"));
     let group =
         texts(rule, "apiGroups").any(|group| matches!(group, "" | "*" | "authentication.k8s.io"));
     let resource = texts(rule, "resources").any(|asked| match scope {
-        Scope::Everywhere => {
+        RuleScope::Everywhere => {
             let what = asked.split_once('/').map_or(asked, |(what, _)| what);
             IMPERSONATED.contains(&what)
         }
-        Scope::Namespace(name) => {
+        RuleScope::Namespace(name) => {
             is_private(name, server) && matches!(asked, "*" | "serviceaccounts")
         }
     });

@@ -1,0 +1,100 @@
+//! The roles on which a decision depends, to check later whether the decision is still valid.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::held::leads_to;
+use super::{Grants, Role, Scope, Who};
+use crate::target::Target;
+
+/// The roles that gave access to a target, with their rules at the time of the decision.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Provenance(Vec<GrantedRole>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct GrantedRole {
+    role: Arc<Role>,
+    scope: Scope,
+    /// The project's namespaces, if the scope is a project.
+    namespaces: Vec<String>,
+}
+
+impl Provenance {
+    /// Names of the roles, sorted and unique.
+    pub fn roles(&self) -> BTreeSet<&str> {
+        let granted_roles = self.0.iter();
+        granted_roles
+            .map(|granted| granted.role.name.as_str())
+            .collect()
+    }
+}
+
+impl Grants {
+    /// The roles that give access to a target; `None` without any role there.
+    pub fn provenance(&self, who: Who<'_>, target: &Target) -> Option<Provenance> {
+        let leading = self.of(who).filter(|grant| leads_to(grant, target));
+        let granted_roles: Vec<_> = leading
+            .map(|grant| GrantedRole {
+                role: Arc::clone(&grant.role),
+                scope: grant.scope.clone(),
+                namespaces: self.namespaces_of(&grant.scope).to_vec(),
+            })
+            .collect();
+        (!granted_roles.is_empty()).then_some(Provenance(granted_roles))
+    }
+
+    /// Reports whether a subject still has all rights of a decision, through any roles.
+    pub fn still_has(&self, who: Who<'_>, provenance: &Provenance) -> bool {
+        provenance
+            .0
+            .iter()
+            .all(|granted| self.has_rights_of(who, granted))
+    }
+
+    fn has_rights_of(&self, who: Who<'_>, granted: &GrantedRole) -> bool {
+        let now = self.namespaces_of(&granted.scope);
+        if !granted.namespaces.iter().all(|name| now.contains(name)) {
+            return false;
+        }
+        // A role without rules gives access to the target too.
+        if !self
+            .of(who)
+            .any(|grant| holds_at(&grant.scope, &granted.scope))
+        {
+            return false;
+        }
+        let mut own = self.of(who).filter(|grant| grant.scope == granted.scope);
+        // Any change of a binding rebuilds all roles, so compare their values.
+        if own.any(|grant| *grant.role == *granted.role) {
+            return true;
+        }
+        let (scoped, scope) = (&granted.role.scoped, &granted.scope);
+        let whole = match scope {
+            Scope::Project(cluster, _) => Scope::Cluster(cluster.clone()),
+            _ => scope.clone(),
+        };
+        let mut namespaced = granted.role.namespaced.iter();
+        self.held(who, &whole).missing(&scoped.cluster).is_none()
+            && self.held(who, scope).missing(&scoped.project).is_none()
+            && namespaced.all(|(namespace, rights)| {
+                let held = self.held_in_hub_namespace(who, namespace);
+                held.missing(rights).is_none()
+            })
+    }
+
+    fn namespaces_of(&self, scope: &Scope) -> &[String] {
+        match scope {
+            Scope::Project(_, project) => self.namespaces(project),
+            Scope::Hub | Scope::EveryCluster | Scope::Cluster(_) => &[],
+        }
+    }
+}
+
+/// Reports whether a grant in one scope applies to another scope.
+fn holds_at(given: &Scope, here: &Scope) -> bool {
+    match (given, here) {
+        (Scope::EveryCluster, Scope::Cluster(_) | Scope::Project(..)) => true,
+        (Scope::Cluster(given), Scope::Project(here, _)) => given == here,
+        (given, here) => given == here,
+    }
+}
