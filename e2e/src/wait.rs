@@ -33,7 +33,7 @@ where
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(error)) => last_seen = error.to_string(),
             Err(_) => {
-                last_seen = format!("an attempt is still running; previous state: {last_seen}")
+                last_seen = format!("an attempt is still running; previous state: {last_seen}");
             }
         }
         if Instant::now() + pause >= deadline {

@@ -5,11 +5,11 @@
 //! also exclude other origins of the same site:
 //!
 //! 1. `Sec-Fetch-Site` (Fetch Metadata, W3C), if present, is `same-origin` or `none` (an address
-//! that the user typed).
+//!    that the user typed).
 //! 2. `Origin` (RFC 6454), if present, is the server's own. Changing requests and upgrades must
-//! have it, because pages of other origins can read the bytes of an upgrade.
+//!    have it, because pages of other origins can read the bytes of an upgrade.
 //! 3. Changing requests carry the CSRF token, which only a page that can read the server's
-//! responses knows.
+//!    responses knows.
 
 use http::header::{HOST, ORIGIN, UPGRADE};
 use http::{HeaderMap, HeaderName, Method, Request, Uri, request};

@@ -310,7 +310,7 @@ impl ServeContext {
                 tracing::debug!(%peer, error = &error as &dyn std::error::Error, "connection ended");
             }
             None => {
-                tracing::debug!(%peer, "closed an idle connection without an authenticated request")
+                tracing::debug!(%peer, "closed an idle connection without an authenticated request");
             }
         }
     }

@@ -33,7 +33,8 @@ fn namespace_change_requires_rights_in_project_or_cluster() {
             .extend(more.as_object().cloned().unwrap());
         spec
     };
-    let own = || spec(json!([{"name": "shop"}]), json!({}));
+    let with_shop = |more: Value| spec(json!([{"name": "shop"}]), more);
+    let own = || with_shop(json!({}));
     let with = |name: &str, adopt: bool| {
         spec(
             json!([{"name": "shop"}, {"name": name, "adopt": adopt}]),
@@ -43,7 +44,7 @@ fn namespace_change_requires_rights_in_project_or_cluster() {
     for (what, after, bob, ann) in [
         (
             "another word",
-            spec(json!([{"name": "shop"}]), json!({"description": "x"})),
+            with_shop(json!({"description": "x"})),
             true,
             true,
         ),
@@ -71,37 +72,25 @@ fn namespace_change_requires_rights_in_project_or_cluster() {
         ),
         (
             "quota",
-            spec(
-                json!([{"name": "shop"}]),
-                json!({"quota": {"project": {"pods": "9"}, "namespace": {"pods": "9"}}}),
-            ),
+            with_shop(json!({"quota": {"project": {"pods": "9"}, "namespace": {"pods": "9"}}})),
             false,
             true,
         ),
         (
             "a quota without shares of namespaces",
-            spec(
-                json!([{"name": "shop"}]),
-                json!({"quota": {"project": {"pods": "9"}}}),
-            ),
+            with_shop(json!({"quota": {"project": {"pods": "9"}}})),
             false,
             false,
         ),
         (
             "the pod security level",
-            spec(
-                json!([{"name": "shop"}]),
-                json!({"podSecurity": "Privileged"}),
-            ),
+            with_shop(json!({"podSecurity": "Privileged"})),
             false,
             true,
         ),
         (
             "defaults",
-            spec(
-                json!([{"name": "shop"}]),
-                json!({"containerDefaults": {"limits": {"cpu": "1"}}}),
-            ),
+            with_shop(json!({"containerDefaults": {"limits": {"cpu": "1"}}})),
             false,
             true,
         ),
