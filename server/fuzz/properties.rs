@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use drover_access::admission::{self, Asker, Operation};
+use drover_access::admission::{self, AdmissionContext, Operation};
 use drover_agent_gateway::registration::connect::read_proof;
 use drover_api::agent::PROOF_HEADER;
 use drover_api::group::GROUP;
@@ -71,15 +71,15 @@ pub(crate) fn review(bytes: &[u8]) {
         return;
     };
     let Some(write) = asked.write() else { return };
-    for asker in [
-        Asker::embedded("drover:server"),
-        Asker::elsewhere("system:serviceaccount:ops:drover"),
+    for context in [
+        AdmissionContext::embedded("drover:server"),
+        AdmissionContext::external("system:serviceaccount:ops:drover"),
     ] {
-        let needed = admission::role_needed(&write, asker);
+        let needed = admission::role_needed(&write, context);
         // What is written may as well be the role that is bound.
         for role in [None, write.object, write.old] {
-            let verdict = admission::admit(&write, asker, role);
-            let concerned = asker.concerns(write.writer);
+            let verdict = admission::admit(&write, context, role);
+            let concerned = context.concerns(write.writer);
             assert!(concerned || (verdict.is_ok() && needed.is_none()));
             let unchanged = write.operation == Operation::Update && write.object == write.old;
             let own = write.group == GROUP && write.subresource.is_empty();
@@ -89,7 +89,7 @@ pub(crate) fn review(bytes: &[u8]) {
             }
         }
     }
-    let itself = Asker::elsewhere(write.writer);
+    let itself = AdmissionContext::external(write.writer);
     assert_eq!(admission::admit(&write, itself, None), Ok(()));
 }
 

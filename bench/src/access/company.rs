@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use drover_access::grants::{Facts, ProviderFacts, RoleFacts, UserFacts, Who};
+use drover_access::grants::{Facts, ProviderFacts, RightsHolder, RoleFacts, UserFacts};
 use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
 use drover_access::roles::built_in_role_templates;
@@ -92,10 +92,10 @@ impl Company {
     }
 
     /// Returns a user and a target. Each number returns another pair.
-    pub(super) fn request(&self, n: usize) -> (Who<'_>, &Target) {
+    pub(super) fn request(&self, n: usize) -> (RightsHolder<'_>, &Target) {
         let (_, user, groups) = &self.people[scattered(n) % self.people.len()];
         let (_, target, _) = &self.clusters[scattered(n + 7) % self.clusters.len()];
-        (Who { user, groups }, target)
+        (RightsHolder { user, groups }, target)
     }
 
     pub(super) fn facts(&self) -> Facts<'_> {

@@ -1,7 +1,7 @@
 //! Properties that hold for all inputs; run by the fuzzer, and by `cargo test` with the corpus.
 
 use drover_access::account_token::AccountToken;
-use drover_access::path::{ClusterPath, ROAD};
+use drover_access::path::{CLUSTER_PATH_PREFIX, ClusterPath};
 use drover_access::setting::Setting;
 use drover_access::token::{RegistrationToken, UserToken};
 use drover_access::{credential, guard, headers, impersonation};
@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 /// A forwarded path names one target, and agent and server reach the same decision about it.
 pub(crate) fn path(data: &[u8]) {
     if let Ok(rest) = Uri::try_from(data)
-        && let Ok(whole) = Uri::try_from([ROAD.as_bytes(), b"a", data].concat())
+        && let Ok(whole) = Uri::try_from([CLUSTER_PATH_PREFIX.as_bytes(), b"a", data].concat())
         && data.first() == Some(&b'/')
     {
         let lane = (
@@ -20,7 +20,7 @@ pub(crate) fn path(data: &[u8]) {
         let admitted = guard::admit(&Method::GET, &rest, &HeaderMap::from_iter([lane]));
         assert_eq!(admitted.is_ok(), ClusterPath::parse(&whole).is_ok());
     }
-    let Ok(uri) = Uri::try_from([ROAD.as_bytes(), data].concat()) else {
+    let Ok(uri) = Uri::try_from([CLUSTER_PATH_PREFIX.as_bytes(), data].concat()) else {
         return;
     };
     let Ok(path) = ClusterPath::parse(&uri) else {

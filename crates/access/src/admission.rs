@@ -45,7 +45,7 @@
 //!
 //! A *privilege escalation* is a permission that makes its user an administrator of Drover: see
 //! [`privilege_escalation`]. The rules do not apply to Kubernetes itself (garbage collector and other
-//! controllers), whose accounts depend on the hub: see [`Asker`].
+//! controllers), whose accounts depend on the hub: see [`AdmissionContext`].
 
 mod administered;
 mod certificates;
@@ -61,14 +61,14 @@ use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
 use thiserror::Error;
 
-use self::roles::{Giver, Known, Person};
+use self::roles::{HubRoles, UserWithGroups, WriterRights};
 use crate::names::{self, ACCOUNT_PREFIX, account};
 
 pub use administered::changed_user;
 pub use certificates::{CLIENT_SIGNERS, SELF_APPROVED_SIGNER};
 pub use defaults::DEFAULT_ROLES;
 pub use rbac::{HUB_LABEL, HUB_PREFIX, RoleName};
-pub use roles::{Named, NamedKind, deleted_role, names_in};
+pub use roles::{ObjectReference, ReferenceKind, deleted_role, references_in};
 pub use secrets::{BOOTSTRAP_TOKEN, SERVERS_SECRETS, is_servers_secret};
 
 /// API group of RBAC roles and bindings.
@@ -129,12 +129,12 @@ impl Refusal {
 
 impl<'a> Write<'a> {
     /// Reports whether the writer has a Drover name.
-    fn by_person(&self) -> bool {
+    fn is_by_drover_user(&self) -> bool {
         self.writer.starts_with(names::PREFIX)
     }
 
     /// Reports whether a service account writes. The account's creator may have lost access since.
-    fn by_account(&self) -> bool {
+    fn is_by_service_account(&self) -> bool {
         self.writer.starts_with(ACCOUNT_PREFIX)
     }
 
@@ -148,7 +148,7 @@ impl<'a> Write<'a> {
 
     /// The object's name, or its prefix if the hub generates it. Objects of a collection deletion
     /// carry their names.
-    fn called(&self) -> &'a str {
+    fn object_name(&self) -> &'a str {
         if !self.name.is_empty() {
             return self.name;
         }
@@ -176,7 +176,7 @@ fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
 
 /// The hub that requests admission, and the server's account there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asker<'a> {
+pub struct AdmissionContext<'a> {
     server: &'a str,
     controllers: Controllers,
 }
@@ -190,7 +190,7 @@ enum Controllers {
     Accounts,
 }
 
-impl<'a> Asker<'a> {
+impl<'a> AdmissionContext<'a> {
     /// The embedded hub. Its controllers need no accounts, so accounts in `kube-system` belong to
     /// users.
     pub const fn embedded(server: &'a str) -> Self {
@@ -201,7 +201,7 @@ impl<'a> Asker<'a> {
     }
 
     /// An external hub, whose controllers have accounts in `kube-system`.
-    pub const fn elsewhere(server: &'a str) -> Self {
+    pub const fn external(server: &'a str) -> Self {
         Self {
             server,
             controllers: Controllers::Accounts,
@@ -209,7 +209,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Writes of the server for users. All writers are users, so no name is exempt.
-    pub const fn for_people() -> Self {
+    pub const fn for_users() -> Self {
         Self {
             server: "",
             controllers: Controllers::InProcess,
@@ -255,8 +255,8 @@ fn is_listed(patterns: &[&str], name: &str) -> bool {
 }
 
 /// The role whose rules [`admit`] needs for its decision.
-pub fn role_needed(write: &Write<'_>, asker: Asker<'_>) -> Option<RoleName> {
-    if asker.concerns(write.writer) {
+pub fn role_needed(write: &Write<'_>, context: AdmissionContext<'_>) -> Option<RoleName> {
+    if context.concerns(write.writer) {
         rbac::role_needed(write)
     } else {
         None
@@ -264,11 +264,15 @@ pub fn role_needed(write: &Write<'_>, asker: Asker<'_>) -> Option<RoleName> {
 }
 
 /// Decides a write; `role` is the stored role that [`role_needed`] names, if it exists.
-pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Result<(), Refusal> {
-    if !asker.concerns(write.writer) {
+pub fn admit(
+    write: &Write<'_>,
+    context: AdmissionContext<'_>,
+    role: Option<&Value>,
+) -> Result<(), Refusal> {
+    if !context.concerns(write.writer) {
         return Ok(());
     }
-    let server = asker.server;
+    let server = context.server;
     match (write.group, write.resource) {
         (GROUP, _) => kinds::admit(write),
         ("", "secrets") => secrets::admit(write, server),
@@ -282,7 +286,7 @@ pub fn admit(write: &Write<'_>, asker: Asker<'_>, role: Option<&Value>) -> Resul
 }
 
 /// Drover's kinds whose deletion needs admission.
-pub const JUDGED_WHEN_DELETED: [&str; 9] = [
+pub const KINDS_CHECKED_ON_DELETE: [&str; 9] = [
     "authproviders",
     "clusterroletemplatebindings",
     "globalrolebindings",
@@ -301,19 +305,19 @@ pub fn depends_on_roles(write: &Write<'_>) -> bool {
 
 /// Reports whether the decision depends on the writer's permissions.
 pub fn depends_on_writer(write: &Write<'_>) -> bool {
-    (roles::concerns(write) && !roles::keeps(write)) || administered::concerns(write)
+    (roles::concerns(write) && !roles::keeps_spec(write)) || administered::concerns(write)
 }
 
 /// Decides a write by Drover's roles, after [`admit`]; `changed` is the user that [`changed_user`]
 /// names.
 pub fn admit_by_roles(
     write: &Write<'_>,
-    writer: &Giver,
-    changed: Option<&Person>,
-    known: Known<'_>,
+    writer: &WriterRights,
+    changed: Option<&UserWithGroups>,
+    hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
-    administered::admit(write, writer, changed, known)?;
-    roles::admit(write, writer, known)
+    administered::admit(write, writer, changed, hub_roles)?;
+    roles::admit(write, writer, hub_roles)
 }
 
 #[cfg(test)]

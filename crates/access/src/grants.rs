@@ -10,9 +10,9 @@ mod escalation;
 mod explain;
 mod facts;
 mod gather;
-mod given;
-mod held;
 mod provenance;
+mod resolver;
+mod rights;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -28,9 +28,9 @@ pub use downstream::{Bound, Downstream, DownstreamScope, OnHub};
 pub use escalation::Escalation;
 pub use explain::{Answer, Question, Through};
 pub use facts::{Facts, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
-pub use given::{Binding, Given, Names, Roles};
-pub use held::Who;
 pub use provenance::Provenance;
+pub use resolver::{Binding, Names, ResolvedRoles, Roles};
+pub use rights::RightsHolder;
 
 /// Subject of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

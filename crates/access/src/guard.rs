@@ -150,7 +150,7 @@ mod tests {
     use http::{HeaderName, HeaderValue};
 
     use super::*;
-    use crate::path::{ClusterPath, ROAD};
+    use crate::path::{CLUSTER_PATH_PREFIX, ClusterPath};
 
     fn check(method: &Method, target: &str, pairs: &[(&str, &str)]) -> Result<Lane, Refused> {
         let mut headers = HeaderMap::new();
@@ -301,7 +301,7 @@ mod tests {
                 let answer = check(&Method::GET, target, given);
                 assert_eq!(answer, Err(Refused::ForeignTarget), "{lane} {target}");
                 let road = target.trim_start_matches("https://api");
-                let road: Uri = format!("{ROAD}a{road}").parse().unwrap();
+                let road: Uri = format!("{CLUSTER_PATH_PREFIX}a{road}").parse().unwrap();
                 assert!(ClusterPath::parse(&road).is_err(), "{target}");
             }
             let answer = check(&Method::OPTIONS, "*", given);

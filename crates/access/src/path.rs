@@ -10,7 +10,7 @@ use thiserror::Error;
 use drover_api::group::LOCAL_CLUSTER;
 
 /// Prefix of the paths of proxied requests.
-pub const ROAD: &str = "/k8s/clusters/";
+pub const CLUSTER_PATH_PREFIX: &str = "/k8s/clusters/";
 /// Maximum length of a cluster name, as in the Cluster kind.
 const MAX_NAME: usize = 63;
 
@@ -35,9 +35,9 @@ pub struct ClusterPath {
 /// Reasons to reject a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// The path has no prefix [`ROAD`].
+    /// The path has no prefix [`CLUSTER_PATH_PREFIX`].
     #[error("the path must be /k8s/clusters/<name>/<Kubernetes path>")]
-    NotTheRoad,
+    NotClusterPath,
     /// The cluster name is invalid.
     #[error(
         "the cluster's name must have 1 to 63 characters: lower-case letters, digits and \"-\""
@@ -56,7 +56,9 @@ impl ClusterPath {
     /// Parses the target of a request.
     pub fn parse(uri: &Uri) -> Result<Self, PathError> {
         let target = uri.path_and_query().map_or("", PathAndQuery::as_str);
-        let after = target.strip_prefix(ROAD).ok_or(PathError::NotTheRoad)?;
+        let after = target
+            .strip_prefix(CLUSTER_PATH_PREFIX)
+            .ok_or(PathError::NotClusterPath)?;
         let end = after.find(['/', '?']).unwrap_or(after.len());
         let (name, rest) = after.split_at(end);
         let cluster = name_of(name)?;
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn ambiguous_path_is_rejected() {
-        use PathError::{Ambiguous, BadName, DotSegment, NotTheRoad};
+        use PathError::{Ambiguous, BadName, DotSegment, NotClusterPath};
         for (target, wanted) in [
             ("/k8s/clusters/", BadName),
             ("/k8s/clusters//x", BadName),
@@ -194,10 +196,10 @@ mod tests {
             ("/k8s/clusters/a/x%0d%0a", Ambiguous),
             ("/k8s/clusters/a/x%zz", Ambiguous),
             ("/k8s/clusters/a/x%2", Ambiguous),
-            ("/K8s/clusters/a/x", NotTheRoad),
-            ("//k8s/clusters/a/x", NotTheRoad),
-            ("/k8s/clusters", NotTheRoad),
-            ("*", NotTheRoad),
+            ("/K8s/clusters/a/x", NotClusterPath),
+            ("//k8s/clusters/a/x", NotClusterPath),
+            ("/k8s/clusters", NotClusterPath),
+            ("*", NotClusterPath),
         ] {
             assert_eq!(parse(target), Err(wanted), "{target}");
         }
@@ -206,7 +208,7 @@ mod tests {
     proptest! {
         #[test]
         fn remaining_path_cannot_start_with_authority(text in "[/a-z.%;2eE0?#\\\\-]{0,24}") {
-            if let Ok(uri) = format!("{ROAD}{text}").parse::<Uri>()
+            if let Ok(uri) = format!("{CLUSTER_PATH_PREFIX}{text}").parse::<Uri>()
                 && let Ok(path) = ClusterPath::parse(&uri)
             {
                 prop_assert!(path.rest.path().starts_with('/'));

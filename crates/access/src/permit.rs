@@ -5,7 +5,7 @@ use drover_api::kinds::TokenPurpose;
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::grants::{Grants, Provenance, Who};
+use crate::grants::{Grants, Provenance, RightsHolder};
 use crate::identity::{Account, Identity, Principal};
 use crate::names::{KubernetesIdentity, UserName};
 pub use crate::target::Target;
@@ -112,7 +112,7 @@ fn decide_person(
         (Some(_), _) => return Err(Denied::OtherCluster),
     }
     let user = UserName::of(&identity.user_uid);
-    let who = Who {
+    let who = RightsHolder {
         user: &user,
         groups: &identity.groups,
     };

@@ -20,7 +20,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 pub use built_in::{
     BUILT_IN_LABEL, BuiltIn, built_in_global_roles, built_in_role_templates, is_built_in,
 };
-pub use known::{rules as known_rules, speaks_of as known_group};
+pub use known::{known_group, rules as known_rules};
 pub use resolve::{Unresolved, resolve};
 pub(crate) use valid::check_all;
 pub use valid::{InvalidRule, Reach};

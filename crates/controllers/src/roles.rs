@@ -79,8 +79,8 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         });
         let global_names = built_in::names::<GlobalRole>();
         let globals = changes(&stores.global_roles, READY, now, |role| {
-            let mut roles = Roles::new(&facts, Names::AsTheyAre);
-            let given = roles.by_global_role(&role.name_any(), "", &role.spec);
+            let mut roles = Roles::new(&facts, Names::Current);
+            let given = roles.resolve_global_role(&role.name_any(), "", &role.spec);
             let verdict = match given {
                 Ok(_) => usable(built_in::has_reserved_name(role, &global_names)),
                 Err(problem) => {

@@ -11,7 +11,7 @@ pub mod role_check;
 pub mod webhook;
 pub mod webhook_status;
 
-use drover_access::admission::{self, Asker, Refusal, RoleName, Write};
+use drover_access::admission::{self, AdmissionContext, Refusal, RoleName, Write};
 use drover_access::names::UserName;
 use k8s_openapi::api::rbac::v1::{ClusterRole, Role};
 use kube::{Api, Client};
@@ -76,8 +76,12 @@ impl std::fmt::Debug for WriteAuthorizer {
 
 impl WriteAuthorizer {
     /// Checks one write that a client sends to the hub, for example kubectl.
-    pub async fn check(&self, asker: Asker<'_>, write: &Write<'_>) -> Result<(), AdmissionError> {
-        self.ask(asker, write, &role_check::DIRECT_WAITING).await
+    pub async fn check(
+        &self,
+        context: AdmissionContext<'_>,
+        write: &Write<'_>,
+    ) -> Result<(), AdmissionError> {
+        self.ask(context, write, &role_check::DIRECT_WAITING).await
     }
 
     /// Checks one write that the server makes for a user. All rules apply that apply when the user
@@ -93,23 +97,23 @@ impl WriteAuthorizer {
             groups: &[],
             ..*write
         };
-        self.ask(Asker::for_people(), &write, &role_check::WAITING)
+        self.ask(AdmissionContext::for_users(), &write, &role_check::WAITING)
             .await
     }
 
     /// Checks all rules. A rejected write holds a permit of `room` while it waits for newer grants.
     async fn ask(
         &self,
-        asker: Asker<'_>,
+        context: AdmissionContext<'_>,
         write: &Write<'_>,
         room: &'static Semaphore,
     ) -> Result<(), AdmissionError> {
-        let role = match admission::role_needed(write, asker) {
+        let role = match admission::role_needed(write, context) {
             None => None,
             Some(name) => read_role(&self.client, &name).await?,
         };
-        admission::admit(write, asker, role.as_ref())?;
-        if asker.concerns(write.writer) && admission::depends_on_roles(write) {
+        admission::admit(write, context, role.as_ref())?;
+        if context.concerns(write.writer) && admission::depends_on_roles(write) {
             role_check::check_writer(&self.client, &self.stores, write, room).await?;
         }
         Ok(())

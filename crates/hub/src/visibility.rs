@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drover_access::grants::{Grants, Question, Scope, Who};
+use drover_access::grants::{Grants, Question, RightsHolder, Scope};
 use drover_access::identity::Identity;
 use drover_access::names::{GroupName, UserName};
 use drover_access::permit::Target;
@@ -53,8 +53,8 @@ impl Visibility {
     }
 
     /// The caller as a subject of grants.
-    pub fn who(&self) -> Who<'_> {
-        Who {
+    pub fn rights_holder(&self) -> RightsHolder<'_> {
+        RightsHolder {
             user: &self.user,
             groups: &self.groups,
         }
@@ -62,7 +62,7 @@ impl Visibility {
 
     /// Returns whether the caller has any role.
     pub fn has_any_role(&self) -> bool {
-        self.grants.of(self.who()).next().is_some()
+        self.grants.of(self.rights_holder()).next().is_some()
     }
 
     /// Returns whether the caller may see a cluster because of a role in the cluster. A cluster in
@@ -70,7 +70,10 @@ impl Visibility {
     pub fn can_see(&self, cluster: &Cluster) -> bool {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
         let is_deleting = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
-        is_deleting || self.grants.may_enter(self.who(), &Target::Cluster(uid))
+        is_deleting
+            || self
+                .grants
+                .may_enter(self.rights_holder(), &Target::Cluster(uid))
     }
 
     /// Returns whether a binding in the cluster names the caller.
@@ -114,13 +117,13 @@ impl Visibility {
 
     /// Returns whether the caller may use the hub's API.
     pub fn can_use_hub(&self) -> bool {
-        self.grants.may_enter(self.who(), &Target::Hub)
+        self.grants.may_enter(self.rights_holder(), &Target::Hub)
     }
 
     /// Returns whether the caller has a role in the project, or the right to get the project.
     pub fn can_see_project(&self, project: &Project) -> bool {
         project_scope(project).is_some_and(|scope| {
-            let has_role = self.grants.has_role_at(self.who(), &scope);
+            let has_role = self.grants.has_role_at(self.rights_holder(), &scope);
             has_role || self.may("get", "projects", &scope)
         })
     }
@@ -128,7 +131,7 @@ impl Visibility {
     /// The caller's permissions for a cluster and its namespaces.
     pub fn cluster_rights(&self, cluster: &Cluster) -> ClusterRights {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
-        let asked = RuleTarget::Resource {
+        let rule_target = RuleTarget::Resource {
             group: "",
             resource: "pods",
             subresource: "",
@@ -137,12 +140,12 @@ impl Visibility {
         let list_pods = Question {
             cluster: &uid,
             verb: "list",
-            asked,
+            rule_target,
             namespace: None,
         };
-        let namespaces = self.grants.project_namespaces(self.who(), &uid);
+        let namespaces = self.grants.project_namespaces(self.rights_holder(), &uid);
         ClusterRights {
-            all_namespaces: self.grants.may_be_allowed(self.who(), list_pods),
+            all_namespaces: self.grants.may_be_allowed(self.rights_holder(), list_pods),
             namespaces: namespaces.into_iter().map(str::to_owned).collect(),
             may_import: self.may("update", "clusters", &Scope::Cluster(uid.clone())),
             may_change: self.may("patch", "clusters", &Scope::Hub),
@@ -168,7 +171,8 @@ impl Visibility {
 
     /// Returns whether the caller's roles allow the verb on a Drover resource in a scope.
     pub fn may(&self, verb: &str, resource: &str, scope: &Scope) -> bool {
-        self.grants.may(self.who(), verb, resource, "", scope)
+        self.grants
+            .may(self.rights_holder(), verb, resource, "", scope)
     }
 
     /// Returns status 403 if the caller's roles do not allow the verb.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drover_access::account_token::AccountToken;
 use drover_access::credential::{self, CredentialError, Presented};
-use drover_access::grants::Who;
+use drover_access::grants::RightsHolder;
 use drover_access::identity::{Identity, Principal, TokenLimits};
 use drover_access::names::UserName;
 use drover_access::same_origin::{self, Foreign, Head};
@@ -343,7 +343,7 @@ fn decide(
         UserName::of(&token.spec.user_uid),
         groups_of(user, stores, now),
     );
-    let who = Who {
+    let who = RightsHolder {
         user: &name,
         groups: &groups,
     };

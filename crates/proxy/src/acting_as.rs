@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-use drover_access::grants::Who;
+use drover_access::grants::RightsHolder;
 use drover_access::impersonation::{self, ImpersonationError};
 use drover_access::names::{AUTHENTICATED, KubernetesIdentity};
 use drover_access::permit::{Holder, Permit, Target};
@@ -50,7 +50,7 @@ impl Proxy {
         let Holder::Person { identity: who, .. } = permit.holder() else {
             return Err(Refusal::MayNotActAs);
         };
-        let holder = Who {
+        let holder = RightsHolder {
             user: who.user(),
             groups: who.groups(),
         };

@@ -221,7 +221,7 @@ impl ResponseContext {
     ) -> Result<(), Refusal> {
         drover_access::headers::strip_hop_by_hop(headers);
         isolation::isolate(headers);
-        let prefix = || format!("{}{}", drover_access::path::ROAD, self.name);
+        let prefix = || format!("{}{}", drover_access::path::CLUSTER_PATH_PREFIX, self.name);
         if !headers.contains_key(LOCATION) {
             return Ok(());
         }

@@ -23,7 +23,7 @@ use drover_hub::{HubError, call};
 /// equal.
 fn read_only(visibility: &Visibility, setting: Setting) -> Option<String> {
     if setting.needs_administrator() {
-        let may = visibility.grants().administers(visibility.who());
+        let may = visibility.grants().administers(visibility.rights_holder());
         let reason = "this setting affects security: only administrators can change it";
         return (!may).then(|| reason.to_owned());
     }

@@ -13,7 +13,7 @@
 use drover_api::group::GROUP;
 use serde_json::Value;
 
-use super::roles::{Giver, Known, Person};
+use super::roles::{HubRoles, UserWithGroups, WriterRights};
 use super::{Operation, Refusal, Write, roles};
 use crate::grants::Grants;
 use crate::names::UserName;
@@ -49,7 +49,7 @@ fn matter(write: &Write<'_>) -> Option<Matter> {
     match write.resource {
         "authproviders" => Some(Matter::Provider),
         "settings" if deleted || write.changes("/spec/value") => {
-            let setting = Setting::parse(write.called())?;
+            let setting = Setting::parse(write.object_name())?;
             setting.needs_administrator().then_some(Matter::Setting)
         }
         "clusters" if !deleted && write.changes("/spec/agent/image") => Some(Matter::Image),
@@ -84,28 +84,28 @@ pub fn changed_user(write: &Write<'_>) -> Option<UserName> {
 
 pub(super) fn admit(
     write: &Write<'_>,
-    writer: &Giver,
-    changed: Option<&Person>,
-    known: Known<'_>,
+    writer: &WriterRights,
+    changed: Option<&UserWithGroups>,
+    hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
     let Some(matter) = matter(write) else {
         return Ok(());
     };
     let what = match matter {
         Matter::Provider => "an AuthProvider determines the identity of users".to_owned(),
-        Matter::Setting => format!("the setting {:?} affects security", write.called()),
+        Matter::Setting => format!("the setting {:?} affects security", write.object_name()),
         Matter::Image => "spec.agent.image runs in the cluster with all rights".into(),
-        Matter::User if above_others(write, changed, known) => {
-            format!("{:?} is an administrator", write.called())
+        Matter::User if above_others(write, changed, hub_roles) => {
+            format!("{:?} is an administrator", write.object_name())
         }
         Matter::User => return Ok(()),
         Matter::Ownership(field) => format!(
             "metadata.{field} of {} determines when Kubernetes deletes {:?}",
             write.resource,
-            write.called()
+            write.object_name()
         ),
     };
-    if writer.administers(known) {
+    if writer.administers(hub_roles) {
         return Ok(());
     }
     Err(Refusal::new(format!(
@@ -115,10 +115,16 @@ pub(super) fn admit(
 
 /// Reports whether the changed user is an administrator, or will be one when enabled again; a
 /// disabled user has no grant.
-fn above_others(write: &Write<'_>, changed: Option<&Person>, known: Known<'_>) -> bool {
+fn above_others(
+    write: &Write<'_>,
+    changed: Option<&UserWithGroups>,
+    hub_roles: HubRoles<'_>,
+) -> bool {
     let flag = write.of_old("/spec/administrator").and_then(Value::as_bool);
     flag == Some(true)
-        || changed.is_some_and(|person| Grants::administers_if_enabled(known.facts, person.who()))
+        || changed.is_some_and(|person| {
+            Grants::administers_if_enabled(hub_roles.facts, person.rights_holder())
+        })
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub const SELF_APPROVED_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kube
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let signer = write.of("/spec/signerName").and_then(Value::as_str);
     let asks = write.operation == Operation::Create && write.subresource.is_empty();
-    if write.by_person() && asks && signer == Some(SELF_APPROVED_SIGNER) {
+    if write.is_by_drover_user() && asks && signer == Some(SELF_APPROVED_SIGNER) {
         return Err(Refusal::new(
             "Kubernetes approves node certificates automatically, and the certificate would \
              outlive your own rights and cannot be revoked: request it with a kubeconfig of the \
@@ -26,7 +26,7 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     }
     let logs_in = signer.is_some_and(|signer| CLIENT_SIGNERS.contains(&signer));
     let approves = approved(write.object) && !approved(write.old);
-    if !write.by_person() || !logs_in || !approves {
+    if !write.is_by_drover_user() || !logs_in || !approves {
         return Ok(());
     }
     Err(Refusal::new(

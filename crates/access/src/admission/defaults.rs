@@ -60,19 +60,19 @@ const LABELS: &[&str] = &["kubernetes.io/", "rbac.authorization.k8s.io/"];
 /// Rejects writes of Drover users and of service accounts, which users can leave behind. Other
 /// users of the hub may change default roles.
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
-    let asked = write.by_person() || write.by_account();
+    let asked = write.is_by_drover_user() || write.is_by_service_account();
     if !asked || !is_default(write) || !matters(write) {
         return Ok(());
     }
     Err(Refusal::new(format!(
         "{:?} is a default role, which Kubernetes restores at its start for all its subjects: do \
          not change it, and create a role of your own",
-        write.called()
+        write.object_name()
     )))
 }
 
 fn is_default(write: &Write<'_>) -> bool {
-    let name = write.called();
+    let name = write.object_name();
     let in_place = match write.resource {
         "clusterroles" => true,
         _ => NAMESPACES.contains(&write.namespace),

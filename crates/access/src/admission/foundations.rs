@@ -12,7 +12,7 @@ const OWNERS: &str = "/metadata/ownerReferences";
 
 pub(super) fn admit_namespace(write: &Write<'_>) -> Result<(), Refusal> {
     let goes = write.operation == Operation::Delete || write.changes(OWNERS);
-    if write.called() != HUB_NAMESPACE || !goes {
+    if write.object_name() != HUB_NAMESPACE || !goes {
         return Ok(());
     }
     Err(Refusal::new(format!(
@@ -23,7 +23,7 @@ pub(super) fn admit_namespace(write: &Write<'_>) -> Result<(), Refusal> {
 }
 
 pub(super) fn admit_definition(write: &Write<'_>) -> Result<(), Refusal> {
-    let group = write.called().split_once('.').map(|(_, group)| group);
+    let group = write.object_name().split_once('.').map(|(_, group)| group);
     if group != Some(GROUP) {
         return Ok(());
     }

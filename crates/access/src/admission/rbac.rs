@@ -46,7 +46,7 @@ pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Re
         return Err(Refusal::new(format!(
             "{:?} has the name or label of hub access, which only Drover's server writes: change \
              the GlobalRole or its binding instead",
-            write.called()
+            write.object_name()
         )));
     }
     let deleted = write.operation == Operation::Delete;
@@ -70,7 +70,7 @@ fn is_the_servers(write: &Write<'_>) -> bool {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));
         labels.is_some_and(|labels| labels.get(HUB_LABEL).is_some())
     };
-    write.called().starts_with(HUB_PREFIX) || labelled(write.object) || labelled(write.old)
+    write.object_name().starts_with(HUB_PREFIX) || labelled(write.object) || labelled(write.old)
 }
 
 fn is_binding(write: &Write<'_>) -> bool {
@@ -79,7 +79,8 @@ fn is_binding(write: &Write<'_>) -> bool {
 
 fn judged_by_role(write: &Write<'_>) -> bool {
     let new = new_subjects(write);
-    !new.is_empty() && (write.by_person() || new.iter().any(|subject| is_everybody(subject)))
+    !new.is_empty()
+        && (write.is_by_drover_user() || new.iter().any(|subject| is_everybody(subject)))
 }
 
 /// Subjects that the write adds; all subjects if the role changes.
@@ -117,7 +118,7 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     if !judged_by_role(write) {
         return Ok(());
     }
-    if role.is_none() && write.by_person() {
+    if role.is_none() && write.is_by_drover_user() {
         return Err(missing(write));
     }
     let scope = scope(write);
@@ -160,7 +161,7 @@ fn scope<'a>(write: &Write<'a>) -> RuleScope<'a> {
 
 /// Checks a role that a Drover user writes, because it may be bound before or after.
 fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
-    if !write.by_person() {
+    if !write.is_by_drover_user() {
         return Ok(());
     }
     if write.changes("/aggregationRule") && write.of("/aggregationRule").is_some() {

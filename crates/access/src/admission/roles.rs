@@ -11,7 +11,7 @@
 //! in the cluster, or the right to change the namespaces of the project that has it |
 //!
 //! The groups of the request do not count: the hub receives only some of them, and an impersonating
-//! user could name any. The rights belong to a [`Person`] that the server looked up.
+//! user could name any. The rights belong to a [`UserWithGroups`] that the server looked up.
 //!
 //! Roles that cannot be resolved are neither stored nor bound, because their rights are unknown.
 
@@ -27,13 +27,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Operation, Refusal, Write};
-use crate::grants::{Escalation, Facts, Grants, Scope, Who};
+use crate::grants::{Escalation, Facts, Grants, RightsHolder, Scope};
 use crate::names::{GroupName, UserName};
 use crate::roles::{BUILT_IN_LABEL, Rights, Scoped, is_built_in};
 
 /// The hub's roles and bindings at the time of a write.
 #[derive(Clone, Copy, Debug)]
-pub struct Known<'a> {
+pub struct HubRoles<'a> {
     /// The objects.
     pub facts: &'a Facts<'a>,
     /// The grants of the objects.
@@ -42,17 +42,17 @@ pub struct Known<'a> {
 
 /// A user with a User object, and the user's stored groups. Groups of the request are never used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
+pub struct UserWithGroups {
     /// Name of the user.
     pub user: UserName,
     /// Groups of the user.
     pub groups: Vec<GroupName>,
 }
 
-impl Person {
+impl UserWithGroups {
     /// The user in the form for grants.
-    pub fn who(&self) -> Who<'_> {
-        Who {
+    pub fn rights_holder(&self) -> RightsHolder<'_> {
+        RightsHolder {
             user: &self.user,
             groups: &self.groups,
         }
@@ -61,82 +61,84 @@ impl Person {
 
 /// The rights of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Giver {
+pub enum WriterRights {
     /// A Drover user with roles.
-    Person(Person),
+    User(UserWithGroups),
     /// A Drover name whose User is deleted or disabled; its rights on the hub do not count.
-    Gone,
+    DisabledUser,
     /// A user with all rights on the hub, who could make itself an administrator.
     HubAdministrator,
     /// Any other user of the hub.
-    Stranger,
+    OtherUser,
 }
 
 /// The writer whose rights must be looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// A Drover user, whose state and groups are stored on the hub.
-    Person(UserName),
+    User(UserName),
     /// A user of the hub without Drover name, whose rights the hub must review.
-    OfHub,
+    HubUser,
     /// A Drover name that is not a user.
-    Nobody,
+    InvalidUser,
 }
 
 impl Writer {
     /// Determines the writer of a write.
     pub fn of(write: &Write<'_>) -> Self {
         match UserName::parse(write.writer) {
-            Some(user) => Self::Person(user),
-            None if write.by_person() => Self::Nobody,
-            None => Self::OfHub,
+            Some(user) => Self::User(user),
+            None if write.is_by_drover_user() => Self::InvalidUser,
+            None => Self::HubUser,
         }
     }
 }
 
-impl Giver {
+impl WriterRights {
     /// Performs a check of the writer's rights.
-    fn check(&self, check: impl FnOnce(Who<'_>) -> Result<(), Escalation>) -> Result<(), Refusal> {
+    fn check(
+        &self,
+        check: impl FnOnce(RightsHolder<'_>) -> Result<(), Escalation>,
+    ) -> Result<(), Refusal> {
         match self {
             Self::HubAdministrator => Ok(()),
-            Self::Gone => Err(gone()),
-            Self::Stranger => Err(stranger()),
-            Self::Person(person) => {
-                check(person.who()).map_err(|escalation| Refusal::new(escalation.to_string()))
-            }
+            Self::DisabledUser => Err(disabled_user()),
+            Self::OtherUser => Err(other_user()),
+            Self::User(person) => check(person.rights_holder())
+                .map_err(|escalation| Refusal::new(escalation.to_string())),
         }
     }
 
     /// Reports whether the writer may perform a verb on a Drover object in a scope.
-    fn may(&self, known: Known<'_>, verb: &str, resource: &str, scope: &Scope) -> bool {
+    fn may(&self, hub_roles: HubRoles<'_>, verb: &str, resource: &str, scope: &Scope) -> bool {
         match self {
             Self::HubAdministrator => true,
-            Self::Gone | Self::Stranger => false,
-            Self::Person(person) => {
-                let who = person.who();
-                known.grants.may(who, verb, resource, "", scope)
+            Self::DisabledUser | Self::OtherUser => false,
+            Self::User(person) => {
+                let who = person.rights_holder();
+                hub_roles.grants.may(who, verb, resource, "", scope)
             }
         }
     }
 
     /// Reports whether the writer has all rights on the hub and in every cluster.
-    pub(super) fn administers(&self, known: Known<'_>) -> bool {
+    pub(super) fn administers(&self, hub_roles: HubRoles<'_>) -> bool {
         match self {
             Self::HubAdministrator => true,
-            Self::Gone | Self::Stranger => false,
-            Self::Person(person) => known.grants.administers(person.who()),
+            Self::DisabledUser | Self::OtherUser => false,
+            Self::User(person) => hub_roles.grants.administers(person.rights_holder()),
         }
     }
 }
 
-fn stranger() -> Refusal {
+fn other_user() -> Refusal {
     Refusal::new(
         "only Drover users and users with all rights on the hub can write roles, bindings and \
          projects: use Drover's own address of the hub, the cluster \"local\"",
     )
 }
 
-fn gone() -> Refusal {
+fn disabled_user() -> Refusal {
     Refusal::new("your user was deleted or disabled: ask an administrator to enable it")
 }
 
@@ -157,7 +159,7 @@ pub(super) fn concerns(write: &Write<'_>) -> bool {
 
 /// Kind of an object in a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedKind {
+pub enum ReferenceKind {
     /// A cluster.
     Cluster,
     /// A project.
@@ -170,15 +172,15 @@ pub enum NamedKind {
 
 /// A reference of a new binding or project, which the server will pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'a> {
+pub struct ObjectReference<'a> {
     /// Kind of the named object.
-    pub kind: NamedKind,
+    pub kind: ReferenceKind,
     /// Name of the object.
     pub name: &'a str,
 }
 
 /// The references of a new binding or project that determine the required rights.
-pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
+pub fn references_in<'a>(write: &Write<'a>) -> Vec<ObjectReference<'a>> {
     if write.operation != Operation::Create || !concerns(write) {
         return Vec::new();
     }
@@ -188,21 +190,21 @@ pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
         "/spec/project/name",
     );
     let named = match write.resource {
-        "globalrolebindings" => vec![(NamedKind::GlobalRole, role)],
+        "globalrolebindings" => vec![(ReferenceKind::GlobalRole, role)],
         "clusterroletemplatebindings" => vec![
-            (NamedKind::RoleTemplate, role),
-            (NamedKind::Cluster, cluster),
+            (ReferenceKind::RoleTemplate, role),
+            (ReferenceKind::Cluster, cluster),
         ],
         "projectroletemplatebindings" => vec![
-            (NamedKind::RoleTemplate, role),
-            (NamedKind::Project, project),
+            (ReferenceKind::RoleTemplate, role),
+            (ReferenceKind::Project, project),
         ],
-        "projects" => vec![(NamedKind::Cluster, cluster)],
+        "projects" => vec![(ReferenceKind::Cluster, cluster)],
         _ => Vec::new(),
     };
     let named = named.into_iter().filter_map(|(kind, field)| {
         let name = write.of(field).and_then(Value::as_str)?;
-        Some(Named { kind, name })
+        Some(ObjectReference { kind, name })
     });
     named.collect()
 }
@@ -210,38 +212,42 @@ pub fn names_in<'a>(write: &Write<'a>) -> Vec<Named<'a>> {
 /// The role template that a write deletes; no other role may inherit it.
 pub fn deleted_role<'a>(write: &Write<'a>) -> Option<&'a str> {
     let deletes = write.operation == Operation::Delete && write.resource == "roletemplates";
-    (deletes && concerns(write)).then(|| write.called())
+    (deletes && concerns(write)).then(|| write.object_name())
 }
 
 /// Reports whether a write keeps the spec, so that it grants and revokes nothing.
-pub(super) fn keeps(write: &Write<'_>) -> bool {
+pub(super) fn keeps_spec(write: &Write<'_>) -> bool {
     write.operation == Operation::Update && !write.changes("/spec")
 }
 
 /// Decides whether a role, a binding or a project may be stored.
-pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(
+    write: &Write<'_>,
+    writer: &WriterRights,
+    hub_roles: HubRoles<'_>,
+) -> Result<(), Refusal> {
     if !concerns(write) {
         return Ok(());
     }
     match writer {
-        Giver::Gone => return Err(gone()),
-        Giver::Stranger if !keeps(write) => return Err(stranger()),
-        Giver::Person(_) | Giver::HubAdministrator | Giver::Stranger => {}
+        WriterRights::DisabledUser => return Err(disabled_user()),
+        WriterRights::OtherUser if !keeps_spec(write) => return Err(other_user()),
+        WriterRights::User(_) | WriterRights::HubAdministrator | WriterRights::OtherUser => {}
     }
     reject_ownership_changes(write)?;
     match write.resource {
         "roletemplates" => {
             built_in(write)?;
-            templates::admit_template(write, writer, known)
+            templates::admit_template(write, writer, hub_roles)
         }
         "globalroles" => {
             built_in(write)?;
-            templates::admit_global(write, writer, known)
+            templates::admit_global(write, writer, hub_roles)
         }
         "globalrolebindings" | "clusterroletemplatebindings" | "projectroletemplatebindings" => {
-            bindings::admit(write, writer, known)
+            bindings::admit(write, writer, hub_roles)
         }
-        "projects" => projects::admit(write, writer, known),
+        "projects" => projects::admit(write, writer, hub_roles),
         _ => Ok(()),
     }
 }
@@ -303,27 +309,31 @@ impl<T> Before<T> {
     }
 
     /// Requires all rights for a change of an unknown spec.
-    fn check(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    fn check(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         match self {
             Self::Nothing | Self::Known(_) => Ok(()),
-            Self::Unknown => all(writer, known),
+            Self::Unknown => require_all_rights(writer, hub_roles),
         }
     }
 }
 
 /// Requires all rights on the hub and in every cluster.
-fn all(writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-    everything_at(writer, known, &Scope::Hub)?;
-    everything_at(writer, known, &Scope::EveryCluster)
+fn require_all_rights(writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
+    require_all_rights_in(writer, hub_roles, &Scope::Hub)?;
+    require_all_rights_in(writer, hub_roles, &Scope::EveryCluster)
 }
 
 /// Requires all rights in a scope.
-fn everything_at(writer: &Giver, known: Known<'_>, scope: &Scope) -> Result<(), Refusal> {
+fn require_all_rights_in(
+    writer: &WriterRights,
+    hub_roles: HubRoles<'_>,
+    scope: &Scope,
+) -> Result<(), Refusal> {
     let everything = Scoped {
         cluster: Rights::everything(),
         project: Rights::default(),
     };
-    writer.check(|who| known.grants.may_give(who, &everything, scope))
+    writer.check(|who| hub_roles.grants.may_grant(who, &everything, scope))
 }
 
 /// Rejects changes of built-in roles, which other roles inherit and users depend on.
@@ -334,7 +344,7 @@ fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
             .and_then(|labels| labels.get(BUILT_IN_LABEL))
             .cloned()
     };
-    let name = write.called();
+    let name = write.object_name();
     let changed = write.operation == Operation::Delete || write.changes("/spec");
     if label(write.old).is_some() && changed {
         return Err(Refusal::new(format!(

@@ -31,7 +31,7 @@ pub fn is_servers_secret(name: &str) -> bool {
 }
 
 pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
-    let name = write.called();
+    let name = write.object_name();
     if write.namespace == HUB_NAMESPACE && is_servers_secret(name) {
         return Err(Refusal::new(format!(
             "the Secret {name:?} belongs to the server, and only the server writes it: set \
@@ -44,7 +44,7 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     }
     let kind = write.of("/type").and_then(|kind| kind.as_str());
     let logs_in = write.namespace == SYSTEM_NAMESPACE && kind == Some(BOOTSTRAP_TOKEN);
-    if logs_in && write.by_person() {
+    if logs_in && write.is_by_drover_user() {
         return Err(Refusal::new(
             "a bootstrap token authenticates at the hub and would outlive your own rights: \
              create it with a kubeconfig of the hub itself",
@@ -62,7 +62,7 @@ pub(super) fn admit_account(write: &Write<'_>, server: &str) -> Result<(), Refus
     if write.subresource != "token" || for_a_pod {
         return Ok(());
     }
-    token_of(write, write.called(), server)
+    token_of(write, write.object_name(), server)
 }
 
 fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusal> {
@@ -72,7 +72,9 @@ fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusa
              request it, for the server's pods",
         ));
     }
-    if is_private(write.namespace, server) && (write.by_person() || write.by_account()) {
+    if is_private(write.namespace, server)
+        && (write.is_by_drover_user() || write.is_by_service_account())
+    {
         return Err(Refusal::new(format!(
             "a token of an account in {:?} would outlive your own rights: use an account in \
              another namespace",

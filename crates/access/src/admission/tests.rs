@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 const SERVER: &str = "system:serviceaccount:drover-system:drover";
-const HUB: Asker<'static> = Asker::elsewhere(SERVER);
+const HUB: AdmissionContext<'static> = AdmissionContext::external(SERVER);
 
 fn write<'a>(writer: &'a str, resource: &'a str, object: &'a Value, old: &'a Value) -> Write<'a> {
     Write {
@@ -40,7 +40,7 @@ fn rules_apply_to_all_writers_except_server_and_kubernetes() {
         ("", true, true),
     ] {
         assert_eq!(HUB.concerns(writer), elsewhere, "{writer}");
-        let concerned = Asker::embedded(SERVER).concerns(writer);
+        let concerned = AdmissionContext::embedded(SERVER).concerns(writer);
         assert_eq!(concerned, embedded, "{writer}");
     }
 }

@@ -56,18 +56,18 @@ pub struct OnHub {
 
 /// Scope of rights, without the namespaces.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum ScopeKey {
     Cluster,
     Project(ProjectUid),
 }
 
 /// Roles and subjects, by the role's UID and scope.
-type Parts<'a> = BTreeMap<(&'a str, Part), (&'a Arc<Role>, BTreeSet<Subject>)>;
+type RolesByScope<'a> = BTreeMap<(&'a str, ScopeKey), (&'a Arc<Role>, BTreeSet<Subject>)>;
 
 impl Grants {
     /// Computes the access in a cluster.
     pub fn downstream(&self, cluster: &ClusterUid) -> Downstream {
-        let mut parts: Parts<'_> = BTreeMap::new();
+        let mut roles: RolesByScope<'_> = BTreeMap::new();
         let (mut users, mut groups) = (BTreeSet::new(), BTreeSet::new());
         for grant in self.in_cluster(cluster) {
             match &grant.subject {
@@ -78,18 +78,18 @@ impl Grants {
                     }
                 }
             }
-            for part in parts_of(&grant.scope) {
-                let part = parts.entry((grant.role.uid.as_str(), part));
+            for part in scope_keys(&grant.scope) {
+                let part = roles.entry((grant.role.uid.as_str(), part));
                 let (_, who) = part.or_insert_with(|| (&grant.role, BTreeSet::new()));
                 who.insert(grant.subject.clone());
             }
         }
-        let bound = parts
+        let bound = roles
             .into_iter()
             .filter_map(|((uid, part), (role, subjects))| {
-                let (said, scope) = match part {
-                    Part::Cluster => (&role.scoped.cluster, DownstreamScope::Cluster),
-                    Part::Project(project) => {
+                let (rights, scope) = match part {
+                    ScopeKey::Cluster => (&role.scoped.cluster, DownstreamScope::Cluster),
+                    ScopeKey::Project(project) => {
                         let namespaces = self.namespaces(&project).to_vec();
                         (
                             &role.scoped.project,
@@ -97,7 +97,7 @@ impl Grants {
                         )
                     }
                 };
-                let rights = said.downstream();
+                let rights = rights.downstream();
                 (!rights.is_empty()).then(|| Bound {
                     role: role.name.clone(),
                     uid: uid.to_owned(),
@@ -129,10 +129,10 @@ impl Grants {
     }
 }
 
-fn parts_of(scope: &Scope) -> Vec<Part> {
+fn scope_keys(scope: &Scope) -> Vec<ScopeKey> {
     match scope {
         Scope::Hub => Vec::new(),
-        Scope::EveryCluster | Scope::Cluster(_) => vec![Part::Cluster],
-        Scope::Project(_, project) => vec![Part::Cluster, Part::Project(project.clone())],
+        Scope::EveryCluster | Scope::Cluster(_) => vec![ScopeKey::Cluster],
+        Scope::Project(_, project) => vec![ScopeKey::Cluster, ScopeKey::Project(project.clone())],
     }
 }

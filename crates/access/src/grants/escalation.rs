@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::{Grants, Scope, Who};
+use super::{Grants, RightsHolder, Scope};
 use crate::roles::{Lacking, Rights, Scoped};
 
 /// The rights that a write requires and the writer lacks.
@@ -20,36 +20,53 @@ pub struct Escalation {
 impl Grants {
     /// Checks whether a user may grant a role in a scope, which requires all rights of the role
     /// there.
-    pub fn may_give(&self, who: Who<'_>, role: &Scoped, scope: &Scope) -> Result<(), Escalation> {
+    pub fn may_grant(
+        &self,
+        who: RightsHolder<'_>,
+        role: &Scoped,
+        scope: &Scope,
+    ) -> Result<(), Escalation> {
         match scope {
-            Scope::Hub => has(&self.held(who, scope), &role.cluster, "on the hub"),
-            Scope::EveryCluster => has(&self.held(who, scope), &role.cluster, "in every cluster"),
-            Scope::Cluster(_) => has(&self.held(who, scope), &role.cluster, "in the cluster"),
+            Scope::Hub => has(&self.rights_in(who, scope), &role.cluster, "on the hub"),
+            Scope::EveryCluster => has(
+                &self.rights_in(who, scope),
+                &role.cluster,
+                "in every cluster",
+            ),
+            Scope::Cluster(_) => has(&self.rights_in(who, scope), &role.cluster, "in the cluster"),
             Scope::Project(cluster, _) => {
                 let whole = Scope::Cluster(cluster.clone());
-                has(&self.held(who, &whole), &role.cluster, "in the cluster")?;
-                has(&self.held(who, scope), &role.project, "in the project")
+                has(
+                    &self.rights_in(who, &whole),
+                    &role.cluster,
+                    "in the cluster",
+                )?;
+                has(&self.rights_in(who, scope), &role.project, "in the project")
             }
         }
     }
 
     /// Checks whether a user may grant rights in single namespaces of the hub.
-    pub fn may_give_in_hub_namespaces(
+    pub fn may_grant_in_hub_namespaces(
         &self,
-        who: Who<'_>,
+        who: RightsHolder<'_>,
         namespaced: &BTreeMap<String, Rights>,
     ) -> Result<(), Escalation> {
         namespaced.iter().try_for_each(|(namespace, rights)| {
-            let held = self.held_in_hub_namespace(who, namespace);
+            let held = self.rights_in_hub_namespace(who, namespace);
             has(&held, rights, "in that namespace of the hub")
         })
     }
 
     /// Checks whether a user has all rights of another user, so that impersonation adds none.
-    pub fn may_act_for(&self, who: Who<'_>, other: Who<'_>) -> Result<(), Escalation> {
+    pub fn may_act_for(
+        &self,
+        who: RightsHolder<'_>,
+        other: RightsHolder<'_>,
+    ) -> Result<(), Escalation> {
         self.of(other).try_for_each(|grant| {
-            self.may_give(who, &grant.role.scoped, &grant.scope)?;
-            self.may_give_in_hub_namespaces(who, &grant.role.namespaced)
+            self.may_grant(who, &grant.role.scoped, &grant.scope)?;
+            self.may_grant_in_hub_namespaces(who, &grant.role.namespaced)
         })
     }
 
@@ -60,11 +77,11 @@ impl Grants {
     /// role, and gain the old rules when an administrator restores them.
     pub fn may_write_template(
         &self,
-        who: Who<'_>,
+        who: RightsHolder<'_>,
         before: Option<&Scoped>,
         after: Option<&Scoped>,
     ) -> Result<(), Escalation> {
-        let held = self.held(who, &Scope::EveryCluster);
+        let held = self.rights_in(who, &Scope::EveryCluster);
         for role in [before, after].into_iter().flatten() {
             let mut all = role.cluster.clone();
             all.extend(&role.project);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use drover_api::ids::ClusterUid;
 use drover_rbac::{Rule, RuleTarget};
 
-use super::held::is_in;
-use super::{Grant, Grants, Scope, Who};
+use super::rights::is_in;
+use super::{Grant, Grants, RightsHolder, Scope};
 use crate::roles::{Rights, known_group, known_rules};
 
 /// A question about an action in a cluster.
@@ -17,7 +17,7 @@ pub struct Question<'a> {
     /// Verb, such as `get`.
     pub verb: &'a str,
     /// The resource or path of the action.
-    pub asked: RuleTarget<'a>,
+    pub rule_target: RuleTarget<'a>,
     /// Namespace; `None` for all namespaces and for cluster-scoped objects.
     pub namespace: Option<&'a str>,
 }
@@ -55,14 +55,18 @@ impl Grants {
     }
 
     /// Reports whether a role of a user allows the action, or may allow it.
-    pub fn may_be_allowed(&self, who: Who<'_>, question: Question<'_>) -> bool {
+    pub fn may_be_allowed(&self, who: RightsHolder<'_>, question: Question<'_>) -> bool {
         let here = |grant: &&Grant| is_in(&grant.scope, question.cluster);
         let mut grants = self.of(who).filter(here);
         grants.any(|grant| self.allows(grant, question).is_some())
     }
 
     /// The namespaces of a cluster's projects in which a user has rights.
-    pub fn project_namespaces(&self, who: Who<'_>, cluster: &ClusterUid) -> BTreeSet<&str> {
+    pub fn project_namespaces(
+        &self,
+        who: RightsHolder<'_>,
+        cluster: &ClusterUid,
+    ) -> BTreeSet<&str> {
         let projects = self.of(who).filter_map(|grant| match &grant.scope {
             Scope::Project(there, project) if there == cluster => {
                 let rights = grant.role.scoped.project.downstream();
@@ -95,7 +99,7 @@ impl Grants {
 }
 
 fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
-    let allows = |rule: &Rule| rule.allows(question.verb, question.asked);
+    let allows = |rule: &Rule| rule.allows(question.verb, question.rule_target);
     // Rules about Drover's own kinds do not concern the cluster.
     if rights.downstream().rules.iter().any(allows) {
         return Some(Through::Rule);
@@ -110,14 +114,14 @@ fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
     let open = rights
         .external
         .iter()
-        .find(|name| may_gather(name, question.asked));
+        .find(|name| may_gather(name, question.rule_target));
     open.map(|name| Through::Perhaps(name.clone()))
 }
 
 /// Reports whether unknown rules of the cluster's own ClusterRole may allow the action: any rule of
 /// an unknown role, and aggregated rules about custom resources for roles of Kubernetes.
-fn may_gather(name: &str, asked: RuleTarget<'_>) -> bool {
-    match asked {
+fn may_gather(name: &str, rule_target: RuleTarget<'_>) -> bool {
+    match rule_target {
         _ if known_rules(name).is_empty() => true,
         RuleTarget::Resource { group, .. } => !known_group(group),
         RuleTarget::Path(_) => false,

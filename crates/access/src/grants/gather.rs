@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{
-    Binding, BindingId, BindingKind, Facts, Given, Grant, Grants, Names, Problem, Role, Roles,
-    Scope, Subject,
+    Binding, BindingId, BindingKind, Facts, Grant, Grants, Names, Problem, ResolvedRoles, Role,
+    Roles, Scope, Subject,
 };
 use crate::names::UserName;
 
@@ -14,19 +14,20 @@ impl Grants {
     pub fn gather(facts: &Facts<'_>) -> Self {
         let mut grants = Self::default();
         let mut roles = Roles::new(facts, Names::Pinned);
-        let mut globals: HashMap<(&str, Option<&str>), Result<Given, Problem>> = HashMap::new();
+        let mut globals: HashMap<(&str, Option<&str>), Result<ResolvedRoles, Problem>> =
+            HashMap::new();
         for (name, spec) in &facts.global_bindings {
             // A global role may inherit many others and may have many subjects, so resolve it once.
             let uid = spec.role.uid.as_ref().map(drover_api::ids::RoleUid::as_str);
             let given = globals
                 .entry((spec.role.name.as_str(), uid))
-                .or_insert_with(|| roles.given(Binding::Global(spec)))
+                .or_insert_with(|| roles.resolve(Binding::Global(spec)))
                 .clone();
             let subject = roles.subject(&spec.subject);
             grants.bind(BindingKind::Global, name, given, subject);
         }
         for (name, spec) in &facts.cluster_bindings {
-            let given = roles.given(Binding::Cluster(spec));
+            let given = roles.resolve(Binding::Cluster(spec));
             grants.bind(
                 BindingKind::Cluster,
                 name,
@@ -35,7 +36,7 @@ impl Grants {
             );
         }
         for (name, spec) in &facts.project_bindings {
-            let given = roles.given(Binding::Project(spec));
+            let given = roles.resolve(Binding::Project(spec));
             grants.bind(
                 BindingKind::Project,
                 name,
@@ -96,7 +97,7 @@ impl Grants {
         &mut self,
         kind: BindingKind,
         name: &str,
-        given: Result<Given, Problem>,
+        given: Result<ResolvedRoles, Problem>,
         subject: Result<Option<Subject>, Problem>,
     ) {
         let binding = BindingId {
@@ -108,7 +109,7 @@ impl Grants {
                 self.problems.insert(binding, problem);
             }
             Ok((_, None)) => {}
-            Ok((Given(roles), Some(subject))) => {
+            Ok((ResolvedRoles(roles), Some(subject))) => {
                 for (scope, role) in roles {
                     self.add(Grant {
                         subject: subject.clone(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::held::leads_to;
-use super::{Grants, Role, Scope, Who};
+use super::rights::gives_access_to;
+use super::{Grants, RightsHolder, Role, Scope};
 use crate::target::Target;
 
 /// The roles that gave access to a target, with their rules at the time of the decision.
@@ -31,8 +31,8 @@ impl Provenance {
 
 impl Grants {
     /// The roles that give access to a target; `None` without any role there.
-    pub fn provenance(&self, who: Who<'_>, target: &Target) -> Option<Provenance> {
-        let leading = self.of(who).filter(|grant| leads_to(grant, target));
+    pub fn provenance(&self, who: RightsHolder<'_>, target: &Target) -> Option<Provenance> {
+        let leading = self.of(who).filter(|grant| gives_access_to(grant, target));
         let granted_roles: Vec<_> = leading
             .map(|grant| GrantedRole {
                 role: Arc::clone(&grant.role),
@@ -44,14 +44,14 @@ impl Grants {
     }
 
     /// Reports whether a subject still has all rights of a decision, through any roles.
-    pub fn still_has(&self, who: Who<'_>, provenance: &Provenance) -> bool {
+    pub fn still_has(&self, who: RightsHolder<'_>, provenance: &Provenance) -> bool {
         provenance
             .0
             .iter()
             .all(|granted| self.has_rights_of(who, granted))
     }
 
-    fn has_rights_of(&self, who: Who<'_>, granted: &GrantedRole) -> bool {
+    fn has_rights_of(&self, who: RightsHolder<'_>, granted: &GrantedRole) -> bool {
         let now = self.namespaces_of(&granted.scope);
         if !granted.namespaces.iter().all(|name| now.contains(name)) {
             return false;
@@ -59,7 +59,7 @@ impl Grants {
         // A role without rules gives access to the target too.
         if !self
             .of(who)
-            .any(|grant| holds_at(&grant.scope, &granted.scope))
+            .any(|grant| covers_scope(&grant.scope, &granted.scope))
         {
             return false;
         }
@@ -74,10 +74,15 @@ impl Grants {
             _ => scope.clone(),
         };
         let mut namespaced = granted.role.namespaced.iter();
-        self.held(who, &whole).missing(&scoped.cluster).is_none()
-            && self.held(who, scope).missing(&scoped.project).is_none()
+        self.rights_in(who, &whole)
+            .missing(&scoped.cluster)
+            .is_none()
+            && self
+                .rights_in(who, scope)
+                .missing(&scoped.project)
+                .is_none()
             && namespaced.all(|(namespace, rights)| {
-                let held = self.held_in_hub_namespace(who, namespace);
+                let held = self.rights_in_hub_namespace(who, namespace);
                 held.missing(rights).is_none()
             })
     }
@@ -91,7 +96,7 @@ impl Grants {
 }
 
 /// Reports whether a grant in one scope applies to another scope.
-fn holds_at(given: &Scope, here: &Scope) -> bool {
+fn covers_scope(given: &Scope, here: &Scope) -> bool {
     match (given, here) {
         (Scope::EveryCluster, Scope::Cluster(_) | Scope::Project(..)) => true,
         (Scope::Cluster(given), Scope::Project(here, _)) => given == here,

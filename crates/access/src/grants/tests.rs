@@ -13,8 +13,8 @@ fn pods() -> Rights {
     Rights::of(&[rule("", "pods", "get")])
 }
 
-fn has(grants: &Grants, who: Who<'_>, scope: &Scope, wanted: &Rights) -> bool {
-    grants.held(who, scope).missing(wanted).is_none()
+fn has(grants: &Grants, who: RightsHolder<'_>, scope: &Scope, wanted: &Rights) -> bool {
+    grants.rights_in(who, scope).missing(wanted).is_none()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn cluster_role_applies_only_in_its_cluster() {
     let world = world.in_cluster("one", "reader", "a", &user("ann"));
     let grants = world.gather();
     let (ann, bob) = (user("ann"), user("bob"));
-    let (ann, bob) = (ann.who(), bob.who());
+    let (ann, bob) = (ann.rights_holder(), bob.rights_holder());
     assert!(has(&grants, ann, &Scope::Cluster(cluster("a")), &pods()));
     assert!(has(&grants, ann, &project("a", "p"), &pods()));
     for scope in [
@@ -51,20 +51,20 @@ fn group_grants_roles_to_members_and_cluster_receives_only_groups_with_roles() {
     let grants = world.in_cluster("one", "reader", "a", &devs).gather();
     let ann = user("ann").in_groups(&["drover:oidc:others", "drover:oidc:devs"]);
     let a = Target::Cluster(cluster("a"));
-    assert!(grants.may_enter(ann.who(), &a));
+    assert!(grants.may_enter(ann.rights_holder(), &a));
     assert!(has(
         &grants,
-        ann.who(),
+        ann.rights_holder(),
         &Scope::Cluster(cluster("a")),
         &pods()
     ));
-    let told = grants.groups_at(ann.who().groups, &a);
+    let told = grants.groups_at(ann.rights_holder().groups, &a);
     assert_eq!(
         told.iter().map(GroupName::as_str).collect::<Vec<_>>(),
         ["drover:oidc:devs"]
     );
     let b = Target::Cluster(cluster("b"));
-    assert_eq!(grants.groups_at(ann.who().groups, &b), []);
+    assert_eq!(grants.groups_at(ann.rights_holder().groups, &b), []);
 }
 
 #[test]
@@ -77,11 +77,17 @@ fn global_role_applies_on_hub_and_in_every_cluster() {
     let ann = user("ann");
     let nodes = Rights::of(&[rule("", "nodes", "get")]);
     for scope in [Scope::EveryCluster, Scope::Cluster(cluster("b"))] {
-        assert!(has(&grants, ann.who(), &scope, &pods()), "{scope:?}");
-        assert!(!has(&grants, ann.who(), &scope, &nodes), "{scope:?}");
+        assert!(
+            has(&grants, ann.rights_holder(), &scope, &pods()),
+            "{scope:?}"
+        );
+        assert!(
+            !has(&grants, ann.rights_holder(), &scope, &nodes),
+            "{scope:?}"
+        );
     }
-    assert!(has(&grants, ann.who(), &Scope::Hub, &nodes));
-    assert!(!has(&grants, ann.who(), &Scope::Hub, &pods()));
+    assert!(has(&grants, ann.rights_holder(), &Scope::Hub, &nodes));
+    assert!(!has(&grants, ann.rights_holder(), &Scope::Hub, &pods()));
 }
 
 #[test]
@@ -92,8 +98,8 @@ fn global_role_without_hub_rules_gives_no_access_to_hub() {
         .global("one", "roamer", &user("ann"));
     let grants = world.gather();
     let ann = user("ann");
-    assert!(!grants.may_enter(ann.who(), &Target::Hub));
-    assert!(grants.may_enter(ann.who(), &Target::Cluster(cluster("b"))));
+    assert!(!grants.may_enter(ann.rights_holder(), &Target::Hub));
+    assert!(grants.may_enter(ann.rights_holder(), &Target::Cluster(cluster("b"))));
 }
 
 #[test]
@@ -103,11 +109,11 @@ fn rights_in_hub_namespace_apply_only_there() {
         .global("one", "keeper", &user("ann"));
     let grants = world.gather();
     let ann = user("ann");
-    assert!(grants.may_enter(ann.who(), &Target::Hub));
-    let held = |namespace| grants.held_in_hub_namespace(ann.who(), namespace);
+    assert!(grants.may_enter(ann.rights_holder(), &Target::Hub));
+    let held = |namespace| grants.rights_in_hub_namespace(ann.rights_holder(), namespace);
     assert_eq!(held("apps").missing(&pods()), None);
     assert!(held("drover-system").missing(&pods()).is_some());
-    assert!(!has(&grants, ann.who(), &Scope::Hub, &pods()));
+    assert!(!has(&grants, ann.rights_holder(), &Scope::Hub, &pods()));
 }
 
 #[test]
@@ -124,17 +130,27 @@ fn project_role_applies_in_its_namespaces_and_cluster_wide_rules_apply_in_cluste
     let grants = world.gather();
     let ann = user("ann");
     let nodes = Rights::of(&[rule("", "nodes", "list")]);
-    assert!(has(&grants, ann.who(), &project("a", "p"), &pods()));
-    assert!(!has(&grants, ann.who(), &project("a", "q"), &pods()));
+    assert!(has(
+        &grants,
+        ann.rights_holder(),
+        &project("a", "p"),
+        &pods()
+    ));
     assert!(!has(
         &grants,
-        ann.who(),
+        ann.rights_holder(),
+        &project("a", "q"),
+        &pods()
+    ));
+    assert!(!has(
+        &grants,
+        ann.rights_holder(),
         &Scope::Cluster(cluster("a")),
         &pods()
     ));
     assert!(has(
         &grants,
-        ann.who(),
+        ann.rights_holder(),
         &Scope::Cluster(cluster("a")),
         &nodes
     ));
@@ -314,10 +330,20 @@ fn role_with_only_hub_rules_admits_users_to_cluster_and_binds_nothing_there() {
     let grants = world.gather();
     let downstream = grants.downstream(&cluster("a"));
     assert_eq!(downstream.bound, []);
-    assert_eq!(downstream.users, [user("ann").who().user.clone()].into());
+    assert_eq!(
+        downstream.users,
+        [user("ann").rights_holder().user.clone()].into()
+    );
     let ann = user("ann");
-    let may =
-        |verb, scope: &Scope| grants.may(ann.who(), verb, "clusterroletemplatebindings", "", scope);
+    let may = |verb, scope: &Scope| {
+        grants.may(
+            ann.rights_holder(),
+            verb,
+            "clusterroletemplatebindings",
+            "",
+            scope,
+        )
+    };
     assert!(may("create", &Scope::Cluster(cluster("a"))));
     assert!(!may("delete", &Scope::Cluster(cluster("a"))));
     assert!(!may("create", &Scope::Cluster(cluster("b"))));
@@ -361,10 +387,10 @@ fn user_cannot_grant_rights_beyond_their_own() {
         ("eve", "writer", Scope::Hub, false),
         ("nobody", "reader", a(), false),
     ] {
-        let given = grants.may_give(user(who).who(), &scoped(role), &scope);
+        let given = grants.may_grant(user(who).rights_holder(), &scoped(role), &scope);
         assert_eq!(given.is_ok(), may, "{who} {role} {scope:?}: {given:?}");
     }
-    let refused = grants.may_give(user("bob").who(), &scoped("reader"), &a());
+    let refused = grants.may_grant(user("bob").rights_holder(), &scoped("reader"), &a());
     assert_eq!(
         refused.unwrap_err().to_string(),
         "your own roles in the cluster lack rights that this write requires: {APIGroups:[\"\"], \
@@ -395,7 +421,7 @@ fn user_without_rights_of_role_cannot_change_or_delete_it() {
         ("ann", None, Some(&reader), false),
         ("ann", None, Some(&none), true),
     ] {
-        let written = grants.may_write_template(user(who).who(), before, after);
+        let written = grants.may_write_template(user(who).rights_holder(), before, after);
         assert_eq!(written.is_ok(), may, "{who} {before:?} {after:?}");
     }
 }
@@ -411,7 +437,9 @@ fn impersonation_requires_all_rights_of_impersonated_user() {
         .in_cluster("three", "reader", "b", &group("drover:oidc:devs"));
     let grants = world.gather();
     let may = |who: &world::Somebody, other: &world::Somebody| {
-        grants.may_act_for(who.who(), other.who()).is_ok()
+        grants
+            .may_act_for(who.rights_holder(), other.rights_holder())
+            .is_ok()
     };
     let (ann, bob, joe) = (user("ann"), user("bob"), user("joe"));
     assert!(may(&bob, &ann) && !may(&ann, &bob));
@@ -439,14 +467,14 @@ fn project_namespaces_of_user_are_limited_to_cluster() {
     let grants = world.gather();
     let ann = user("ann").in_groups(&["drover:oidc:devs"]);
     let of = |who: &world::Somebody| {
-        let found = grants.project_namespaces(who.who(), &cluster("a"));
+        let found = grants.project_namespaces(who.rights_holder(), &cluster("a"));
         found.into_iter().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(of(&ann), "shop shop-test till");
     assert_eq!(of(&user("bob")), "");
     let a = cluster("a");
     let lists = |who: &world::Somebody, namespace| {
-        let asked = RuleTarget::Resource {
+        let rule_target = RuleTarget::Resource {
             group: "",
             resource: "pods",
             subresource: "",
@@ -455,10 +483,10 @@ fn project_namespaces_of_user_are_limited_to_cluster() {
         let question = Question {
             cluster: &a,
             verb: "list",
-            asked,
+            rule_target,
             namespace,
         };
-        grants.may_be_allowed(who.who(), question)
+        grants.may_be_allowed(who.rights_holder(), question)
     };
     assert!(lists(&ann, Some("till")) && !lists(&ann, None));
     assert!(lists(&user("bob"), None));
@@ -481,7 +509,7 @@ fn explanation_names_granting_binding() {
     let grants = world.gather();
     let a = cluster("a");
     let ask = |verb, resource, namespace| {
-        let asked = RuleTarget::Resource {
+        let rule_target = RuleTarget::Resource {
             group: "",
             resource,
             subresource: "",
@@ -490,7 +518,7 @@ fn explanation_names_granting_binding() {
         let question = Question {
             cluster: &a,
             verb,
-            asked,
+            rule_target,
             namespace,
         };
         let answers = grants.who_can(question).into_iter();
@@ -539,17 +567,17 @@ fn administrator_has_all_rights_until_disabled() {
         Scope::Cluster(cluster("yet to come")),
     ] {
         assert!(
-            has(&grants, adm.who(), &scope, &Rights::everything()),
+            has(&grants, adm.rights_holder(), &scope, &Rights::everything()),
             "{scope:?}"
         );
     }
-    assert!(grants.administers(adm.who()));
-    assert!(!grants.administers(ann.who()));
+    assert!(grants.administers(adm.rights_holder()));
+    assert!(!grants.administers(ann.rights_holder()));
     let bound = &grants.downstream(&cluster("a")).bound;
     assert_eq!(bound.len(), 1);
     assert_eq!(bound[0].uid, ADMINISTRATOR);
     let disabled = world.disabled("adm").gather();
-    assert!(!disabled.administers(adm.who()));
+    assert!(!disabled.administers(adm.rights_holder()));
     assert_eq!(
         disabled.downstream(&cluster("a")),
         Downstream::default(),
@@ -576,9 +604,9 @@ fn role_with_all_rights_makes_subject_an_administrator() {
         .global("two", "hub-only", &user("bob"));
     let grants = world.gather();
     let ann = user("ann").in_groups(&["drover:oidc:ops"]);
-    assert!(grants.administers(ann.who()));
-    assert!(!grants.administers(user("ann").who()));
-    assert!(!grants.administers(user("bob").who()));
+    assert!(grants.administers(ann.rights_holder()));
+    assert!(!grants.administers(user("ann").rights_holder()));
+    assert!(!grants.administers(user("bob").rights_holder()));
 }
 
 #[test]
@@ -591,12 +619,12 @@ fn impersonation_requires_impersonate_right_at_target() {
     let grants = world.gather();
     let may = |somebody: &str, name| {
         let target = Target::Cluster(cluster(name));
-        grants.may_act_as_others(user(somebody).who(), &target)
+        grants.may_act_as_others(user(somebody).rights_holder(), &target)
     };
     assert!(may("ann", "a"));
     assert!(!may("ann", "b"));
     assert!(!may("bob", "a"));
-    assert!(!grants.may_act_as_others(user("ann").who(), &Target::Hub));
+    assert!(!grants.may_act_as_others(user("ann").rights_holder(), &Target::Hub));
 }
 
 #[test]
@@ -663,14 +691,17 @@ fn permit_ends_with_loss_of_any_underlying_right() {
             "a namespace left the project",
         ),
     ] {
-        let provenance = then.gather().provenance(ann.who(), &a).unwrap();
+        let provenance = then.gather().provenance(ann.rights_holder(), &a).unwrap();
         assert_eq!(
-            now.gather().still_has(ann.who(), &provenance),
+            now.gather().still_has(ann.rights_holder(), &provenance),
             holds,
             "{why}"
         );
     }
-    assert_eq!(world().gather().provenance(user("bob").who(), &a), None);
+    assert_eq!(
+        world().gather().provenance(user("bob").rights_holder(), &a),
+        None
+    );
 }
 
 #[test]
@@ -680,10 +711,10 @@ fn permit_ends_with_loss_of_group() {
         .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
     let grants = world.gather();
     let in_it = user("ann").in_groups(&["drover:oidc:devs"]);
-    let provenance = grants.provenance(in_it.who(), &Target::Cluster(cluster("a")));
+    let provenance = grants.provenance(in_it.rights_holder(), &Target::Cluster(cluster("a")));
     let provenance = provenance.unwrap();
-    assert!(grants.still_has(in_it.who(), &provenance));
-    assert!(!grants.still_has(user("ann").who(), &provenance));
+    assert!(grants.still_has(in_it.rights_holder(), &provenance));
+    assert!(!grants.still_has(user("ann").rights_holder(), &provenance));
 }
 
 #[test]

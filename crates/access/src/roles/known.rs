@@ -29,7 +29,7 @@ pub fn rules(name: &str) -> &'static [Rule] {
 }
 
 /// Reports whether a known role has rules about this API group.
-pub fn speaks_of(group: &str) -> bool {
+pub fn known_group(group: &str) -> bool {
     let mut rules = RULES.values().flatten();
     rules.any(|rule| rule.groups.iter().any(|known| known == group))
 }

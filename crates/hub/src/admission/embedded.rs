@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use drover_access::admission::{Asker, Operation, Write};
+use drover_access::admission::{AdmissionContext, Operation, Write};
 use drover_apiserver::access::{Admission, Operation as HubOperation, Review};
 use drover_apiserver::status::ApiError;
 use futures::future::BoxFuture;
@@ -13,7 +13,7 @@ use super::{AdmissionError, WriteAuthorizer};
 /// The admission plugin that the embedded hub calls before each write.
 #[derive(Debug)]
 pub(crate) struct InProcess {
-    asker: Asker<'static>,
+    context: AdmissionContext<'static>,
     /// Set before the hub accepts writes of other accounts.
     authorizer: OnceLock<WriteAuthorizer>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct InProcess {
 impl InProcess {
     pub(crate) fn new(server: &'static str) -> Self {
         Self {
-            asker: Asker::embedded(server),
+            context: AdmissionContext::embedded(server),
             authorizer: OnceLock::new(),
         }
     }
@@ -51,13 +51,13 @@ impl InProcess {
             object: review.object,
             old: review.old,
         };
-        if !self.asker.concerns(write.writer) {
+        if !self.context.concerns(write.writer) {
             return Ok(());
         }
         let Some(authorizer) = self.authorizer.get() else {
             return Err(unavailable("the server is starting; try again"));
         };
-        match authorizer.check(self.asker, &write).await {
+        match authorizer.check(self.context, &write).await {
             Ok(()) => Ok(()),
             Err(AdmissionError::Refused(refusal)) => Err(ApiError::forbidden(
                 &version.group,

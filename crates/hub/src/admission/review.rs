@@ -13,7 +13,7 @@ use axum::body::{Bytes, HttpBody as _, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use drover_access::admission::{Asker, Operation, Write};
+use drover_access::admission::{AdmissionContext, Operation, Write};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -255,7 +255,7 @@ impl Reviews {
         };
         match self
             .authorizer
-            .check(Asker::elsewhere(server), &write)
+            .check(AdmissionContext::external(server), &write)
             .await
         {
             Ok(()) => Ok(None),

@@ -10,7 +10,7 @@
 //! - *A permission does not wait*: a role that was revoked a moment ago may count until the stores
 //!   sync, as for every decision of Drover. A new binding pins the UID of its role, and a role that
 //!   was deleted and created again has another UID. So the check reads the objects that a new
-//!   binding or project names from the hub, and requires the UIDs of the stores (`is_as_known`). A
+//!   binding or project names from the hub, and requires the UIDs of the stores (`matches_hub`). A
 //!   role may be deleted only if no role on the hub refers to it (`is_unused`). A race remains
 //!   between these reads and the hub's own write.
 //! - *The hub repeats the review* when the object changes before it is stored.
@@ -21,10 +21,10 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use drover_access::admission::roles::{Giver, Known, Person, Writer};
+use drover_access::admission::roles::{HubRoles, UserWithGroups, Writer, WriterRights};
 use drover_access::admission::{
-    NamedKind, Refusal, Write, admit_by_roles, changed_user, deleted_role, depends_on_writer,
-    names_in,
+    ReferenceKind, Refusal, Write, admit_by_roles, changed_user, deleted_role, depends_on_writer,
+    references_in,
 };
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
@@ -80,11 +80,13 @@ pub(super) async fn check_writer(
     room: &'static Semaphore,
 ) -> Result<(), AdmissionError> {
     let requester = match Writer::of(write) {
-        Writer::Person(user) => Requester::Person(user),
-        Writer::OfHub if depends_on_writer(write) && has_all_permissions(client, write).await? => {
-            Requester::Known(Giver::HubAdministrator)
+        Writer::User(user) => Requester::User(user),
+        Writer::HubUser
+            if depends_on_writer(write) && has_all_permissions(client, write).await? =>
+        {
+            Requester::Resolved(WriterRights::HubAdministrator)
         }
-        Writer::OfHub | Writer::Nobody => Requester::Known(Giver::Stranger),
+        Writer::HubUser | Writer::InvalidUser => Requester::Resolved(WriterRights::OtherUser),
     };
     check_until_current(client, stores, write, &requester, room).await
 }
@@ -92,9 +94,9 @@ pub(super) async fn check_writer(
 /// The writer of a checked write.
 enum Requester {
     /// A user whose roles are in the stores.
-    Person(UserName),
+    User(UserName),
     /// A writer without an object in the stores.
-    Known(Giver),
+    Resolved(WriterRights),
 }
 
 async fn check_until_current(
@@ -115,11 +117,11 @@ async fn check_until_current(
             .map_err(AdmissionError::Unavailable)?;
         let error: AdmissionError = match check_stores(stores, write, requester) {
             Err(refusal) => refusal.into(),
-            Ok(()) if is_as_known(client, stores, write).await? => return Ok(()),
-            Ok(()) => not_as_known(),
+            Ok(()) if matches_hub(client, stores, write).await? => return Ok(()),
+            Ok(()) => stores_outdated(),
         };
-        let stranger = matches!(requester, Requester::Known(Giver::Stranger));
-        if stranger || Instant::now() >= deadline {
+        let other_user = matches!(requester, Requester::Resolved(WriterRights::OtherUser));
+        if other_user || Instant::now() >= deadline {
             return Err(error);
         }
         if permit.is_none() {
@@ -135,36 +137,38 @@ async fn check_until_current(
 
 /// Checks the write against the current stores.
 fn check_stores(stores: &Stores, write: &Write<'_>, requester: &Requester) -> Result<(), Refusal> {
-    let giver = match requester {
-        Requester::Person(user) => enabled_user(stores, user).map_or(Giver::Gone, Giver::Person),
-        Requester::Known(giver) => giver.clone(),
+    let rights = match requester {
+        Requester::User(user) => {
+            enabled_user(stores, user).map_or(WriterRights::DisabledUser, WriterRights::User)
+        }
+        Requester::Resolved(rights) => rights.clone(),
     };
     // A disabled user's roles count again after the user is enabled.
     let changed = changed_user(write).and_then(|user| any_user(stores, &user));
     let grants = stores.grants.fresh(stores);
     let objects = Objects::of(stores);
     let facts = objects.facts();
-    let known = Known {
+    let hub_roles = HubRoles {
         facts: &facts,
         grants: &grants,
     };
-    admit_by_roles(write, &giver, changed.as_ref(), known)
+    admit_by_roles(write, &rights, changed.as_ref(), hub_roles)
 }
 
 /// Returns whether the objects that a new binding or project names have the same UID on the hub and
 /// in the stores, and whether no role refers to a deleted role.
-async fn is_as_known(
+async fn matches_hub(
     client: &Client,
     stores: &Stores,
     write: &Write<'_>,
 ) -> Result<bool, AdmissionError> {
-    for named in names_in(write) {
+    for named in references_in(write) {
         let (name, client) = (named.name, client.clone());
         let has_same_uid = match named.kind {
-            NamedKind::Cluster => has_same_uid(client, &stores.clusters, name).await,
-            NamedKind::Project => has_same_uid(client, &stores.projects, name).await,
-            NamedKind::RoleTemplate => has_same_uid(client, &stores.role_templates, name).await,
-            NamedKind::GlobalRole => has_same_uid(client, &stores.global_roles, name).await,
+            ReferenceKind::Cluster => has_same_uid(client, &stores.clusters, name).await,
+            ReferenceKind::Project => has_same_uid(client, &stores.projects, name).await,
+            ReferenceKind::RoleTemplate => has_same_uid(client, &stores.role_templates, name).await,
+            ReferenceKind::GlobalRole => has_same_uid(client, &stores.global_roles, name).await,
         };
         if !has_same_uid.map_err(AdmissionError::RolesUnknown)? {
             return Ok(false);
@@ -204,7 +208,7 @@ async fn is_unused(client: &Client, name: &str) -> Result<bool, HubError> {
     Ok(!inheriting.any(|list| names(list)) && !granting.any(|list| names(list)))
 }
 
-fn not_as_known() -> AdmissionError {
+fn stores_outdated() -> AdmissionError {
     AdmissionError::Unavailable(Status::unavailable(
         "an object that this write refers to has just changed and the server has not synced it; try again",
         1,
@@ -212,20 +216,20 @@ fn not_as_known() -> AdmissionError {
 }
 
 /// The user with current groups, if the user exists, is enabled and is not being deleted.
-fn enabled_user(stores: &Stores, name: &UserName) -> Option<Person> {
+fn enabled_user(stores: &Stores, name: &UserName) -> Option<UserWithGroups> {
     let user = stores.users.by_uid(name.uid().as_str())?;
     let is_active = user.spec.enabled && user.metadata.deletion_timestamp.is_none();
     is_active.then(|| with_groups(stores, name, &user))
 }
 
 /// The user with current groups, enabled or disabled.
-fn any_user(stores: &Stores, name: &UserName) -> Option<Person> {
+fn any_user(stores: &Stores, name: &UserName) -> Option<UserWithGroups> {
     let user = stores.users.by_uid(name.uid().as_str())?;
     Some(with_groups(stores, name, &user))
 }
 
-fn with_groups(stores: &Stores, name: &UserName, user: &User) -> Person {
-    Person {
+fn with_groups(stores: &Stores, name: &UserName, user: &User) -> UserWithGroups {
+    UserWithGroups {
         user: name.clone(),
         groups: groups_of(user, stores, Timestamp::now()),
     }

@@ -64,7 +64,7 @@ impl WebhookConfig<'_> {
 
     /// Matches Drover's kinds. Of deletions, matches only users, settings, roles and bindings.
     fn kinds(&self) -> Value {
-        let deleted: Vec<_> = admission::JUDGED_WHEN_DELETED
+        let deleted: Vec<_> = admission::KINDS_CHECKED_ON_DELETE
             .iter()
             .map(|resource| literal(resource))
             .collect();

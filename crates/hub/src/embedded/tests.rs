@@ -236,7 +236,7 @@ async fn service_account_token_in_secret_expires_after_90_days() {
 /// roles.
 #[test]
 fn users_cannot_change_default_roles() {
-    use drover_access::admission::{Asker, Operation, RBAC, Write, admit};
+    use drover_access::admission::{AdmissionContext, Operation, RBAC, Write, admit};
     use drover_apiserver::access::bootstrap_objects;
     let roles = bootstrap_objects()
         .into_iter()
@@ -256,7 +256,7 @@ fn users_cannot_change_default_roles() {
             object: Some(&plain),
             old: None,
         };
-        let refused = admit(&write, Asker::embedded(SERVER), None).unwrap_err();
+        let refused = admit(&write, AdmissionContext::embedded(SERVER), None).unwrap_err();
         assert!(refused.to_string().contains("default role"), "{refused}");
     }
 }

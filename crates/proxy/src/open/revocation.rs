@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_access::grants::{Grants, Provenance, Who};
+use drover_access::grants::{Grants, Provenance, RightsHolder};
 use drover_access::names::UserName;
 use drover_access::permit::{Holder, Permit, Target};
 use drover_api::ids::UserUid;
@@ -260,7 +260,7 @@ fn has_roles(
 ) -> Verdict {
     let user = UserName::of(&UserUid::new(person.uid().unwrap_or_default()));
     let groups = groups_of(person, stores, now);
-    let who = Who {
+    let who = RightsHolder {
         user: &user,
         groups: &groups,
     };

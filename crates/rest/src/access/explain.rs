@@ -95,7 +95,7 @@ pub(crate) async fn explain(
     let question = Question {
         cluster: &uid,
         verb: &query.verb,
-        asked: target.rule_target(&query.object),
+        rule_target: target.rule_target(&query.object),
         namespace: query.namespace.as_deref(),
     };
     // Only callers who can list global bindings, and the user itself, can see the user's roles in

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use drover_access::grants::{Facts, Given, Names, Problem, RoleFacts, Roles, Scope};
+use drover_access::grants::{Facts, Names, Problem, ResolvedRoles, RoleFacts, Roles, Scope};
 use drover_access::roles::{BUILT_IN_LABEL, Rights, Scoped, resolve};
 use drover_api::kinds::{GlobalRole, RoleContext, RoleReference, RoleTemplate};
 use drover_api::rest::{
@@ -122,10 +122,10 @@ impl RoleViews {
 
     /// The list entry of a global role.
     pub(crate) fn global(&self, role: &GlobalRole) -> GlobalRoleView {
-        self.global_view(role, self.given(role).as_ref().ok())
+        self.global_view(role, self.resolve(role).as_ref().ok())
     }
 
-    fn global_view(&self, role: &GlobalRole, given: Option<&Given>) -> GlobalRoleView {
+    fn global_view(&self, role: &GlobalRole, given: Option<&ResolvedRoles>) -> GlobalRoleView {
         GlobalRoleView {
             name: role.name_any(),
             display_name: role.spec.display_name.clone(),
@@ -139,11 +139,11 @@ impl RoleViews {
 
     /// The global role with its rules and permissions.
     pub(crate) fn global_detail(&self, role: &GlobalRole) -> GlobalRoleDetail {
-        let given = self.given(role);
+        let given = self.resolve(role);
         let view = self.global_view(role, given.as_ref().ok());
         let mut every_cluster = Rights::default();
         let problem = match given {
-            Ok(Given(given)) => {
+            Ok(ResolvedRoles(given)) => {
                 let everywhere = given.iter().filter(|(scope, _)| *scope != Scope::Hub);
                 for (_, role) in everywhere {
                     every_cluster.extend(&role.scoped.cluster);
@@ -184,7 +184,7 @@ impl RoleViews {
         resolved.map_err(|problem| problem.to_string())
     }
 
-    fn given(&self, role: &GlobalRole) -> Result<Given, Problem> {
+    fn resolve(&self, role: &GlobalRole) -> Result<ResolvedRoles, Problem> {
         let mut facts = Facts::default();
         let mut wanted: Vec<&str> = role
             .spec
@@ -207,11 +207,11 @@ impl RoleViews {
             }
         }
         let uid = role.uid().unwrap_or_default();
-        Roles::new(&facts, Names::AsTheyAre).by_global_role(&role.name_any(), &uid, &role.spec)
+        Roles::new(&facts, Names::Current).resolve_global_role(&role.name_any(), &uid, &role.spec)
     }
 
     fn rights(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleRights {
-        let (grants, who) = (self.visibility.grants(), self.visibility.who());
+        let (grants, who) = (self.visibility.grants(), self.visibility.rights_holder());
         let on_hub = |verb| self.visibility.may(verb, TEMPLATES, &Scope::Hub);
         // Only administrators have all permissions of a role that cannot be resolved.
         let all = match allowed {
@@ -226,7 +226,7 @@ impl RoleViews {
                 RoleContext::Project => "projectroletemplatebindings",
             };
             let all = match allowed {
-                Some(allowed) => grants.may_give(who, allowed, scope).is_ok(),
+                Some(allowed) => grants.may_grant(who, allowed, scope).is_ok(),
                 None => grants.administers(who),
             };
             let fits = role.spec.context == *context;
@@ -244,11 +244,11 @@ impl RoleViews {
         }
     }
 
-    fn global_rights(&self, role: &GlobalRole, given: Option<&Given>) -> RoleRights {
-        let (grants, who) = (self.visibility.grants(), self.visibility.who());
+    fn global_rights(&self, role: &GlobalRole, given: Option<&ResolvedRoles>) -> RoleRights {
+        let (grants, who) = (self.visibility.grants(), self.visibility.rights_holder());
         let may = |verb, resource| self.visibility.may(verb, resource, &Scope::Hub);
         let all = match given {
-            Some(given) => given.may_be_given(grants, who).is_ok(),
+            Some(given) => given.check_grantable(grants, who).is_ok(),
             None => grants.administers(who),
         };
         let (own, usable) = (!is_built_in(role), given.is_some());

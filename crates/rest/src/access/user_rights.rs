@@ -4,7 +4,7 @@
 //! passwords, which kubectl cannot. A caller who sets a password can sign in as the user, and
 //! therefore must have all permissions of the user.
 
-use drover_access::grants::{Names, Roles, Scope, Who};
+use drover_access::grants::{Names, RightsHolder, Roles, Scope};
 use drover_access::names::{GroupName, UserName};
 use drover_api::ids::UserUid;
 use drover_api::kinds::User;
@@ -34,8 +34,8 @@ impl Other {
         }
     }
 
-    fn who(&self) -> Who<'_> {
-        Who {
+    fn rights_holder(&self) -> RightsHolder<'_> {
+        RightsHolder {
             user: &self.user,
             groups: &self.groups,
         }
@@ -46,10 +46,10 @@ impl Other {
 pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserRights {
     let (grants, may_administer) = (
         visibility.grants(),
-        visibility.grants().administers(visibility.who()),
+        visibility.grants().administers(visibility.rights_holder()),
     );
     let other = Other::of(user, stores);
-    let above = user.spec.administrator || grants.administers(other.who());
+    let above = user.spec.administrator || grants.administers(other.rights_holder());
     let may = |verb| visibility.may(verb, USERS, &Scope::Hub) && (may_administer || !above);
     let may_change = may("update");
     UserRights {
@@ -66,7 +66,7 @@ pub(crate) fn check_password(
     stores: &Stores,
     user: &User,
 ) -> Result<(), Status> {
-    let (grants, who) = (visibility.grants(), visibility.who());
+    let (grants, who) = (visibility.grants(), visibility.rights_holder());
     if grants.administers(who) {
         return Ok(());
     }
@@ -81,7 +81,7 @@ pub(crate) fn check_password(
         ));
     }
     let other = Other::of(user, stores);
-    let covered = grants.may_act_for(who, other.who());
+    let covered = grants.may_act_for(who, other.rights_holder());
     covered.map_err(|escalation| {
         Status::forbidden(format!(
             "the user has permissions that you do not have, and a password would let you sign in as the user: {escalation}"
@@ -94,14 +94,16 @@ pub(crate) fn check_password(
 pub(crate) fn check_defaults(visibility: &Visibility, stores: &Stores) -> Result<(), Status> {
     let objects = Objects::of(stores);
     let facts = objects.facts();
-    let mut roles = Roles::new(&facts, Names::AsTheyAre);
+    let mut roles = Roles::new(&facts, Names::Current);
     let defaults = facts.global_roles.iter();
     for (name, role) in defaults.filter(|(_, role)| role.spec.new_user_default) {
         // A role that cannot be resolved grants no permissions.
-        let Ok(given) = roles.by_global_role(name, role.uid, role.spec) else {
+        let Ok(given) = roles.resolve_global_role(name, role.uid, role.spec) else {
             continue;
         };
-        if let Err(escalation) = given.may_be_given(visibility.grants(), visibility.who()) {
+        if let Err(escalation) =
+            given.check_grantable(visibility.grants(), visibility.rights_holder())
+        {
             return Err(Status::forbidden(format!(
                 "new users get the global role {name:?}, which has permissions that you do not have: \
                  {escalation}; ask an administrator"

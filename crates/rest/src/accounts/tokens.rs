@@ -101,7 +101,7 @@ pub(crate) async fn delete(
     let token = state.hub.stores().tokens.by_name(&id);
     // Require the permission that kubectl requires to delete the token on the hub.
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    let (grants, who) = (visibility.grants(), visibility.who());
+    let (grants, who) = (visibility.grants(), visibility.rights_holder());
     let any = grants.may(who, "delete", "tokens", &id, &Scope::Hub);
     let token = token
         .filter(|token| any || token.spec.user_uid == caller.user_uid)

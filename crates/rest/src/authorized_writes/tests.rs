@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use drover_access::admission::Asker;
+use drover_access::admission::AdmissionContext;
 use drover_api::kinds::{Cluster, ClusterRoleTemplateBinding, User};
 use http::{Method, Request, Response};
 use kube::Client;
@@ -202,7 +202,7 @@ async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result
         stores: hub.stores().clone(),
     };
     let decided = authorizer
-        .check(Asker::embedded("drover:server"), &write)
+        .check(AdmissionContext::embedded("drover:server"), &write)
         .await;
     decided.map_err(|error| error.to_string())
 }

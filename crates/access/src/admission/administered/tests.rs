@@ -24,24 +24,24 @@ fn world() -> World {
         .disabled("off")
 }
 
-fn person(name: &str) -> Person {
+fn person(name: &str) -> UserWithGroups {
     let somebody = user(name);
-    Person {
-        user: somebody.who().user.clone(),
+    UserWithGroups {
+        user: somebody.rights_holder().user.clone(),
         groups: Vec::new(),
     }
 }
 
 /// All kinds of writers, with true for administrators.
-fn writers() -> Vec<(Giver, bool)> {
+fn writers() -> Vec<(WriterRights, bool)> {
     vec![
-        (Giver::Person(person("root")), true),
-        (Giver::Person(person("ann")), true),
-        (Giver::HubAdministrator, true),
-        (Giver::Person(person("bob")), false),
-        (Giver::Person(person("joe")), false),
-        (Giver::Stranger, false),
-        (Giver::Gone, false),
+        (WriterRights::User(person("root")), true),
+        (WriterRights::User(person("ann")), true),
+        (WriterRights::HubAdministrator, true),
+        (WriterRights::User(person("bob")), false),
+        (WriterRights::User(person("joe")), false),
+        (WriterRights::OtherUser, false),
+        (WriterRights::DisabledUser, false),
     ]
 }
 
@@ -75,16 +75,16 @@ fn write<'a>(
 fn check(write: &Write<'_>, everybody: bool) {
     let world = world();
     let (facts, grants) = (world.facts(), world.gather());
-    let known = Known {
+    let hub_roles = HubRoles {
         facts: &facts,
         grants: &grants,
     };
-    let changed = changed_user(write).map(|user| Person {
+    let changed = changed_user(write).map(|user| UserWithGroups {
         user,
         groups: Vec::new(),
     });
     for (writer, administers) in writers() {
-        let said = admission::admit_by_roles(write, &writer, changed.as_ref(), known);
+        let said = admission::admit_by_roles(write, &writer, changed.as_ref(), hub_roles);
         let may = administers || everybody;
         assert_eq!(said.is_ok(), may, "{writer:?}: {write:?}: {said:?}");
         if let Err(refusal) = said {

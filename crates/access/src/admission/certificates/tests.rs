@@ -1,6 +1,8 @@
 use serde_json::json;
 
-use crate::admission::{Asker, CERTIFICATES, Operation, SELF_APPROVED_SIGNER, Write, admit};
+use crate::admission::{
+    AdmissionContext, CERTIFICATES, Operation, SELF_APPROVED_SIGNER, Write, admit,
+};
 
 #[test]
 fn drover_user_cannot_approve_client_certificate() {
@@ -51,7 +53,7 @@ fn drover_user_cannot_approve_client_certificate() {
             object: Some(&new),
             old: Some(&old),
         };
-        let verdict = admit(&write, Asker::elsewhere("drover:server"), None);
+        let verdict = admit(&write, AdmissionContext::external("drover:server"), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }
@@ -84,7 +86,7 @@ fn drover_user_cannot_request_automatically_approved_certificate() {
             object: (operation != Operation::Delete).then_some(&request),
             old: (operation != Operation::Create).then_some(&request),
         };
-        let verdict = admit(&write, Asker::elsewhere("drover:server"), None);
+        let verdict = admit(&write, AdmissionContext::external("drover:server"), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::admission::{self, Asker, RBAC};
+use crate::admission::{self, AdmissionContext, RBAC};
 
 const PERSON: &str = "drover:user:1";
 const ACCOUNT: &str = "system:serviceaccount:apps:robot";
@@ -64,7 +64,7 @@ impl Case<'_> {
             object: new,
             old,
         };
-        admission::admit(&write, Asker::embedded("drover:server"), None).is_ok()
+        admission::admit(&write, AdmissionContext::embedded("drover:server"), None).is_ok()
     }
 }
 

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::admission::{self, Asker, DEFINITIONS};
+use crate::admission::{self, AdmissionContext, DEFINITIONS};
 
 const SERVER: &str = "system:serviceaccount:drover-system:drover";
 const PEOPLE: [&str; 2] = ["jane", "drover:user:1"];
@@ -22,7 +22,7 @@ fn write<'a>(writer: &'a str, operation: Operation, name: &'a str) -> Write<'a> 
 }
 
 fn allowed(write: &Write<'_>) -> bool {
-    admission::admit(write, Asker::elsewhere(SERVER), None).is_ok()
+    admission::admit(write, AdmissionContext::external(SERVER), None).is_ok()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::admission::{self, Asker};
+use crate::admission::{self, AdmissionContext};
 
 const SERVER: &str = "drover:server";
 /// A Drover user, and a user of the hub without Drover name.
@@ -32,7 +32,7 @@ fn write<'a>(
 }
 
 fn verdict(write: &Write<'_>) -> String {
-    match admission::admit(write, Asker::elsewhere(SERVER), None) {
+    match admission::admit(write, AdmissionContext::external(SERVER), None) {
         Ok(()) => String::new(),
         Err(refusal) => refusal.to_string(),
     }

@@ -5,11 +5,15 @@ use drover_api::kinds::{
 };
 use serde_json::Value;
 
-use super::{Giver, Known, all, spec};
+use super::{HubRoles, WriterRights, require_all_rights, spec};
 use crate::admission::{Operation, Refusal, Write};
 use crate::grants::{Binding, Names, Problem, Roles};
 
-pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(
+    write: &Write<'_>,
+    writer: &WriterRights,
+    hub_roles: HubRoles<'_>,
+) -> Result<(), Refusal> {
     match write.operation {
         Operation::Update if !write.changes("/spec") => Ok(()),
         Operation::Update => Err(Refusal::new(
@@ -19,11 +23,11 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
         Operation::Create => {
             let said = Said::read(write, write.object)?;
             said.unpinned()?;
-            said.made(writer, known)
+            said.admit_create(writer, hub_roles)
         }
         Operation::Delete => match Said::read(write, write.old) {
-            Ok(said) => said.taken(writer, known),
-            Err(_) => all(writer, known),
+            Ok(said) => said.admit_delete(writer, hub_roles),
+            Err(_) => require_all_rights(writer, hub_roles),
         },
     }
 }
@@ -76,13 +80,13 @@ impl Said {
         ))
     }
 
-    fn made(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+    fn admit_create(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         let binding = self.binding();
-        let mut roles = Roles::new(known.facts, Names::AsTheyAre);
+        let mut roles = Roles::new(hub_roles.facts, Names::Current);
         let refused = |problem: Problem| Refusal::new(problem.to_string());
-        let given = roles.given(binding).map_err(refused)?;
+        let given = roles.resolve(binding).map_err(refused)?;
         roles.subject(binding.subject()).map_err(refused)?;
-        let templates = &known.facts.role_templates;
+        let templates = &hub_roles.facts.role_templates;
         let locked = given.0.iter().find(|(_, role)| {
             let stored = templates.get(role.name.as_str());
             stored.is_some_and(|stored| stored.uid == role.uid && stored.spec.locked)
@@ -94,16 +98,16 @@ impl Said {
                 role.name
             )));
         }
-        writer.check(|who| given.may_be_given(known.grants, who))
+        writer.check(|who| given.check_grantable(hub_roles.grants, who))
     }
 
     /// Checks a deletion, which requires the same rights as the creation.
-    fn taken(&self, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-        let mut roles = Roles::new(known.facts, Names::AsTheyAre);
-        match roles.given(self.binding()) {
-            Ok(given) => writer.check(|who| given.may_be_given(known.grants, who)),
+    fn admit_delete(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
+        let mut roles = Roles::new(hub_roles.facts, Names::Current);
+        match roles.resolve(self.binding()) {
+            Ok(given) => writer.check(|who| given.check_grantable(hub_roles.grants, who)),
             // A role that is unusable at present may grant its former rights again.
-            Err(Problem::Role { .. }) => all(writer, known),
+            Err(Problem::Role { .. }) => require_all_rights(writer, hub_roles),
             // The binding can never grant rights, so its deletion revokes none.
             Err(_) => Ok(()),
         }

@@ -3,7 +3,7 @@
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::{ProjectNamespace, ProjectSpec};
 
-use super::{Giver, Known, quota, spec};
+use super::{HubRoles, WriterRights, quota, spec};
 use crate::admission::{Operation, Refusal, Write, is_listed};
 use crate::grants::{ProjectFacts, Scope};
 
@@ -15,7 +15,11 @@ pub fn is_reserved(namespace: &str) -> bool {
     is_listed(RESERVED, namespace)
 }
 
-pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(
+    write: &Write<'_>,
+    writer: &WriterRights,
+    hub_roles: HubRoles<'_>,
+) -> Result<(), Refusal> {
     if write.operation == Operation::Update && !write.changes("/spec") {
         return Ok(());
     }
@@ -31,12 +35,12 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
     let name = said.map_or("", |said| said.cluster.name.as_str());
     // The project stays in its pinned cluster, even if another cluster has the name now.
     let pinned = before.as_ref().and_then(|said| said.cluster.uid.as_ref());
-    let there = known.facts.clusters.get(name);
+    let there = hub_roles.facts.clusters.get(name);
     let meant = there.filter(|there| pinned.is_none_or(|pinned| pinned == *there));
     let Some(cluster) = meant else {
         // A deleted cluster has no owners.
         if write.operation == Operation::Delete {
-            return super::everything_at(writer, known, &Scope::EveryCluster);
+            return super::require_all_rights_in(writer, hub_roles, &Scope::EveryCluster);
         }
         return Err(Refusal::new(match pinned {
             Some(_) => format!(
@@ -47,9 +51,9 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
         }));
     };
     let change = Change {
-        name: write.called(),
+        name: write.object_name(),
         writer,
-        known,
+        hub_roles,
         cluster,
     };
     match (&before, &after) {
@@ -61,8 +65,8 @@ pub(super) fn admit(write: &Write<'_>, writer: &Giver, known: Known<'_>) -> Resu
 
 struct Change<'a> {
     name: &'a str,
-    writer: &'a Giver,
-    known: Known<'a>,
+    writer: &'a WriterRights,
+    hub_roles: HubRoles<'a>,
     cluster: &'a ClusterUid,
 }
 
@@ -71,10 +75,10 @@ impl Change<'_> {
         if after.cluster.uid.is_some() {
             return Err(uid());
         }
-        self.must("create", "projects", &self.whole())?;
+        self.require("create", "projects", &self.cluster_scope())?;
         let unlimited = ProjectSpec::default();
         if limits(after) != limits(&unlimited) {
-            self.must("update", "projects", &self.whole())?;
+            self.require("update", "projects", &self.cluster_scope())?;
         }
         self.gains(&[], &after.namespaces)?;
         holds(after)
@@ -85,21 +89,21 @@ impl Change<'_> {
             return Err(uid());
         }
         if limits(before) != limits(after) {
-            self.must("update", "projects", &self.whole())?;
+            self.require("update", "projects", &self.cluster_scope())?;
         }
         if (&before.display_name, &before.description) != (&after.display_name, &after.description)
         {
-            self.must("update", "projects", &self.own()?)?;
+            self.require("update", "projects", &self.project_scope()?)?;
         }
         if before.namespaces != after.namespaces {
-            self.must("update", "projects/namespaces", &self.own()?)?;
+            self.require("update", "projects/namespaces", &self.project_scope()?)?;
         }
         self.gains(&before.namespaces, &after.namespaces)?;
         holds(after)
     }
 
     fn deleted(&self) -> Result<(), Refusal> {
-        self.must("delete", "projects", &self.whole())
+        self.require("delete", "projects", &self.cluster_scope())
     }
 
     /// Checks all namespaces that are new, or newly adopted.
@@ -126,7 +130,10 @@ impl Change<'_> {
         match (namespace.adopt, holder) {
             (false, None) => Ok(()),
             (false, Some((holder, project))) => Err(Refusal::new(
-                if self.writer.may(self.known, "get", "projects", &at(project)) {
+                if self
+                    .writer
+                    .may(self.hub_roles, "get", "projects", &at(project))
+                {
                     format!(
                         "the namespace {name:?} belongs to project {holder:?}: remove it from \
                          that project, and set adopt here to take it over"
@@ -138,16 +145,20 @@ impl Change<'_> {
                     )
                 },
             )),
-            (true, Some((_, project))) => self.must("update", "projects/namespaces", &at(project)),
+            (true, Some((_, project))) => {
+                self.require("update", "projects/namespaces", &at(project))
+            }
             // A namespace without project may have any content, so its adoption requires all rights
             // in the cluster.
-            (true, None) => super::everything_at(self.writer, self.known, &self.whole()),
+            (true, None) => {
+                super::require_all_rights_in(self.writer, self.hub_roles, &self.cluster_scope())
+            }
         }
     }
 
     /// The other project of the cluster that has this namespace.
     fn holder(&self, namespace: &str) -> Option<(&str, &ProjectFacts)> {
-        let projects = self.known.facts.projects.iter();
+        let projects = self.hub_roles.facts.projects.iter();
         let mut others = projects.filter(|(name, project)| {
             **name != self.name
                 && project.cluster == *self.cluster
@@ -156,12 +167,12 @@ impl Change<'_> {
         others.next().map(|(name, project)| (*name, project))
     }
 
-    fn whole(&self) -> Scope {
+    fn cluster_scope(&self) -> Scope {
         Scope::Cluster(self.cluster.clone())
     }
 
-    fn own(&self) -> Result<Scope, Refusal> {
-        let project = self.known.facts.projects.get(self.name);
+    fn project_scope(&self) -> Result<Scope, Refusal> {
+        let project = self.hub_roles.facts.projects.get(self.name);
         let project = project.ok_or_else(|| {
             Refusal::new(
                 "the server does not know the project yet; try \
@@ -171,8 +182,8 @@ impl Change<'_> {
         Ok(at(project))
     }
 
-    fn must(&self, verb: &str, resource: &str, scope: &Scope) -> Result<(), Refusal> {
-        if self.writer.may(self.known, verb, resource, scope) {
+    fn require(&self, verb: &str, resource: &str, scope: &Scope) -> Result<(), Refusal> {
+        if self.writer.may(self.hub_roles, verb, resource, scope) {
             return Ok(());
         }
         let scope = match scope {

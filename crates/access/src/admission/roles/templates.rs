@@ -2,50 +2,54 @@
 
 use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
 
-use super::{Before, Giver, Known, spec};
+use super::{Before, HubRoles, WriterRights, spec};
 use crate::admission::{Operation, Refusal, Write};
-use crate::grants::{Given, Names, Roles, Scope};
+use crate::grants::{Names, ResolvedRoles, Roles, Scope};
 use crate::roles::{Scoped, Unresolved, resolve};
 
 pub(super) fn admit_template(
     write: &Write<'_>,
-    writer: &Giver,
-    known: Known<'_>,
+    writer: &WriterRights,
+    hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
-    let name = write.called();
+    let name = write.object_name();
     let deleted = write.operation == Operation::Delete;
     if deleted {
-        unused(name, known)?;
+        check_unused(name, hub_roles)?;
     } else if !write.changes("/spec") {
         return Ok(());
     }
     let old = Before::read(write.old).and_then(|said: RoleTemplateSpec| {
-        let rights = resolved(name, &said, known).ok()?;
+        let rights = resolved(name, &said, hub_roles).ok()?;
         Some((said, rights))
     });
     let after: Option<RoleTemplateSpec> = if deleted { None } else { spec(write.object)? };
     if let Some(after) = &after {
         let before = old.known().map(|(said, _)| said.inherits.as_slice());
-        unlocked("inherits", &after.inherits, before, known)?;
-        heirs_hold(name, after, known)?;
+        unlocked("inherits", &after.inherits, before, hub_roles)?;
+        check_inheriting_roles(name, after, hub_roles)?;
     }
     let after = after.map(|said| {
-        resolved(name, &said, known).map_err(|problem| {
+        resolved(name, &said, hub_roles).map_err(|problem| {
             Refusal::new(format!("the role {name:?} cannot be stored: {problem}"))
         })
     });
     let after = after.transpose()?;
-    old.check(writer, known)?;
+    old.check(writer, hub_roles)?;
     writer.check(|who| {
         let before = old.known().map(|(_, rights)| rights);
-        let grants = known.grants;
+        let grants = hub_roles.grants;
         grants.may_write_template(who, before, after.as_ref())
     })
 }
 
 /// The rights of a role with this spec.
-fn resolved(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<Scoped, Unresolved> {
-    resolved_with(name, name, said, known)
+fn resolved(
+    name: &str,
+    said: &RoleTemplateSpec,
+    hub_roles: HubRoles<'_>,
+) -> Result<Scoped, Unresolved> {
+    resolved_with(name, name, said, hub_roles)
 }
 
 /// The rights of `role` if the role `name` had this spec.
@@ -53,9 +57,9 @@ fn resolved_with(
     role: &str,
     name: &str,
     said: &RoleTemplateSpec,
-    known: Known<'_>,
+    hub_roles: HubRoles<'_>,
 ) -> Result<Scoped, Unresolved> {
-    let stored = &known.facts.role_templates;
+    let stored = &hub_roles.facts.role_templates;
     let find = |asked: &str| {
         if asked == name {
             Some(said)
@@ -68,8 +72,12 @@ fn resolved_with(
 
 /// Checks that roles which inherit this role can still be resolved. Otherwise their users would
 /// lose rights, and the previous rights would be unknown.
-fn heirs_hold(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<(), Refusal> {
-    let stored = &known.facts.role_templates;
+fn check_inheriting_roles(
+    name: &str,
+    said: &RoleTemplateSpec,
+    hub_roles: HubRoles<'_>,
+) -> Result<(), Refusal> {
+    let stored = &hub_roles.facts.role_templates;
     let find = |asked: &str| stored.get(asked).map(|role| role.spec);
     let mut others: Vec<&str> = stored
         .keys()
@@ -78,7 +86,7 @@ fn heirs_hold(name: &str, said: &RoleTemplateSpec, known: Known<'_>) -> Result<(
         .collect();
     others.sort_unstable();
     for other in others {
-        let Err(problem) = resolved_with(other, name, said, known) else {
+        let Err(problem) = resolved_with(other, name, said, hub_roles) else {
             continue;
         };
         if matches!(resolve(other, find), Some(Ok(_))) {
@@ -96,11 +104,11 @@ fn unlocked(
     field: &str,
     now: &[String],
     before: Option<&[String]>,
-    known: Known<'_>,
+    hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
     let had = |name: &String| before.is_some_and(|before| before.contains(name));
     let locked = |name: &&String| {
-        let role = known.facts.role_templates.get(name.as_str());
+        let role = hub_roles.facts.role_templates.get(name.as_str());
         !had(name) && role.is_some_and(|role| role.spec.locked)
     };
     match now.iter().find(locked) {
@@ -113,8 +121,8 @@ fn unlocked(
 }
 
 /// Rejects the deletion of an inherited role, because other users would lose rights.
-fn unused(name: &str, known: Known<'_>) -> Result<(), Refusal> {
-    let facts = known.facts;
+fn check_unused(name: &str, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
+    let facts = hub_roles.facts;
     let heirs = facts.role_templates.iter();
     let heir = heirs
         .filter(|(_, role)| role.spec.inherits.iter().any(|inherited| inherited == name))
@@ -142,17 +150,17 @@ fn unused(name: &str, known: Known<'_>) -> Result<(), Refusal> {
 
 pub(super) fn admit_global(
     write: &Write<'_>,
-    writer: &Giver,
-    known: Known<'_>,
+    writer: &WriterRights,
+    hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
-    let name = write.called();
+    let name = write.object_name();
     let deleted = write.operation == Operation::Delete;
     if !deleted && !write.changes("/spec") {
         return Ok(());
     }
-    let mut roles = Roles::new(known.facts, Names::AsTheyAre);
+    let mut roles = Roles::new(hub_roles.facts, Names::Current);
     let old = Before::read(write.old).and_then(|said: GlobalRoleSpec| {
-        let given = roles.by_global_role(name, "", &said).ok()?;
+        let given = roles.resolve_global_role(name, "", &said).ok()?;
         Some((said, given))
     });
     let after: Option<GlobalRoleSpec> = if deleted { None } else { spec(write.object)? };
@@ -160,28 +168,35 @@ pub(super) fn admit_global(
         let before = old
             .known()
             .map(|(said, _)| said.in_every_cluster.as_slice());
-        unlocked("inEveryCluster", &after.in_every_cluster, before, known)?;
-        given_to_all(after, writer, known)?;
+        unlocked("inEveryCluster", &after.in_every_cluster, before, hub_roles)?;
+        check_new_user_default(after, writer, hub_roles)?;
     }
     let after = after.map(|said| {
-        roles.by_global_role(name, "", &said).map_err(|problem| {
-            Refusal::new(format!(
-                "the global role {name:?} cannot be stored: {problem}"
-            ))
-        })
+        roles
+            .resolve_global_role(name, "", &said)
+            .map_err(|problem| {
+                Refusal::new(format!(
+                    "the global role {name:?} cannot be stored: {problem}"
+                ))
+            })
     });
-    let after: Option<Given> = after.transpose()?;
-    old.check(writer, known)?;
+    let after: Option<ResolvedRoles> = after.transpose()?;
+    old.check(writer, hub_roles)?;
     writer.check(|who| {
         let before = old.known().map(|(_, given)| given);
         let mut both = before.into_iter().chain(&after);
-        both.try_for_each(|given| given.may_be_given(known.grants, who))
+        both.try_for_each(|given| given.check_grantable(hub_roles.grants, who))
     })
 }
 
 /// Checks a role for new users, which creates a binding for each new user.
-fn given_to_all(said: &GlobalRoleSpec, writer: &Giver, known: Known<'_>) -> Result<(), Refusal> {
-    if !said.new_user_default || writer.may(known, "create", "globalrolebindings", &Scope::Hub) {
+fn check_new_user_default(
+    said: &GlobalRoleSpec,
+    writer: &WriterRights,
+    hub_roles: HubRoles<'_>,
+) -> Result<(), Refusal> {
+    if !said.new_user_default || writer.may(hub_roles, "create", "globalrolebindings", &Scope::Hub)
+    {
         return Ok(());
     }
     Err(Refusal::new(

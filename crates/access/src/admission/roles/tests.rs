@@ -79,21 +79,21 @@ impl Attempt {
             old: self.before.as_ref(),
         };
         let giver = match Writer::of(&write) {
-            Writer::Person(user) => Giver::Person(Person {
+            Writer::User(user) => WriterRights::User(UserWithGroups {
                 user,
                 groups: Vec::new(),
             }),
-            Writer::OfHub if everything => Giver::HubAdministrator,
-            Writer::OfHub | Writer::Nobody => Giver::Stranger,
+            Writer::HubUser if everything => WriterRights::HubAdministrator,
+            Writer::HubUser | Writer::InvalidUser => WriterRights::OtherUser,
         };
-        let known = Known {
+        let hub_roles = HubRoles {
             facts: &facts,
             grants: &grants,
         };
-        admit(&write, &giver, known).map_err(|refusal| refusal.to_string())
+        admit(&write, &giver, hub_roles).map_err(|refusal| refusal.to_string())
     }
 
-    fn by_person(&self, name: &str) -> Result<(), String> {
+    fn as_user(&self, name: &str) -> Result<(), String> {
         self.by(&world(), &format!("drover:user:{name}"), false)
     }
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::admission::{self, Asker};
+use crate::admission::{self, AdmissionContext};
 
 const SERVER: &str = "system:serviceaccount:ops:drover";
 const ACCOUNT_OF_APPS: &str = "system:serviceaccount:apps:robot";
@@ -32,8 +32,9 @@ fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
         object: Some(&object),
         ..asked
     };
-    let allowed =
-        |write: &Write<'_>| admission::admit(write, Asker::elsewhere(SERVER), None).is_ok();
+    let allowed = |write: &Write<'_>| {
+        admission::admit(write, AdmissionContext::external(SERVER), None).is_ok()
+    };
     (allowed(&asked), allowed(&stored))
 }
 
@@ -85,7 +86,7 @@ fn servers_secrets_are_protected_in_any_request_form() {
             object,
             old,
         };
-        let verdict = admission::admit(&write, Asker::elsewhere(SERVER), None);
+        let verdict = admission::admit(&write, AdmissionContext::external(SERVER), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }
@@ -140,7 +141,7 @@ fn drover_user_cannot_create_bootstrap_token() {
             object: (operation != Operation::Delete).then_some(&secret),
             old: (operation != Operation::Create).then_some(&secret),
         };
-        let verdict = admission::admit(&write, Asker::elsewhere(SERVER), None);
+        let verdict = admission::admit(&write, AdmissionContext::external(SERVER), None);
         assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
     }
 }

@@ -8,7 +8,7 @@ use proptest::sample::{Index, subsequence};
 use serde_json::{Value, json};
 
 use super::world::{Somebody, World, cluster, project, rule, user};
-use crate::admission::roles::{Giver, Known, Person};
+use crate::admission::roles::{HubRoles, UserWithGroups, WriterRights};
 use crate::admission::{Operation, Write, admit_by_roles};
 use crate::grants::{Grants, Scope};
 use crate::roles::Scoped;
@@ -93,8 +93,8 @@ fn role_at(world: &World, role: usize, scope: &Scope) -> Scoped {
 fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), TestCaseError> {
     for scope in scopes() {
         let (held, theirs) = (
-            grants.held(first.who(), &scope),
-            grants.held(second.who(), &scope),
+            grants.rights_in(first.rights_holder(), &scope),
+            grants.rights_in(second.rights_holder(), &scope),
         );
         let lacking = held.missing(&theirs);
         prop_assert!(lacking.is_none(), "{scope:?}: {lacking:?}");
@@ -123,7 +123,7 @@ proptest! {
             let (role, scope) = (gift.role.index(said.len()), gift.scope.get(&scopes));
             let scope = if *scope == Scope::Hub { &Scope::EveryCluster } else { scope };
             let scoped = role_at(&world, role, scope);
-            if world.gather().may_give(giver.who(), &scoped, scope).is_ok() {
+            if world.gather().may_grant(giver.rights_holder(), &scoped, scope).is_ok() {
                 world = bind(world, &format!("g{n}"), &nobody, role, scope);
             }
         }
@@ -156,7 +156,7 @@ proptest! {
         // Both kinds of the role are written.
         let allowed = ["c1", "p1"].iter().all(|role| {
             let (was, is) = (before.scoped(role), after.scoped(role));
-            old.may_write_template(writer.who(), Some(&was), Some(&is)).is_ok()
+            old.may_write_template(writer.rights_holder(), Some(&was), Some(&is)).is_ok()
         });
         if !allowed {
             return Ok(());
@@ -164,9 +164,9 @@ proptest! {
         for name in PEOPLE {
             for scope in &scopes {
                 let somebody = user(name);
-                let mut covered = old.held(somebody.who(), scope);
-                covered.extend(&old.held(writer.who(), &Scope::EveryCluster));
-                let lacking = covered.missing(&new.held(somebody.who(), scope));
+                let mut covered = old.rights_in(somebody.rights_holder(), scope);
+                covered.extend(&old.rights_in(writer.rights_holder(), &Scope::EveryCluster));
+                let lacking = covered.missing(&new.rights_in(somebody.rights_holder(), scope));
                 prop_assert!(lacking.is_none(), "{name} {scope:?}: {lacking:?}");
             }
         }
@@ -238,16 +238,16 @@ fn admitted(
         object: new.as_ref(),
         old: old.as_ref(),
     };
-    let known = Known {
+    let hub_roles = HubRoles {
         facts: &facts,
         grants: &grants,
     };
     let ann = user("ann");
-    let ann = Giver::Person(Person {
-        user: ann.who().user.clone(),
+    let ann = WriterRights::User(UserWithGroups {
+        user: ann.rights_holder().user.clone(),
         groups: Vec::new(),
     });
-    admit_by_roles(&write, &ann, None, known).is_ok()
+    admit_by_roles(&write, &ann, None, hub_roles).is_ok()
 }
 
 fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateSpec]) -> World {
@@ -317,8 +317,8 @@ proptest! {
         }
         let after = try_one(world, attempts.len(), &Try::Restored, &kept).gather();
         for scope in [Scope::Cluster(cluster("a")), Scope::Cluster(cluster("b"))] {
-            let had = before.held(user("ann").who(), &scope);
-            let lacking = had.missing(&after.held(user("joe").who(), &scope));
+            let had = before.rights_in(user("ann").rights_holder(), &scope);
+            let lacking = had.missing(&after.rights_in(user("joe").rights_holder(), &scope));
             prop_assert!(lacking.is_none(), "{scope:?}: {lacking:?}");
         }
     }

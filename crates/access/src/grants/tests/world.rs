@@ -11,7 +11,7 @@ use drover_api::kinds::{
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use crate::grants::{
-    Facts, Grants, ProjectFacts, ProviderFacts, RoleFacts, Scope, Subject, UserFacts, Who,
+    Facts, Grants, ProjectFacts, ProviderFacts, RightsHolder, RoleFacts, Scope, Subject, UserFacts,
 };
 use crate::names::{GroupName, UserName};
 use crate::roles::{Scoped, resolve};
@@ -66,8 +66,8 @@ impl Somebody {
         self
     }
 
-    pub(crate) fn who(&self) -> Who<'_> {
-        Who {
+    pub(crate) fn rights_holder(&self) -> RightsHolder<'_> {
+        RightsHolder {
             user: &self.user,
             groups: &self.groups,
         }

@@ -29,7 +29,7 @@ impl<'a> VisibleUsers<'a> {
     ) -> Self {
         let everybody = visibility.may("list", "users", &Scope::Hub);
         let subjects = || {
-            let own = visibility.who().user.as_str();
+            let own = visibility.rights_holder().user.as_str();
             let requested = requested.iter().map(String::as_str);
             members(visibility, cluster)
                 .chain([own])

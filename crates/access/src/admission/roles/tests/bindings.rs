@@ -23,9 +23,9 @@ fn binding_requires_all_rights_of_role_in_its_scope() {
         ("eve", everywhere("roamer"), true),
         ("joe", cluster("reader", "a"), false),
     ] {
-        let made = attempt(resource, "new", None, Some(spec.clone())).by_person(who);
+        let made = attempt(resource, "new", None, Some(spec.clone())).as_user(who);
         assert_eq!(made.is_ok(), may, "{who} {spec}: {made:?}");
-        let taken = attempt(resource, "new", Some(spec.clone()), None).by_person(who);
+        let taken = attempt(resource, "new", Some(spec.clone()), None).as_user(who);
         assert_eq!(taken.is_ok(), may, "{who} takes {spec}: {taken:?}");
     }
 }
@@ -65,7 +65,7 @@ fn binding_without_effect_is_rejected_with_reason_and_can_be_deleted() {
         // A role that cannot be resolved at present may grant its former rights again.
         let will = spec["role"]["name"] == "broken"
             || spec["cluster"]["name"] == "a" && spec["role"]["name"] == "reader";
-        assert_eq!(taken.by_person("joe").is_err(), will, "{spec}");
+        assert_eq!(taken.as_user("joe").is_err(), will, "{spec}");
     }
 }
 
@@ -108,9 +108,9 @@ fn binding_is_immutable_and_only_server_pins_names() {
         Some(plain()),
         Some(in_cluster("writer", "a")),
     );
-    assert!(changed.by_person("ann").is_err());
+    assert!(changed.as_user("ann").is_err());
     assert_eq!(
-        attempt(resource, "new", Some(plain()), Some(plain())).by_person("joe"),
+        attempt(resource, "new", Some(plain()), Some(plain())).as_user("joe"),
         Ok(())
     );
 }
@@ -137,7 +137,7 @@ fn users_without_drover_name_need_all_hub_rights_to_write_roles() {
 
 #[test]
 fn references_of_new_binding_are_pinned() {
-    use NamedKind::{Cluster, GlobalRole, Project, RoleTemplate};
+    use ReferenceKind::{Cluster, GlobalRole, Project, RoleTemplate};
     let names = |attempt: Attempt| {
         let operation = match (&attempt.before, &attempt.after) {
             (None, _) => Operation::Create,
@@ -155,12 +155,12 @@ fn references_of_new_binding_are_pinned() {
             object: attempt.after.as_ref(),
             old: attempt.before.as_ref(),
         };
-        let named = names_in(&write).into_iter();
+        let named = references_in(&write).into_iter();
         named
             .map(|named| (named.kind, named.name.to_owned()))
             .collect::<Vec<_>>()
     };
-    let own = |list: &[(NamedKind, &str)]| {
+    let own = |list: &[(ReferenceKind, &str)]| {
         list.iter()
             .map(|(kind, name)| (*kind, (*name).to_owned()))
             .collect::<Vec<_>>()

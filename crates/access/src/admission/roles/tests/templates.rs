@@ -72,11 +72,11 @@ fn role_write_requires_old_and_new_rights() {
             true,
         ),
     ] {
-        let got = attempt.by_person(who);
+        let got = attempt.as_user(who);
         assert_eq!(got.is_ok(), may, "{what}: {got:?}");
     }
     assert_eq!(
-        made(template(&["list"], &[])).by_person("eve").unwrap_err(),
+        made(template(&["list"], &[])).as_user("eve").unwrap_err(),
         "your own roles in every cluster lack rights that this write requires: \
          {APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\"]}"
     );
@@ -113,7 +113,7 @@ fn unresolvable_role_is_not_stored() {
 fn external_role_requires_all_rights_in_every_cluster() {
     let spec = json!({"context": "Cluster", "external": ["made-here"]});
     let attempt = attempt("roletemplates", "new", None, Some(spec));
-    assert!(attempt.by_person("eve").is_err());
+    assert!(attempt.as_user("eve").is_err());
     assert_eq!(attempt.by(&world(), "root", true), Ok(()));
 }
 
@@ -184,7 +184,7 @@ fn global_role_grants_only_rights_that_writer_has_everywhere() {
         ),
         ("nothing", json!({}), true),
     ] {
-        let got = made(spec).by_person("eve");
+        let got = made(spec).as_user("eve");
         assert_eq!(got.is_ok(), may, "{what}: {got:?}");
     }
     for (spec, wanted) in [
@@ -202,18 +202,18 @@ fn global_role_grants_only_rights_that_writer_has_everywhere() {
     }
     let change = |before, after| attempt("globalroles", "new", Some(before), after);
     let stripped = change(json!({"inEveryCluster": ["writer"]}), Some(json!({})));
-    assert!(stripped.by_person("eve").is_err());
+    assert!(stripped.as_user("eve").is_err());
     let reader = || json!({"inEveryCluster": ["reader"]});
     let both = json!({"inEveryCluster": ["reader", "writer"]});
-    assert!(change(reader(), Some(both)).by_person("eve").is_err());
-    assert_eq!(change(reader(), Some(json!({}))).by_person("eve"), Ok(()));
+    assert!(change(reader(), Some(both)).as_user("eve").is_err());
+    assert_eq!(change(reader(), Some(json!({}))).as_user("eve"), Ok(()));
     assert!(
         change(json!({"inEveryCluster": ["writer"]}), None)
-            .by_person("eve")
+            .as_user("eve")
             .is_err()
     );
     assert_eq!(
-        change(json!({"inEveryCluster": ["reader"]}), None).by_person("eve"),
+        change(json!({"inEveryCluster": ["reader"]}), None).as_user("eve"),
         Ok(())
     );
 }
@@ -223,7 +223,7 @@ fn change_of_inherited_role_cannot_make_heirs_unresolvable() {
     // `heir` inherits `reader`, and eve has all rights of `reader` in every cluster.
     let circle = template(&["get"], &["heir"]);
     let before = || Some(template(&["get"], &[]));
-    let refused = attempt("roletemplates", "reader", before(), Some(circle)).by_person("eve");
+    let refused = attempt("roletemplates", "reader", before(), Some(circle)).as_user("eve");
     let refused = refused.unwrap_err();
     assert!(
         refused.starts_with(
@@ -250,7 +250,7 @@ fn change_of_unresolvable_role_requires_all_rights() {
         ("clusterroletemplatebindings", unreadable(), None),
     ] {
         let attempt = attempt(resource, "new", before, after);
-        assert!(attempt.by_person("eve").is_err(), "{resource}");
+        assert!(attempt.as_user("eve").is_err(), "{resource}");
         assert_eq!(attempt.by(&world(), "root", true), Ok(()), "{resource}");
     }
 }
@@ -334,11 +334,7 @@ fn locked_role_cannot_be_inherited() {
 fn default_role_for_new_users_requires_right_to_bind() {
     let spec = json!({"inEveryCluster": ["reader"], "newUserDefault": true});
     let made = attempt("globalroles", "new", None, Some(spec));
-    assert!(
-        made.by_person("eve")
-            .unwrap_err()
-            .contains("newUserDefault")
-    );
+    assert!(made.as_user("eve").unwrap_err().contains("newUserDefault"));
     let rule = crate::grants::tests::world::rule;
     let bind = rule("management.drover.dev", "globalrolebindings", "create");
     let world =

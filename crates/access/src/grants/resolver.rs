@@ -9,7 +9,7 @@ use drover_api::kinds::{
     GlobalRoleSpec, ProjectReference, ProjectRoleTemplateBindingSpec, RoleContext, RoleReference,
 };
 
-use super::{Escalation, Facts, Grants, Problem, Role, Scope, Subject, Who};
+use super::{Escalation, Facts, Grants, Problem, RightsHolder, Role, Scope, Subject};
 use crate::names::{GroupName, UserName};
 use crate::roles::{Reach, Rights, Scoped, Unresolved, check_all, resolve};
 
@@ -50,19 +50,23 @@ pub enum Names {
     /// Uses pinned UIDs only; an unpinned name grants nothing.
     Pinned,
     /// Uses the current object with the name, unless the binding is pinned to another UID.
-    AsTheyAre,
+    Current,
 }
 
 /// Roles in scopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given(pub Vec<(Scope, Arc<Role>)>);
+pub struct ResolvedRoles(pub Vec<(Scope, Arc<Role>)>);
 
-impl Given {
+impl ResolvedRoles {
     /// Checks whether a user has all these rights, and so may grant or revoke them.
-    pub fn may_be_given(&self, grants: &Grants, who: Who<'_>) -> Result<(), Escalation> {
+    pub fn check_grantable(
+        &self,
+        grants: &Grants,
+        who: RightsHolder<'_>,
+    ) -> Result<(), Escalation> {
         self.0.iter().try_for_each(|(scope, role)| {
-            grants.may_give(who, &role.scoped, scope)?;
-            grants.may_give_in_hub_namespaces(who, &role.namespaced)
+            grants.may_grant(who, &role.scoped, scope)?;
+            grants.may_grant_in_hub_namespaces(who, &role.namespaced)
         })
     }
 }
@@ -88,33 +92,36 @@ impl<'a> Roles<'a> {
     }
 
     /// Resolves the grants of a binding.
-    pub fn given(&mut self, binding: Binding<'_>) -> Result<Given, Problem> {
+    pub fn resolve(&mut self, binding: Binding<'_>) -> Result<ResolvedRoles, Problem> {
         let (scope, context) = match binding {
-            Binding::Global(spec) => return self.by_global_binding(&spec.role),
+            Binding::Global(spec) => return self.resolve_global_binding(&spec.role),
             Binding::Cluster(spec) => (self.cluster(&spec.cluster)?, RoleContext::Cluster),
             Binding::Project(spec) => (self.project(&spec.project)?, RoleContext::Project),
         };
         let role = binding.role();
         let stored = self.facts.role_templates.get(role.name.as_str());
         let uid = role.uid.as_ref().map(RoleUid::as_str);
-        self.meant("role", &role.name, uid, stored.map(|role| role.uid))?;
-        Ok(Given(vec![(scope, self.template(&role.name, context)?)]))
+        self.check_reference("role", &role.name, uid, stored.map(|role| role.uid))?;
+        Ok(ResolvedRoles(vec![(
+            scope,
+            self.template(&role.name, context)?,
+        )]))
     }
 
     /// Resolves the grants of a GlobalRole.
-    pub fn by_global_role(
+    pub fn resolve_global_role(
         &mut self,
         name: &str,
         uid: &str,
-        said: &GlobalRoleSpec,
-    ) -> Result<Given, Problem> {
-        check_global(name, said)?;
-        let namespaced = said.namespaced_rules.iter();
+        spec: &GlobalRoleSpec,
+    ) -> Result<ResolvedRoles, Problem> {
+        check_global(name, spec)?;
+        let namespaced = spec.namespaced_rules.iter();
         let on_hub = Role {
             name: name.to_owned(),
             uid: uid.to_owned(),
             scoped: Scoped {
-                cluster: Rights::of(&said.rules),
+                cluster: Rights::of(&spec.rules),
                 project: Rights::default(),
             },
             namespaced: namespaced
@@ -122,11 +129,11 @@ impl<'a> Roles<'a> {
                 .collect(),
         };
         let mut given = vec![(Scope::Hub, Arc::new(on_hub))];
-        for name in &said.in_every_cluster {
+        for name in &spec.in_every_cluster {
             let role = self.template(name, RoleContext::Cluster)?;
             given.push((Scope::EveryCluster, role));
         }
-        Ok(Given(given))
+        Ok(ResolvedRoles(given))
     }
 
     /// Resolves the subject; `None` for a disabled user, and for a group of a disabled provider.
@@ -135,7 +142,7 @@ impl<'a> Roles<'a> {
             (Some(user), None) => {
                 let stored = self.facts.users.get(user.name.as_str());
                 let (pinned, uid) = (user.uid.as_ref(), stored.map(|user| user.uid.as_str()));
-                self.meant("user", &user.name, pinned.map(UserUid::as_str), uid)?;
+                self.check_reference("user", &user.name, pinned.map(UserUid::as_str), uid)?;
                 let enabled = stored.filter(|user| user.enabled);
                 Ok(enabled.map(|user| Subject::User(UserName::of(&user.uid))))
             }
@@ -148,7 +155,7 @@ impl<'a> Roles<'a> {
                     pinned.map(ProviderUid::as_str),
                     uid.map(ProviderUid::as_str),
                 );
-                self.meant("provider", name.provider(), pinned, uid)?;
+                self.check_reference("provider", name.provider(), pinned, uid)?;
                 let enabled = stored.is_some_and(|provider| provider.enabled);
                 Ok(enabled.then_some(Subject::Group(name)))
             }
@@ -157,7 +164,7 @@ impl<'a> Roles<'a> {
     }
 
     /// Checks whether a reference identifies the stored object with its name.
-    fn meant(
+    fn check_reference(
         &self,
         what: &'static str,
         name: &str,
@@ -177,7 +184,7 @@ impl<'a> Roles<'a> {
         let name = reference.name.as_str();
         let stored = self.facts.clusters.get(name);
         let pinned = reference.uid.as_ref().map(ClusterUid::as_str);
-        self.meant("cluster", name, pinned, stored.map(ClusterUid::as_str))?;
+        self.check_reference("cluster", name, pinned, stored.map(ClusterUid::as_str))?;
         let uid = stored.ok_or_else(|| gone("cluster", name))?;
         Ok(Scope::Cluster(uid.clone()))
     }
@@ -186,7 +193,7 @@ impl<'a> Roles<'a> {
         let name = reference.name.as_str();
         let stored = self.facts.projects.get(name);
         let pinned = reference.uid.as_ref().map(ProjectUid::as_str);
-        self.meant(
+        self.check_reference(
             "project",
             name,
             pinned,
@@ -199,13 +206,13 @@ impl<'a> Roles<'a> {
         Ok(Scope::Project(project.cluster.clone(), project.uid.clone()))
     }
 
-    fn by_global_binding(&mut self, role: &RoleReference) -> Result<Given, Problem> {
+    fn resolve_global_binding(&mut self, role: &RoleReference) -> Result<ResolvedRoles, Problem> {
         let facts = self.facts;
         let stored = facts.global_roles.get(role.name.as_str());
         let pinned = role.uid.as_ref().map(RoleUid::as_str);
-        self.meant("role", &role.name, pinned, stored.map(|role| role.uid))?;
+        self.check_reference("role", &role.name, pinned, stored.map(|role| role.uid))?;
         let stored = stored.ok_or_else(|| gone("role", &role.name))?;
-        self.by_global_role(&role.name, stored.uid, stored.spec)
+        self.resolve_global_role(&role.name, stored.uid, stored.spec)
     }
 
     fn template(&mut self, name: &str, context: RoleContext) -> Result<Arc<Role>, Problem> {
@@ -215,8 +222,8 @@ impl<'a> Roles<'a> {
         if stored.spec.context != context {
             return Err(Problem::Context(name.to_owned()));
         }
-        if let Some(known) = self.templates.get(name) {
-            return known.clone();
+        if let Some(cached) = self.templates.get(name) {
+            return cached.clone();
         }
         let find = |name: &str| facts.role_templates.get(name).map(|role| role.spec);
         let resolved = match resolve(name, find) {
@@ -238,9 +245,9 @@ impl<'a> Roles<'a> {
 }
 
 /// Checks whether the hub accepts the spec of a global role.
-fn check_global(name: &str, said: &GlobalRoleSpec) -> Result<(), Problem> {
-    let whole = check_all("rules", &said.rules, Reach::Cluster);
-    let mut namespaced = said.namespaced_rules.iter();
+fn check_global(name: &str, spec: &GlobalRoleSpec) -> Result<(), Problem> {
+    let whole = check_all("rules", &spec.rules, Reach::Cluster);
+    let mut namespaced = spec.namespaced_rules.iter();
     let all = whole.and_then(|()| {
         namespaced.try_for_each(|(namespace, rules)| {
             let field = format!("namespacedRules[{namespace}]");

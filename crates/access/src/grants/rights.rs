@@ -11,7 +11,7 @@ use crate::target::Target;
 
 /// A user with all groups of the user.
 #[derive(Clone, Copy, Debug)]
-pub struct Who<'a> {
+pub struct RightsHolder<'a> {
     /// Name of the user.
     pub user: &'a UserName,
     /// Groups of the user.
@@ -20,7 +20,7 @@ pub struct Who<'a> {
 
 impl Grants {
     /// All grants of a user, direct and by groups.
-    pub fn of<'a>(&'a self, who: Who<'_>) -> impl Iterator<Item = &'a Grant> {
+    pub fn of<'a>(&'a self, who: RightsHolder<'_>) -> impl Iterator<Item = &'a Grant> {
         let groups = who.groups.iter().map(GroupName::as_str);
         let names = std::iter::once(who.user.as_str()).chain(groups);
         let found: Vec<&[usize]> = names
@@ -30,17 +30,17 @@ impl Grants {
     }
 
     /// All rights of a user in a scope, including those of larger scopes.
-    pub fn held(&self, who: Who<'_>, scope: &Scope) -> Rights {
+    pub fn rights_in(&self, who: RightsHolder<'_>, scope: &Scope) -> Rights {
         let mut rights = Rights::default();
-        for part in self.of(who).flat_map(|grant| parts_at(grant, scope)) {
+        for part in self.of(who).flat_map(|grant| rights_at(grant, scope)) {
             rights.extend(part);
         }
         rights
     }
 
     /// The rights of a user in a namespace of the hub, in addition to those on the whole hub.
-    pub fn held_in_hub_namespace(&self, who: Who<'_>, namespace: &str) -> Rights {
-        let mut rights = self.held(who, &Scope::Hub);
+    pub fn rights_in_hub_namespace(&self, who: RightsHolder<'_>, namespace: &str) -> Rights {
+        let mut rights = self.rights_in(who, &Scope::Hub);
         let here = self.of(who).filter(|grant| grant.scope == Scope::Hub);
         for namespaced in here.filter_map(|grant| grant.role.namespaced.get(namespace)) {
             rights.extend(namespaced);
@@ -50,25 +50,37 @@ impl Grants {
 
     /// Reports whether a user may perform a verb on a Drover object of a scope, such as `create` on
     /// the `clusterroletemplatebindings` of a cluster. An empty name means a collection.
-    pub fn may(&self, who: Who<'_>, verb: &str, resource: &str, name: &str, scope: &Scope) -> bool {
+    pub fn may(
+        &self,
+        who: RightsHolder<'_>,
+        verb: &str,
+        resource: &str,
+        name: &str,
+        scope: &Scope,
+    ) -> bool {
         let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-        let asked = RuleTarget::Resource {
+        let rule_target = RuleTarget::Resource {
             group: GROUP,
             resource,
             subresource,
             name,
         };
-        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, scope));
-        parts.any(|rights| rights.rules.iter().any(|rule| rule.allows(verb, asked)))
+        let mut parts = self.of(who).flat_map(|grant| rights_at(grant, scope));
+        parts.any(|rights| {
+            rights
+                .rules
+                .iter()
+                .any(|rule| rule.allows(verb, rule_target))
+        })
     }
 
     /// Reports whether a user has any role at a target, which access requires.
-    pub fn may_enter(&self, who: Who<'_>, target: &Target) -> bool {
-        self.of(who).any(|grant| leads_to(grant, target))
+    pub fn may_enter(&self, who: RightsHolder<'_>, target: &Target) -> bool {
+        self.of(who).any(|grant| gives_access_to(grant, target))
     }
 
     /// Reports whether a user is an administrator of the hub and all clusters.
-    pub fn administers(&self, who: Who<'_>) -> bool {
+    pub fn administers(&self, who: RightsHolder<'_>) -> bool {
         [Scope::Hub, Scope::EveryCluster].iter().all(|scope| {
             let mut own = self.of(who).filter(|grant| grant.scope == *scope);
             own.any(|grant| grant.role.scoped.cluster.is_everything())
@@ -77,7 +89,7 @@ impl Grants {
 
     /// Reports whether a user's bindings would make the user an administrator if the user were
     /// enabled.
-    pub fn administers_if_enabled(facts: &Facts<'_>, who: Who<'_>) -> bool {
+    pub fn administers_if_enabled(facts: &Facts<'_>, who: RightsHolder<'_>) -> bool {
         let mut roles = Roles::new(facts, Names::Pinned);
         let mut grants = Self::default();
         for (name, spec) in &facts.global_bindings {
@@ -93,7 +105,7 @@ impl Grants {
                 _ => own,
             };
             if is_theirs {
-                let given = roles.given(Binding::Global(spec));
+                let given = roles.resolve(Binding::Global(spec));
                 grants.bind(BindingKind::Global, name, given, subject);
             }
         }
@@ -101,28 +113,28 @@ impl Grants {
     }
 
     /// Reports whether a user's roles at a target permit impersonation (`kubectl --as`).
-    pub fn may_act_as_others(&self, who: Who<'_>, target: &Target) -> bool {
+    pub fn may_act_as_others(&self, who: RightsHolder<'_>, target: &Target) -> bool {
         let scope = match target {
             Target::Hub => Scope::Hub,
             Target::Cluster(cluster) => Scope::Cluster(cluster.clone()),
         };
-        let asked = RuleTarget::Resource {
+        let rule_target = RuleTarget::Resource {
             group: "",
             resource: "users",
             subresource: "",
             name: "",
         };
-        let mut parts = self.of(who).flat_map(|grant| parts_at(grant, &scope));
+        let mut parts = self.of(who).flat_map(|grant| rights_at(grant, &scope));
         parts.any(|rights| {
             rights
                 .rules
                 .iter()
-                .any(|rule| rule.allows("impersonate", asked))
+                .any(|rule| rule.allows("impersonate", rule_target))
         })
     }
 
     /// Reports whether a user has a role in exactly this scope.
-    pub fn has_role_at(&self, who: Who<'_>, scope: &Scope) -> bool {
+    pub fn has_role_at(&self, who: RightsHolder<'_>, scope: &Scope) -> bool {
         self.of(who).any(|grant| grant.scope == *scope)
     }
 
@@ -133,14 +145,14 @@ impl Grants {
             let grants = self.by_subject.get(group.as_str()).into_iter().flatten();
             grants
                 .map(|&index| &self.all[index])
-                .any(|grant| leads_to(grant, target))
+                .any(|grant| gives_access_to(grant, target))
         };
         groups.iter().filter(counts).cloned().collect()
     }
 }
 
 /// The rights of a grant that apply to a scope.
-fn parts_at<'a>(grant: &'a Grant, scope: &Scope) -> impl Iterator<Item = &'a Rights> + use<'a> {
+fn rights_at<'a>(grant: &'a Grant, scope: &Scope) -> impl Iterator<Item = &'a Rights> + use<'a> {
     let scoped = &grant.role.scoped;
     let whole = match (scope, &grant.scope) {
         (Scope::Hub, there) => *there == Scope::Hub,
@@ -159,7 +171,7 @@ fn parts_at<'a>(grant: &'a Grant, scope: &Scope) -> impl Iterator<Item = &'a Rig
 
 /// Reports whether a grant gives access to a target. A role without rules on the hub gives no
 /// access to the hub.
-pub(super) fn leads_to(grant: &Grant, target: &Target) -> bool {
+pub(super) fn gives_access_to(grant: &Grant, target: &Target) -> bool {
     match target {
         Target::Hub => {
             let role = &grant.role;
