@@ -169,8 +169,8 @@ mod tests {
 
         let may_report =
             |uid: &str, note: usize, now| notices.may_report(uid.into(), &note.to_string(), now);
-        let reported = (0..1000).filter(|n| may_report("a", *n, now)).count();
-        assert_eq!(reported, MAX_REPORTED, "warnings of one agent are limited");
+        let allowed = (0..1000).filter(|n| may_report("a", *n, now)).count();
+        assert_eq!(allowed, MAX_REPORTED, "warnings of one agent are limited");
         assert!(
             may_report("b", 1, now),
             "the warning of another agent is written"

@@ -143,16 +143,16 @@ struct PendingWrites<K> {
 
 impl BuiltInRoles {
     async fn reconcile_kind<K: BuiltInKind>(&self, store: &Store<K>) -> Result<(), HubError> {
-        let writes = decide(|name| store.by_name(name));
-        self.log_conflicts::<K>(&writes.conflicting);
+        let planned = decide(|name| store.by_name(name));
+        self.log_conflicts::<K>(&planned.conflicting);
         let api: Api<K> = Api::all(self.hub.client());
-        let created = create_all(&api, store, &writes.missing).await;
+        let created = create_all(&api, store, &planned.missing).await;
         let writer = StatusWriter {
             operation: REPAIR,
             api,
             store,
         };
-        let repaired = writer.write_all(&writes.drifted).await;
+        let repaired = writer.write_all(&planned.drifted).await;
         created.and(repaired)
     }
 

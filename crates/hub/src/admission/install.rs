@@ -87,7 +87,7 @@ impl InstallError {
         let error = self as &dyn std::error::Error;
         match state {
             None | Some(WebhookState::Unknown) => {
-                tracing::warn!(error, "failed to reconcile the admission webhook; retrying")
+                tracing::warn!(error, "failed to reconcile the admission webhook; retrying");
             }
             Some(WebhookState::Unanswered) => tracing::warn!(
                 error,

@@ -180,7 +180,7 @@ impl ProviderLogins {
             }
             Err(SignInError::Provider(ProviderError::Refused(_))) => {}
             Err(SignInError::Provider(error)) => {
-                provider.record_answer(Err::<&Person, _>(error), now)
+                provider.record_answer(Err::<&Person, _>(error), now);
             }
             Err(_) => {}
         }

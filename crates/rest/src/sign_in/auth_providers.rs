@@ -188,7 +188,7 @@ async fn replace(
         match call("change an identity provider", replacing).await {
             // Retry, because the server updates the status often.
             Err(error) if error.is_conflict() && version.is_none() && attempts < MAX_ATTEMPTS => {
-                attempts += 1
+                attempts += 1;
             }
             answer => return answer.map(|after| Replaced { before, after }),
         }
