@@ -7,7 +7,6 @@ pub mod args;
 pub mod demo;
 #[cfg(feature = "server")]
 pub mod memory;
-#[cfg(feature = "server")]
 pub mod program;
 #[cfg(feature = "server")]
 pub mod ui;

@@ -75,7 +75,7 @@ pub enum TlsError {
         /// File with the CA certificates for agents.
         authority: PathBuf,
         /// Error of the certificate verifier.
-        source: rustls::Error,
+        source: Box<rustls::Error>,
     },
     /// Agents would reject the listener's new certificate.
     #[error(
@@ -91,7 +91,7 @@ pub enum TlsError {
         /// File with the CA certificates that agents already have.
         authority: PathBuf,
         /// Error of the certificate verifier.
-        source: rustls::Error,
+        source: Box<rustls::Error>,
     },
     /// The key does not match the certificate, or rustls rejects one of them.
     #[error("the certificate and its key do not match")]

@@ -88,7 +88,7 @@ fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
         vouched.map_err(|source| TlsError::UnverifiedCertificate {
             certificate: files.certificate.clone(),
             authority: files.trusted().to_owned(),
-            source,
+            source: Box::new(source),
         })?;
     }
     Ok(Certificate {

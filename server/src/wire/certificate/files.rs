@@ -101,7 +101,7 @@ impl WatchedFiles {
         vouched.map_err(|source| TlsError::OtherCa {
             certificate: self.files.certificate.clone(),
             authority: self.files.trusted().to_owned(),
-            source,
+            source: Box::new(source),
         })
     }
 }
