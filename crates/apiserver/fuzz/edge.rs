@@ -90,7 +90,8 @@ pub(crate) fn accept(data: &[u8]) {
     }
 }
 
-/// Checks that a continue token stays below the key prefix of its list, and round-trips.
+/// Checks that the key in a continue token starts with the key prefix of its list, and that the
+/// token round-trips.
 pub(crate) fn page(data: &[u8]) {
     const PREFIX: &str = "/core/configmaps/shop/";
     let Some(Ok(position)) = text(data).map(|text| Position::decode(text, PREFIX)) else {

@@ -125,12 +125,12 @@ pub trait Authorizer: Send + Sync {
     /// Decides one request.
     fn authorize(&self, attributes: &Attributes<'_>) -> Verdict;
 
-    /// The rules that apply to a caller in a namespace, for `SelfSubjectRulesReview`, and the
-    /// evaluation error (empty without one).
+    /// Returns the rules that apply to a caller in a namespace, for `SelfSubjectRulesReview`, and
+    /// the evaluation error. The error is empty if the evaluation succeeds.
     fn rules_for(&self, caller: &Caller, namespace: &str) -> (Vec<Rule>, String);
 }
 
-/// Reads stored objects. The server implements it on its store.
+/// Reads stored objects. The server implements this trait with its store.
 pub trait Objects: Send + Sync {
     /// Returns an object, or `None` if it does not exist. `namespace` is empty for cluster-scoped
     /// objects.

@@ -144,7 +144,7 @@ fn served(published: &Published, list: &published::List, resource: &ApiResource)
     }
 }
 
-/// Returns the static text of a discovery verb; `None` for an unknown verb.
+/// Returns a discovery verb as a static string; `None` for an unknown verb.
 fn known(verb: &str) -> Option<&'static str> {
     [
         "create",

@@ -158,12 +158,12 @@ pub struct LifecycleOptions {
     pub token_ca: Arc<OnceLock<String>>,
     /// The lifetime of Events after their last change, in seconds.
     pub event_ttl_seconds: i64,
-    /// The clock.
+    /// Returns the current time; tests replace it.
     pub clock: Clock,
 }
 
 impl Default for LifecycleOptions {
-    /// Expires Events after an hour, and distributes no certificate.
+    /// Creates options that expire Events after an hour and distribute no certificate.
     fn default() -> Self {
         Self {
             root_ca: None,

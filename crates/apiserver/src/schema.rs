@@ -182,7 +182,7 @@ pub struct Limits {
     pub minimum: Option<(f64, bool)>,
     /// The maximum; the boolean is true if the maximum is exclusive.
     pub maximum: Option<(f64, bool)>,
-    /// The number of which the value must be a multiple.
+    /// The divisor: the value must be a multiple of this number.
     pub multiple_of: Option<f64>,
     /// The minimum length in characters.
     pub min_length: Option<u64>,
@@ -200,11 +200,11 @@ pub struct Limits {
     pub min_properties: Option<u64>,
     /// The maximum number of map entries.
     pub max_properties: Option<u64>,
-    /// The schemas that the value must all match.
+    /// The schemas in `allOf`: the value must match all of them.
     pub all_of: Vec<Arc<Node>>,
-    /// The schemas of which the value must match at least one.
+    /// The schemas in `anyOf`: the value must match at least one of them.
     pub any_of: Vec<Arc<Node>>,
-    /// The schemas of which the value must match exactly one.
+    /// The schemas in `oneOf`: the value must match exactly one of them.
     pub one_of: Vec<Arc<Node>>,
     /// The schema that the value must not match.
     pub not: Option<Arc<Node>>,

@@ -73,7 +73,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Creates options with RBAC and service account tokens, and without other authenticators.
+    /// Creates options with RBAC for authorization, and with service account tokens as the only
+    /// authentication.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),

@@ -62,8 +62,8 @@ const MAX_WAITING_KIB: u32 = 64 << 10;
 /// Timeout for space in the writer's queue.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An open store; clones share it. It closes when the last clone is dropped, which waits for
-/// changes in progress and ends watches.
+/// An open store; clones share it. The store closes when the last clone is dropped. Closing waits
+/// for changes in progress, and ends watches.
 #[derive(Debug, Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -277,8 +277,9 @@ impl Store {
         self.begin(prefix.into(), from, None)
     }
 
-    /// Watches changes like [`Self::watch`], and retains history that this watch has not delivered
-    /// yet beyond its maximum age. The limits on number and bytes of changes still end the watch.
+    /// Watches changes like [`Self::watch`]. The store retains the history that this watch has not
+    /// delivered yet, even if the history exceeds its maximum age. The limits on number and bytes
+    /// of changes still end the watch.
     ///
     /// # Errors
     ///
@@ -313,8 +314,8 @@ impl Store {
         .ok_or(WatchError::Closed)
     }
 
-    /// Compacts the history up to `to`, or up to the last revision if that is less. Returns the
-    /// floor. The writer also compacts old history automatically.
+    /// Compacts the history up to `to`, but not beyond the last revision. Returns the oldest
+    /// revision that remains available. The writer also compacts old history automatically.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use url::{Origin, form_urlencoded};
 pub const MAX_SIGN_IN_DURATION: SignedDuration = SignedDuration::from_mins(10);
 /// Maximum clock difference between two servers.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
-/// Maximum length of a callback query, in bytes. Real providers send less.
+/// Maximum length of a callback query, in bytes. Queries of real providers are shorter.
 const MAX_QUERY_BYTES: usize = 8 * 1024;
 /// Length of each random value in bytes (256 bits).
 const ENTROPY_BYTES: usize = 32;

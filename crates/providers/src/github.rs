@@ -167,8 +167,8 @@ impl Github {
         self.token_request(Method::POST, what, &token, now).await
     }
 
-    /// Starts a sign-in. Returns the authorization URL and the state needed for the callback at
-    /// `redirect_uri`, which must be the app's callback URL or below it.
+    /// Starts a sign-in. Returns the authorization URL and the state needed for the callback.
+    /// `redirect_uri` must be the app's callback URL or a URL below it.
     pub fn authorize(&self, redirect_uri: &Url, now: Timestamp) -> (Url, Pending) {
         let pending = Pending::begin(redirect_uri.as_str(), now);
         let mut url = self.client.endpoints.page("login/oauth/authorize");
@@ -215,8 +215,9 @@ impl Github {
 
     /// Reads the current profile of the token's user, who must have this ID.
     ///
-    /// Returns [`Refusal::Withdrawn`] if the token was revoked or the account deleted, which GitHub
-    /// does not distinguish, and [`Refusal::Disabled`] if the account is suspended.
+    /// Returns [`Refusal::Withdrawn`] if the token was revoked or the account was deleted. GitHub
+    /// does not distinguish these two cases. Returns [`Refusal::Disabled`] if the account is
+    /// suspended.
     ///
     /// [`Refusal::Withdrawn`]: crate::error::Refusal::Withdrawn
     /// [`Refusal::Disabled`]: crate::error::Refusal::Disabled

@@ -246,8 +246,8 @@ impl Settings {
     }
 }
 
-/// Reports whether Drover sends this login name and password to a directory. All others are
-/// rejected locally.
+/// Reports whether Drover sends this login name and password to a directory. Drover rejects all
+/// other login names and passwords without a request.
 pub fn can_sign_in(login: &str, password: &SecretString) -> bool {
     can_be_login(login) && can_be_password(password)
 }

@@ -28,7 +28,7 @@ use url::Url;
 /// A fault of the responses to a path.
 #[derive(Clone)]
 pub enum Fault {
-    /// Another response: status, headers, body.
+    /// A replacement response: status, headers, body.
     Response(u16, Vec<(&'static str, String)>, String),
     /// The correct response with an added or replaced header.
     Header(&'static str, String),
@@ -49,7 +49,7 @@ pub struct ReceivedRequest {
     pub authorization: Option<String>,
 }
 
-/// The certificate of one server, or of several that share it.
+/// A certificate with its key. Several servers can share the certificate.
 pub struct Identity(CertifiedKey<KeyPair>);
 
 pub struct Fake {

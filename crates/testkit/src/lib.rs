@@ -1,4 +1,4 @@
-//! Builders and harnesses for tests.
+//! Builders of sample objects, fake servers and simulated clients for tests.
 
 #![expect(
     clippy::unwrap_used,

@@ -27,7 +27,8 @@ const HOST: &str = "127.0.0.1";
 const MAX_STARTS: usize = 10;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The used part of Active Directory's schema, with equality rules, which Debian's msuser.schema lacks.
+/// The part of Active Directory's schema that the tests use, with equality rules. Debian's
+/// msuser.schema lacks these rules.
 const ACTIVE_DIRECTORY: &str = "
 attributetype ( 1.2.840.113556.1.4.221 NAME 'sAMAccountName' EQUALITY caseIgnoreMatch
   SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
@@ -83,13 +84,13 @@ pub struct Slapd {
 }
 
 impl Slapd {
-    /// Starts a directory with the base entries and the given ones, as LDIF.
+    /// Starts a directory with the base entries and with `entries`, which is LDIF.
     pub fn with(entries: &str) -> Self {
         // A search without paging returns at most 500 entries; with paging all.
         Self::limited(entries, "size.prtotal=unlimited")
     }
 
-    /// Like [`Self::start`], with limits for the service account.
+    /// Starts a directory like [`Self::start`], with limits for the service account.
     pub fn limited(entries: &str, limits: &str) -> Self {
         for (program, package) in [(SLAPD, "slapd"), (LDAPMODIFY, "ldap-utils")] {
             assert!(
@@ -148,7 +149,7 @@ impl Slapd {
         assert!(output.status.success(), "slapadd: {output_text}");
     }
 
-    /// Starts slapd on its previous ports, or on free ones.
+    /// Starts slapd on its previous ports, or on free ports.
     pub fn start(&mut self) {
         for _ in 0..MAX_STARTS {
             if self.ldap == 0 {
@@ -215,7 +216,7 @@ impl Slapd {
         format!("ldapi://{path}")
     }
 
-    /// Applies changes, as LDIF, as administrator of the directory.
+    /// Applies LDIF changes with the directory administrator's account.
     pub fn change(&self, changes: &str) {
         let mut command = Command::new(LDAPMODIFY);
         command.args(["-x", "-H", &self.socket(), "-D", ROOT, "-w", ROOT_PASSWORD]);

@@ -33,7 +33,7 @@ pub struct TunnelPair {
     pub frozen: watch::Sender<bool>,
 }
 
-/// The two ends of an in-memory WebSocket: the agent's, then the server's.
+/// The two ends of an in-memory WebSocket: first the agent's end, then the server's end.
 pub fn websocket_pair() -> (ByteStream<DuplexStream>, ByteStream<DuplexStream>) {
     let (agent, server) = duplex(PIPE_CAPACITY);
     (
@@ -63,7 +63,7 @@ impl TunnelPair {
         Self::open_with(service, open_options(), ServeOptions::default()).await
     }
 
-    /// Like [`Self::open`], with options.
+    /// Connects a server's end to an agent like [`Self::open`], with these options.
     ///
     /// # Panics
     /// Panics if the tunnel does not open.

@@ -3,8 +3,8 @@
 //! Streams are counted exactly at the start and end of a request. Buffered bytes (sent by agents
 //! but not read by users, with the overhead of h2) are measured about once a second by the sweep of
 //! each tunnel. A tunnel above its limit rejects new requests and resets the streams with the most
-//! unread bytes. If the server's total exceeds its limit, only tunnels above their fair share do
-//! so.
+//! unread bytes. If the server's total exceeds its limit, only tunnels above their fair share
+//! reject requests and reset streams.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -141,7 +141,7 @@ impl TunnelBudget {
         Ok(permit)
     }
 
-    /// Releases the bytes of a closed tunnel. Permits release its last streams.
+    /// Releases the bytes of a closed tunnel. The permits of its last streams release the streams.
     pub(crate) fn close(&self) {
         self.set_buffered(0);
         self.server.tunnels.fetch_sub(1, Ordering::Relaxed);
@@ -155,7 +155,7 @@ impl TunnelBudget {
     }
 
     /// Returns the exceeded limit and the excess in bytes, if this tunnel exceeds its own limit or
-    /// its share of the server's.
+    /// its fair share of the server's limit.
     pub(crate) fn excess(&self) -> Option<(Budget, usize)> {
         excess(
             self.buffered(),
@@ -187,7 +187,8 @@ fn excess(
     })
 }
 
-/// Permit of one stream, which counts against both limits until it is dropped.
+/// Permit of one stream. The stream counts against the limits of the tunnel and of the server until
+/// the permit is dropped.
 #[derive(Debug)]
 pub(crate) struct StreamPermit {
     tunnel: Arc<TunnelBudget>,

@@ -142,7 +142,7 @@ fn machine_memory(root: &Path) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Returns the smallest limit of the process's cgroups, if there is one.
+/// Returns the smallest limit of the process's cgroups; `None` without a limit.
 fn cgroup_limit(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;

@@ -140,8 +140,8 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Creates the sequence of sessions. Cancelling `stop` does not end the current session; its
-    /// owner drains on the same token.
+    /// Creates the sequence of sessions. Cancelling `stop` prevents new sessions, but does not end
+    /// the current session. The owner of the current session drains it on the same token.
     pub const fn new(policy: Policy, stop: CancellationToken) -> Self {
         Self {
             reconnect: Reconnect::new(policy),

@@ -31,7 +31,7 @@ struct State {
 
 impl ResponseBudget {
     /// Creates a budget with this limit in bytes. Responses without buffered bytes may use the same
-    /// amount again, so that fast readers continue beside slow readers.
+    /// number of bytes in addition, so that slow readers do not block fast readers.
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,

@@ -187,7 +187,8 @@ where
     type Error = SendError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, SendError>> + Send>>;
 
-    /// Always ready. A tunnel at its limit returns the error from the future.
+    /// Always returns ready. If the tunnel is at its limit, the future of the request returns the
+    /// error.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), SendError>> {
         Poll::Ready(Ok(()))
     }

@@ -1,4 +1,4 @@
-//! TLS and HTTP for the server's router, and the kubeconfig of the administrator.
+//! Serves TLS and HTTP for the server's router, and writes the kubeconfig of the administrator.
 
 use std::error::Error;
 use std::fs::{File, Permissions};

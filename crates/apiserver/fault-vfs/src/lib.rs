@@ -46,18 +46,18 @@ impl Disk {
         })
     }
 
-    /// The name under which SQLite knows the VFS.
+    /// The name of the VFS in SQLite.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Cuts the power in the middle of the n-th write, truncation, sync or deletion after this
-    /// call.
+    /// Schedules a power failure during a later write, truncation, sync or deletion. `operations`
+    /// is the number of that operation, counted from this call.
     pub fn cut_after(&self, operations: u64) {
         self.state.lock().cut_after(operations);
     }
 
-    /// Reports whether the power is off, so that all operations fail.
+    /// Reports whether the simulated power is off. While the power is off, all operations fail.
     pub fn is_off(&self) -> bool {
         self.state.lock().is_off()
     }

@@ -112,7 +112,8 @@ impl DiskState {
         self.files.contains_key(path)
     }
 
-    /// Opens a file; `content` is the real content of a file that is not tracked yet.
+    /// Tracks an opened file. `content` is the real content of the file; a file that is already
+    /// tracked keeps its tracked content.
     pub(crate) fn opened(&mut self, path: &Path, content: Option<Vec<u8>>) {
         self.open += 1;
         self.files.entry(path.to_owned()).or_insert_with(|| {
@@ -131,7 +132,7 @@ impl DiskState {
         self.open -= 1;
     }
 
-    /// Fails if the power is off.
+    /// Returns an error if the simulated power is off.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         if self.off { Err(Refusal::Off) } else { Ok(()) }
     }

@@ -32,7 +32,8 @@ pub trait Authenticate: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>>;
 }
 
-/// Calls the authenticators in order; the first that supports the type of token decides.
+/// Calls the authenticators in order. The first authenticator that supports the type of token
+/// decides.
 impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
     fn authenticate<'a>(
         &'a self,

@@ -18,7 +18,8 @@ const USER_PREFIX: &str = "system:serviceaccount:";
 const ALL_SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 const NODE_PREFIX: &str = "system:node:";
 
-/// A user (apiserver `user.Info`). As a request extension it authenticates callers in this process.
+/// A user (apiserver `user.Info`). A request of the same process contains its user as a request
+/// extension of this type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Caller {
     /// The user name.
@@ -123,12 +124,14 @@ pub(crate) fn node_name(user: &str) -> Option<&str> {
     is_dns_subdomain(name).then_some(name)
 }
 
-/// Checks for an RFC 1123 label: at most 63 of `[a-z0-9-]`, alphanumeric at both ends.
+/// Reports whether the text is an RFC 1123 label: at most 63 of `[a-z0-9-]`, alphanumeric at both
+/// ends.
 pub(crate) fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_of_any_length(text)
 }
 
-/// Checks for an RFC 1123 subdomain: labels with dots between them, at most 253 characters.
+/// Reports whether the text is an RFC 1123 subdomain: labels with dots between them, at most 253
+/// characters.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     // apimachinery limits the length of the whole subdomain, not of its labels.
     text.len() <= 253 && text.split('.').all(is_label_of_any_length)

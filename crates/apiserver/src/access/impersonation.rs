@@ -21,8 +21,9 @@ const MAX_REQUESTORS: usize = 10_000;
 /// Authorizes impersonation.
 #[derive(Debug, Default)]
 pub struct Impersonation {
-    /// The last allowed mode by requestor. The next request checks this mode first, and a denial
-    /// reports its error.
+    /// The last allowed mode by requestor. The next request checks this mode first. If no mode
+    /// allows the request, the response contains the error of the first checked mode that applies
+    /// to the user.
     last: Mutex<HashMap<String, Mode>>,
 }
 

@@ -49,8 +49,8 @@ struct Retired {
 /// Errors of [`Keys::from_stored`].
 #[derive(Debug, thiserror::Error)]
 pub enum LoadKeysError {
-    /// The text is not the JSON of [`Keys::to_stored`]. The error has the position only, because
-    /// the text may be a private key.
+    /// The text is not the JSON of [`Keys::to_stored`]. The error contains only the position,
+    /// because the text may be a private key.
     #[error("cannot parse stored signing keys: malformed JSON at line {line}, column {column}")]
     Format {
         /// The line of the error, starting at 1.

@@ -29,17 +29,17 @@ pub struct Reviews<'a> {
 /// The kinds of reviews. Reviews are created, and never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewKind {
-    /// `TokenReview`.
+    /// A `TokenReview`, which authenticates a token.
     Token,
-    /// `SelfSubjectReview`.
+    /// A `SelfSubjectReview`, which returns the attributes of the caller.
     SelfSubject,
-    /// `SubjectAccessReview`.
+    /// A `SubjectAccessReview`, which checks the access of any user.
     SubjectAccess,
-    /// `LocalSubjectAccessReview`.
+    /// A `LocalSubjectAccessReview`, which checks the access of any user in one namespace.
     LocalSubjectAccess,
-    /// `SelfSubjectAccessReview`.
+    /// A `SelfSubjectAccessReview`, which checks the access of the caller.
     SelfSubjectAccess,
-    /// `SelfSubjectRulesReview`.
+    /// A `SelfSubjectRulesReview`, which lists the rules of the caller in a namespace.
     SelfSubjectRules,
 }
 

@@ -1,5 +1,5 @@
-//! Tokens of service accounts: JSON Web Tokens with an expiration time. Deletion of its service
-//! account or bound object also invalidates a token.
+//! Tokens of service accounts: JSON Web Tokens with an expiration time. A token also becomes
+//! invalid when its service account or bound object is deleted.
 
 mod claims;
 mod live;
@@ -43,7 +43,8 @@ pub struct TokensOptions {
     pub issuers: Vec<String>,
     /// The server's audiences, and the audiences of tokens that request none.
     pub audiences: Vec<String>,
-    /// The maximum lifetime in seconds. Longer requests are shortened with a warning.
+    /// The maximum lifetime in seconds. A longer requested lifetime is shortened, and the response
+    /// contains a warning.
     pub max_lifetime_seconds: Option<i64>,
     /// The age in seconds at which a new key replaces the signing key.
     pub rotate_keys_after_seconds: i64,
@@ -70,8 +71,8 @@ pub struct Tokens {
     options: TokensOptions,
     keys: ArcSwap<Keys>,
     objects: Arc<dyn Objects>,
-    /// The claims of verified tokens by digest. A signature is verified once, all other claims for
-    /// each request.
+    /// The claims of verified tokens by token digest. The cache avoids repeated verification of
+    /// signatures. All other checks run for each request.
     verified: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
 }
 
@@ -81,7 +82,8 @@ pub struct Tokens {
 pub struct IssueError(#[source] jsonwebtoken::errors::Error);
 
 impl Tokens {
-    /// A token issuer with these keys that checks bound objects in `objects`.
+    /// Creates a token issuer with these keys. `objects` reads the objects that tokens are bound
+    /// to.
     pub fn new(options: TokensOptions, keys: Keys, objects: Arc<dyn Objects>) -> Self {
         Self {
             options,

@@ -349,7 +349,7 @@ pub(crate) fn only_resources(new: &mut Value, old: &Value) {
     }
 }
 
-/// Names of all containers.
+/// Returns the names of all containers of a pod.
 pub(crate) fn names(spec: &Value) -> impl Iterator<Item = &str> {
     ["containers", "initContainers", "ephemeralContainers"]
         .into_iter()
@@ -357,7 +357,7 @@ pub(crate) fn names(spec: &Value) -> impl Iterator<Item = &str> {
         .map(|container| text(container, "name"))
 }
 
-/// The spec without these fields.
+/// Returns the spec without the fields in `names`.
 pub(crate) fn without(spec: &Value, names: &[&str]) -> Map<String, Value> {
     let map = spec.as_object().cloned().unwrap_or_default();
     map.into_iter()

@@ -15,7 +15,8 @@ const REASONS: [&str; 4] = [
     "FieldValueInvalid",
     "FieldValueRequired",
 ];
-/// Maximum nesting depth of comprehensions. Deeper ones exceed the cost limit for all objects.
+/// Maximum nesting depth of comprehensions. Deeper comprehensions exceed the cost limit for all
+/// objects.
 const MAX_RULE_DEPTH: u32 = 3;
 
 /// Validates the fields of rules, without compilation.

@@ -15,7 +15,7 @@ pub(crate) fn served_names(crd: &Value) -> impl Iterator<Item = (&str, &str, &st
         .map(move |version| (group, text(version, "name"), plural))
 }
 
-/// Reports whether [`resources`](super::resources) would succeed.
+/// Reports whether [`resources`](super::resources) can convert the CRD.
 pub(crate) fn is_readable(crd: &Value) -> bool {
     list(field(crd, "spec"), "versions")
         .iter()

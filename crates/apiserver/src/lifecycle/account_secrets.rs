@@ -46,8 +46,8 @@ pub(super) struct Key {
 /// The action for a token Secret.
 #[derive(Debug, PartialEq)]
 enum Decision {
-    /// No action is necessary before this time; without a time, none is necessary before the next
-    /// change.
+    /// No action is necessary before this time. `None` means that no action is necessary until an
+    /// object changes.
     Wait(Option<Timestamp>),
     /// Replace the Secret by this object.
     Update(Value),

@@ -19,7 +19,7 @@ pub struct CatalogUpdater {
     /// The catalog of built-in resources, which CRDs do not change.
     built_in: Arc<Catalog>,
     defined: BTreeMap<String, AcceptedDefinition>,
-    /// True if the initial list is complete. Before, the catalog stays unchanged.
+    /// True if the initial list is complete. The catalog stays unchanged until then.
     complete: bool,
 }
 
@@ -33,7 +33,7 @@ struct AcceptedDefinition {
 }
 
 impl CatalogUpdater {
-    /// Updates this catalog, which contains built-in resources only.
+    /// Creates an updater of this catalog, which must contain only built-in resources.
     pub fn new(catalog: Arc<ArcSwap<Catalog>>) -> Self {
         Self {
             built_in: catalog.load_full(),

@@ -26,7 +26,8 @@ const MANAGER: &str = "kube-apiserver";
 /// Interval of checks for remaining objects.
 const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
 
-/// Interval of checks whether the CRD is served, which takes about a millisecond.
+/// Interval of checks whether the catalog serves the CRD. The catalog serves a new CRD after about
+/// a millisecond.
 const SERVING_PAUSE: Duration = Duration::from_millis(2);
 
 /// The controller of CRDs.

@@ -24,7 +24,8 @@ pub enum Observed {
 #[derive(Debug)]
 pub(super) struct ObjectCache<T> {
     pub(super) all: BTreeMap<String, T>,
-    /// True if the initial list is complete. Before, an absent object may exist.
+    /// True if the initial list is complete. Until then, an object that is not in the cache may
+    /// exist.
     pub(super) complete: bool,
 }
 

@@ -18,7 +18,8 @@ use super::{Hub, ObjectPath};
 use crate::access::IssueError;
 use crate::status::ApiError;
 
-/// Ready keys of one controller above which the feed waits.
+/// Maximum number of ready keys of one controller. The feed waits while a controller has more ready
+/// keys.
 const CAPACITY: usize = 10_000;
 const CONCURRENCY: usize = 2;
 /// Timeout of one reconciliation.
@@ -109,7 +110,7 @@ pub(super) trait Controller: Send + Sync + 'static {
 pub(super) trait Sweep: Send + Sync + 'static {
     /// The name in logs.
     const NAME: &'static str;
-    /// Interval from the end of a run to the next.
+    /// Interval from the end of a run to the start of the next run.
     const EVERY: Duration;
 
     /// Runs the task once.

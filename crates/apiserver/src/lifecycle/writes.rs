@@ -25,8 +25,8 @@ impl dyn Hub {
         outcome.map_err(ReconcileError::write(path))
     }
 
-    /// Deletes a listed object in the background; with `resource_version` only if it is unchanged.
-    /// A missing or recreated object is ignored.
+    /// Deletes a listed object in the background. With `resource_version`, deletes the object only
+    /// if it is unchanged. Ignores a missing or recreated object.
     pub(super) async fn delete_listed(
         &self,
         manager: &'static str,

@@ -94,7 +94,7 @@ pub enum PatchError {
     Unprocessable(String),
     /// The patch has this number of operations, which exceeds the limit; the response is 413.
     TooManyOperations(usize),
-    /// The patch fails in a case in which kube-apiserver responds with 500.
+    /// The patch fails, and the response is 500 as in kube-apiserver.
     Failed(String),
 }
 

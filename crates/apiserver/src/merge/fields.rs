@@ -10,7 +10,7 @@ use super::set::Set;
 /// Parse errors of `FieldsV1`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsError {
-    /// The value is not an object of objects.
+    /// The value or a nested value is not a JSON object.
     #[error("fields must be nested objects")]
     NotAnObject,
     /// The key has no colon after its type.

@@ -190,8 +190,8 @@ impl Managers {
         }
     }
 
-    /// Returns the list of entries: managers that apply come first, then the order is by time,
-    /// name, version and subresource.
+    /// Returns the list of entries. Entries of server-side apply come first. Entries of the same
+    /// operation are sorted by time, name, version and subresource.
     pub fn to_value(&self) -> Value {
         let mut entries: Vec<(&ManagerId, &Owned)> = self.0.iter().collect();
         entries.sort_by_key(|(id, owned)| {

@@ -14,7 +14,7 @@ use super::value;
 pub enum PathElement {
     /// A field of an object, or a key of a map.
     Field(Arc<str>),
-    /// The list item with these key fields, sorted by name.
+    /// The list item with these key fields. The key fields are sorted by name.
     Key(Arc<[(String, Value)]>),
     /// The set item with this value.
     Value(Arc<Value>),

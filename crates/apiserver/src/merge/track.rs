@@ -27,7 +27,7 @@ pub(super) enum TrackError {
     Compare(Misfits),
     Merge(Misfits),
     /// The object cannot be converted to another version, because it does not match the schema of
-    /// that version. The text names the object.
+    /// that version. The first field is the description of the object in the message.
     Convert(&'static str, Misfits),
 }
 
@@ -80,7 +80,7 @@ impl MergeKind {
         Ok(Managers(kept))
     }
 
-    /// Removes changed fields from all other managers, and returns the changes.
+    /// Removes the changed fields from the sets of all other managers, and returns the changes.
     fn take(
         &self,
         managers: &mut Managers,
@@ -227,7 +227,7 @@ impl MergeKind {
         Ok(pruned)
     }
 
-    /// Restores the fields of an object that any manager owns.
+    /// Returns `merged` without the pruned fields, except for pruned fields in `owned`.
     fn with_owned(
         &self,
         merged: &Value,

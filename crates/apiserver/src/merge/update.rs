@@ -47,7 +47,8 @@ pub fn update(live: Option<&Value>, new: &mut Value, kind: &MergeKind, options: 
     }
 }
 
-/// Returns the initial managers: those in the request, or those of the live object.
+/// Returns the managers before the update: the managers in the request, or else the managers of the
+/// live object.
 fn starting_point(live: &Value, new: &Value, kind: &MergeKind) -> Managers {
     let of_live = || Managers::of(live).unwrap_or_default();
     if !kind.subresource.is_empty() {

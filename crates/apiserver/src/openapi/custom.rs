@@ -54,8 +54,8 @@ fn definition_name(resource: &Resource) -> String {
     format!("{}.{}.{}", group.join("."), gv.version, resource.kind)
 }
 
-/// Returns the paths of a custom resource. They are the paths of Deployment with other names,
-/// because apiextensions generates paths by the same rules.
+/// Returns the paths of a custom resource. The paths have the form of Deployment's paths, because
+/// apiextensions generates paths by the same rules.
 fn custom_paths(resource: &Resource) -> Vec<(String, String)> {
     let lines = builtin::PATHS
         .iter()

@@ -1,5 +1,5 @@
-//! Decodes and encodes built-in objects as their Go types do. It removes unknown fields, checks
-//! types, normalizes times and quantities, and removes or adds empty fields by the Go struct tags.
+//! Decodes and encodes built-in objects as their Go types do: removes unknown fields, checks types,
+//! normalizes times and quantities, and removes or adds empty fields by the Go struct tags.
 
 use std::fmt::Write as _;
 

@@ -182,8 +182,8 @@ impl RuleDefinition {
     }
 }
 
-/// Reports whether `omitempty` omits the value. The published schemas have such a default for every
-/// field that Go always writes.
+/// Reports whether `omitempty` omits the value. In the published schemas, each field that Go always
+/// writes has such a value as its default.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

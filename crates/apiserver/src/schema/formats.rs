@@ -32,7 +32,8 @@ pub(super) fn violated<'a>(format: &'a str, text: &str) -> Option<&'a str> {
     })
 }
 
-/// Checks for a duration as Go's `time.ParseDuration` does, with days and weeks as in strfmt.
+/// Reports whether Go's `time.ParseDuration` accepts the text. Days and weeks are also valid, as in
+/// strfmt.
 fn is_duration(text: &str) -> bool {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     if rest == "0" {
@@ -124,7 +125,7 @@ fn is_email(text: &str) -> bool {
         .is_some_and(|(user, host)| !user.is_empty() && !user.contains(' ') && is_hostname(host))
 }
 
-/// Checks for an absolute URI or a path as Go's `url.ParseRequestURI` does.
+/// Reports whether the text is an absolute URI or path that Go's `url.ParseRequestURI` accepts.
 fn is_uri(text: &str) -> bool {
     text.starts_with('/')
         || text

@@ -60,7 +60,8 @@ impl FieldSelector {
         })
     }
 
-    /// Returns the value that the selector requires for a field, if there is exactly one.
+    /// Returns the value that the selector requires for a field; `None` unless the selector
+    /// requires exactly one value.
     pub fn exact(&self, field: &str) -> Option<&str> {
         self.0
             .iter()

@@ -16,13 +16,14 @@ pub enum Operator {
     DoesNotExist,
     /// `key in (a,b)`: matches objects with one of the label values
     In,
-    /// `key notin (a,b)`: also matches objects without the label
+    /// `key notin (a,b)`: matches objects without the label, or with a value that is not in the
+    /// list
     NotIn,
     /// `key=a`: matches objects with this label value
     Equals,
     /// `key==a`: matches objects with this label value
     DoubleEquals,
-    /// `key!=a`: also matches objects without the label
+    /// `key!=a`: matches objects without the label, or with a value other than `a`
     NotEquals,
     /// `key>1`: matches objects with a larger number as label value
     GreaterThan,

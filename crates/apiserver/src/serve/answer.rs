@@ -156,8 +156,8 @@ const WARNING_LENGTH: usize = 256;
 
 /// Adds a `Warning` header per distinct text (RFC 7234 §5.5, code 299).
 ///
-/// All warnings together have at most 4096 characters. If they are longer, each is truncated to 256
-/// characters and the last are dropped, as in kube-apiserver.
+/// All warnings together have at most 4096 characters. Above this limit, each warning is truncated
+/// to 256 characters, and the last warnings are dropped, as in kube-apiserver.
 pub fn add_warnings(response: &mut Response, warnings: &[String]) {
     let mut seen = HashSet::new();
     let each: Vec<&str> = warnings

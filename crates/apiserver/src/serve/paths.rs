@@ -177,7 +177,7 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
 }
 
 /// Subtypes of `application` for the OpenAPI v2 document; the boolean is true for Protobuf. The
-/// first is an invalid media type that old clients request.
+/// first entry is an invalid media type that old clients request.
 const V2_MEDIA_SUBTYPES: [(&str, bool); 3] = [
     ("json", false),
     ("com.github.proto-openapi.spec.v2@v1.0+protobuf", true),
@@ -245,7 +245,8 @@ fn vary(response: &mut Response) {
     headers.append(VARY, HeaderValue::from_static("Accept"));
 }
 
-/// Returns the OpenAPI documents after the document of `path` (`None` for the index) is built.
+/// Builds the document of `path` (`None` for the index) if necessary, and returns the OpenAPI
+/// documents.
 async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents> {
     let shared = &exchange.shared;
     let documents = shared.openapi.get(&shared.catalog.load_full());

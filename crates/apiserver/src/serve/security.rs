@@ -19,7 +19,8 @@ pub(crate) enum RequestSlot {
     Exempt,
 }
 
-/// Authenticates the request by its caller in this process, or by its bearer token.
+/// Authenticates the request by its extension with a caller of this process, or by its bearer
+/// token.
 pub(crate) async fn authenticate(
     exchange: &mut Exchange,
     in_process: Option<Caller>,
@@ -56,7 +57,7 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// Impersonates another user if the headers request it and the caller is authorized.
+/// Impersonates the user in the `Impersonate-*` headers, if the caller is authorized.
 pub(crate) fn impersonate(exchange: &mut Exchange) -> Result<(), ApiError> {
     let shared = Arc::clone(&exchange.shared);
     let mut headers = std::mem::take(&mut exchange.headers);

@@ -195,7 +195,7 @@ impl Target {
         &self.resource.group_version.group
     }
 
-    /// Returns the target with another object name.
+    /// Returns the target with this object name.
     pub(crate) fn named(&self, name: &str) -> Self {
         Self {
             name: name.to_owned(),

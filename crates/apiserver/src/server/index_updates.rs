@@ -11,7 +11,8 @@ use crate::serve::shared::Shared;
 const RIGHTS: &str = "/rbac.authorization.k8s.io/";
 const DEFINITIONS: &str = "/apiextensions.k8s.io/customresourcedefinitions/";
 
-/// Starts to read the store's feed until the server ends; returns after the initial objects.
+/// Starts tasks that read the store's feed until the server ends. Returns after the tasks have read
+/// the initial objects.
 pub(super) async fn start(shared: &Arc<Shared>) {
     let mut rights = RbacIndexUpdater::new(Arc::clone(&shared.rbac));
     let rights = follow(shared, RIGHTS, move |observed| rights.observe(&observed));

@@ -20,7 +20,7 @@ pub struct Change {
     pub write: Write,
 }
 
-/// Another object that must be unchanged.
+/// A requirement of a change: an object that must still have this revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Require {
     /// The key of the object.

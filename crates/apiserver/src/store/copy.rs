@@ -12,8 +12,9 @@ use super::error::{CopyError, OpenError};
 use super::layout::{self, Role};
 use super::lock::{self, Lock, companion_path};
 
-/// The distance between a restored store's revision and the last known one. The number of revisions
-/// after the backup is unknown; the distance covers a day with ten thousand changes per second.
+/// The distance between the revision of a restored store and its last known revision. The number of
+/// revisions after the backup is unknown. The distance covers a day with ten thousand changes per
+/// second.
 const GAP: u64 = 1_000_000_000;
 
 /// The behaviour if the target of a restore exists.
@@ -77,8 +78,9 @@ fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Resu
     change.commit()
 }
 
-/// Links the replaced store under another name, and returns its revision and epoch if readable. The
-/// original name remains until the new file replaces it atomically.
+/// Creates a link to the replaced store with an unused name. Returns the revision and epoch of the
+/// replaced store, if they are readable. The original name remains until the new file replaces it
+/// atomically.
 fn link_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     let known = settle(path).unwrap_or_else(|error| {
         tracing::warn!(%error, "failed to read the replaced store");
@@ -180,7 +182,7 @@ impl Partial {
         }
     }
 
-    /// Makes the last changes, and moves the write-ahead log into the database file.
+    /// Runs `change` on the copy, and moves the write-ahead log into the database file.
     fn settle<T>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,

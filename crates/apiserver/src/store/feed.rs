@@ -20,7 +20,7 @@ use super::event::{Event, Notice};
 /// The events of one topic in one round, shared by the topic's watchers.
 pub(super) type Round = Arc<[Arc<Notice>]>;
 
-/// Maximum number of events that wait for distribution. Above it, all watches end.
+/// Maximum number of events that wait for distribution. Above this number, all watches end.
 const MAX_UNDISTRIBUTED_EVENTS: usize = 65_536;
 
 /// Maximum size in bytes of events that wait for distribution.

@@ -44,8 +44,9 @@ pub struct StoreOptions {
     pub max_bytes: Option<u64>,
     /// The name of a SQLite VFS to use instead of the default.
     pub vfs: Option<String>,
-    /// Number of threads for reads of single objects. Lists have the same number of threads, so
-    /// that they do not delay single reads. With 1, one thread does both. At least 1.
+    /// Number of threads for reads of single objects; at least 1. Lists have the same number of
+    /// separate threads, so that lists do not delay reads of single objects. With the value 1, one
+    /// thread serves both types of reads.
     pub readers: usize,
     /// Maximum page cache per connection in KiB.
     pub cache_kib: u32,

@@ -27,7 +27,7 @@ pub(super) struct Pin {
 }
 
 impl Pins {
-    /// Pins the changes after this revision.
+    /// Retains the changes after this revision until the pin is dropped.
     pub(super) fn pin(&self, after: u64) -> Pin {
         let mut held = self.0.lock();
         held.next += 1;
@@ -40,7 +40,7 @@ impl Pins {
         }
     }
 
-    /// Returns the lowest pinned revision.
+    /// Returns the lowest revision of all pins.
     pub(super) fn lowest(&self) -> u64 {
         let held = self.0.lock();
         held.after.values().min().copied().unwrap_or(u64::MAX)
@@ -48,7 +48,7 @@ impl Pins {
 }
 
 impl Pin {
-    /// Unpins the changes up to this revision.
+    /// Releases the changes up to this revision.
     pub(super) fn raise(&self, after: u64) {
         self.pins.0.lock().after.insert(self.id, after);
     }

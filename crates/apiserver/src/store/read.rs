@@ -43,7 +43,7 @@ pub enum At {
     Exact(u64),
 }
 
-/// A list or a page of it.
+/// A list, or a page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The objects, ordered by key.
@@ -103,7 +103,7 @@ pub(super) fn revision(conn: &Connection, key: &str) -> rusqlite::Result<Option<
         .optional()
 }
 
-/// Reads a stored value from three columns; `at` is the index of the first.
+/// Reads a stored value from three columns; `at` is the index of the first column.
 pub(super) fn stored(key: Arc<str>, row: &Row<'_>, at: usize) -> rusqlite::Result<Stored> {
     let revision: i64 = row.get(at)?;
     let splice = Splice::from_column(row.get(at + 1)?);

@@ -82,9 +82,9 @@ fn remove(copy: &Path) {
     }
 }
 
-/// Copies the live pages into a file with incremental vacuum, then over the store in one
-/// transaction. A crash leaves either the old or the new pages. (`VACUUM` creates its copy in
-/// memory or in the temporary folder, which may be small.)
+/// Copies the live pages into a new file with incremental vacuum, and then copies the new file over
+/// the store in one transaction. A crash leaves either the old or the new pages. (`VACUUM` creates
+/// its copy in memory or in the temporary folder, which may be small.)
 fn try_convert(
     conn: &mut Connection,
     copy: &Path,

@@ -113,7 +113,7 @@ impl Stored {
         Ok(Self::from_row(key, revision, value, splice))
     }
 
-    /// Returns the same value with another revision. Clients receive a deleted object with the
+    /// Returns the same value with this revision. Clients receive a deleted object with the
     /// revision of its deletion.
     #[must_use]
     pub fn at_revision(&self, revision: u64) -> Self {

@@ -14,8 +14,8 @@ use super::readers::Lane;
 use super::writer::Writer;
 use super::writer::checkpoint::Checkpoints;
 
-/// The threads of a store. Drop joins them. The writer thread ends when all order senders are
-/// dropped, so senders must be dropped first.
+/// The threads of a store. Dropping the value joins the threads. The writer thread ends when all
+/// order senders are dropped, so senders must be dropped first.
 #[derive(Debug)]
 pub(super) struct Threads {
     pub(super) points: Arc<Lane>,

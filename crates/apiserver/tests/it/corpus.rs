@@ -1,4 +1,5 @@
-//! Replays the fuzzers' corpora as tests.
+//! Replays a corpus of the fuzzers. This crate cannot use the same function of `testkit`, because
+//! `testkit` depends on the tunnel crate.
 
 #[path = "../../fuzz/access.rs"]
 mod access;

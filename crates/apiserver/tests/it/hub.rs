@@ -128,7 +128,7 @@ impl Hub {
         }
     }
 
-    /// Creates a client of an open server, whose store the caller owns.
+    /// Creates a client of this open server. The caller owns the folder of the server's store.
     pub(crate) fn of(server: ApiServer) -> Self {
         let router = server.router();
         Self {

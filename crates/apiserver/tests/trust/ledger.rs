@@ -150,7 +150,7 @@ pub(crate) enum End {
     Done,
     /// The store is full.
     Full,
-    /// The store returned another error.
+    /// The store returned an error, and the store is not full.
     Broken,
 }
 

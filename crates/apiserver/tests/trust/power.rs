@@ -57,7 +57,7 @@ fn assert_sound(path: &Path) {
     assert!(problems.is_empty(), "{problems:?}");
 }
 
-/// Fails the power at random times, and verifies the store.
+/// Simulates power failures at random times, and verifies the store after each failure.
 pub(crate) fn power_fails(random: &mut Random, rounds: u64) {
     let machine = Machine::new("power-fails");
     for round in 0..rounds {
@@ -94,7 +94,7 @@ pub(crate) fn power_fails(random: &mut Random, rounds: u64) {
     assert!(acknowledged > rounds, "the writers made too few changes");
 }
 
-/// Fails syncs before the power: the data of failed syncs is lost.
+/// Simulates failed syncs, and then a power failure that loses the data of these syncs.
 pub(crate) fn syncs_fail(random: &mut Random, rounds: u64) {
     let machine = Machine::new("syncs-fail");
     let mut broken = 0;

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use secrecy::ExposeSecret as _;
 use url::{Url, form_urlencoded};
 
-/// The next page is always below the API that may receive the user's token.
+/// Checks that the next page is always below the API URL, so that only the API can receive the
+/// user's token.
 pub(crate) fn link(data: &[u8]) {
     let Ok(value) = std::str::from_utf8(data) else {
         return;
@@ -23,7 +24,7 @@ pub(crate) fn link(data: &[u8]) {
     }
 }
 
-/// Each returned organization ID is contained in the header.
+/// Checks that the header contains each returned organization ID.
 pub(crate) fn withheld(data: &[u8]) {
     let Ok(value) = std::str::from_utf8(data) else {
         return;
@@ -33,8 +34,8 @@ pub(crate) fn withheld(data: &[u8]) {
     }
 }
 
-/// Only a callback of the sign-in with exactly one code returns a code. An `S` in the data is
-/// replaced with the state, which the fuzzer cannot guess.
+/// Checks that only a callback of the sign-in with exactly one code returns a code. An `S` in the
+/// data is replaced with the state, which the fuzzer cannot guess.
 pub(crate) fn callback(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -5,7 +5,8 @@ use drover_providers::ldap::wire::message::{
     self, Answer, MAX_MESSAGE_BYTES, Message, Query, Scope,
 };
 
-/// Each message is parsed completely or rejected, and no part is longer than the message.
+/// Checks that each message is parsed completely or rejected, and that no part is longer than the
+/// message.
 pub(crate) fn message(data: &[u8]) {
     let Ok(Some(length)) = message::length(data) else {
         return;
@@ -28,7 +29,7 @@ pub(crate) fn message(data: &[u8]) {
     }
 }
 
-/// A parsed filter is encoded as one element.
+/// Checks that a parsed filter is encoded as one element.
 pub(crate) fn filter(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -14,7 +14,8 @@ const ISSUER: &str = "https://id.example.com";
 /// Public keys whose private keys were discarded.
 const KEYS: &str = include_str!("keys.json");
 
-/// A callback without exactly one matching state, or of another issuer, returns no code.
+/// Checks that a callback returns no code if its issuer is wrong, or if it does not contain exactly
+/// one matching state.
 pub(crate) fn callback(data: &[u8]) {
     let Ok(query) = std::str::from_utf8(data) else {
         return;
@@ -42,7 +43,7 @@ pub(crate) fn callback(data: &[u8]) {
     }
 }
 
-/// Without a private key, no token is accepted.
+/// Checks that no token is accepted, because the fuzzer has no private key.
 pub(crate) fn id_token(data: &[u8]) {
     let Ok(token) = std::str::from_utf8(data) else {
         return;
@@ -58,7 +59,7 @@ pub(crate) fn id_token(data: &[u8]) {
     assert!(verify(token, &keys, &expected, Timestamp::UNIX_EPOCH).is_err());
 }
 
-/// An accepted document belongs to the issuer, and all its URLs use TLS.
+/// Checks that an accepted document belongs to the issuer, and that all its URLs use TLS.
 pub(crate) fn metadata(data: &[u8]) {
     let issuer = Issuer::parse(ISSUER).expect("the constant is an issuer");
     let Ok(metadata) = Metadata::parse(&issuer, data) else {
@@ -77,7 +78,7 @@ pub(crate) fn metadata(data: &[u8]) {
     }
 }
 
-/// A parsed key set has no symmetric keys and at most 100 keys.
+/// Checks that a parsed key set has no symmetric keys and at most 100 keys.
 pub(crate) fn keys(data: &[u8]) {
     let Some(keys) = KeySet::parse(data) else {
         return;
@@ -93,7 +94,8 @@ pub(crate) fn keys(data: &[u8]) {
     assert!(keys.len() <= public);
 }
 
-/// The user always has the subject of the token, and each group ID fits into a name.
+/// Checks that the user always has the subject of the token, and that each group ID fits into a
+/// name.
 pub(crate) fn claims(data: &[u8]) {
     let Ok(claims) = serde_json::from_slice::<Map<String, Value>>(data) else {
         return;

@@ -78,7 +78,8 @@ fn below(base: &Url, path: &str) -> Url {
     url
 }
 
-/// Reports whether a host name is that of a REST API, which users may confuse with the server.
+/// Reports whether a host name is the host of a REST API. Users may confuse this host with the host
+/// of the web pages.
 fn is_api_host(name: &str) -> bool {
     name == "api.github.com" || (name.starts_with("api.") && name.ends_with(".ghe.com"))
 }

@@ -114,9 +114,9 @@ fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
-/// Returns the IDs of organizations whose single sign-on hides them from a list, from the value of
-/// an `X-GitHub-SSO` header such as `partial-results; organizations=21955855,20582480`. Returns an
-/// empty list for other values.
+/// Parses the value of an `X-GitHub-SSO` header such as `partial-results;
+/// organizations=21955855,20582480`. Returns the IDs of the organizations whose single sign-on
+/// hides them from a list. Returns an empty list for other values.
 pub fn withheld(value: &str) -> Vec<NonZeroU64> {
     let mut parts = value.split(';').map(str::trim);
     if parts.next() != Some("partial-results") {

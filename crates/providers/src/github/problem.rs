@@ -92,7 +92,8 @@ pub(super) fn wrong_redirect(pending: &Pending) -> ProviderError {
 }
 
 /// Maps an untrusted certificate to `Misconfigured` for the connection test. For refreshes the
-/// error stays `Unavailable`, because an attacker on the network could present another certificate.
+/// error stays `Unavailable`, because an attacker on the network could present a forged
+/// certificate.
 pub(super) fn certificate_as_misconfigured(error: ProviderError) -> ProviderError {
     let ProviderError::Unavailable {
         provider, source, ..

@@ -129,17 +129,17 @@ fn is_limited(headers: &HeaderMap) -> bool {
     headers.contains_key(RETRY_AFTER) || number(headers, "x-ratelimit-remaining") == Some(0)
 }
 
-/// Reports whether a message is about a rate limit (secondary limits have no header) or about too
-/// many invalid tokens, after which GitHub temporarily rejects valid tokens.
+/// Reports whether a message is about a rate limit or about too many invalid tokens. Secondary rate
+/// limits have no header. After too many invalid tokens, GitHub temporarily rejects valid tokens.
 fn mentions_limits(message: &str) -> bool {
     ["rate limit", "abuse detection", "login attempts exceeded"]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// Recognizes the messages of OAuth app restrictions, IP allow lists and SAML enforcement:
-/// "Although you appear to have the correct authorization credentials, the `acme` organization has
-/// …" and "Resource protected by organization SAML enforcement".
+/// Reports whether a message is about OAuth app restrictions, IP allow lists or SAML enforcement,
+/// such as "Although you appear to have the correct authorization credentials, the `acme`
+/// organization has …" and "Resource protected by organization SAML enforcement".
 fn mentions_organization_rules(message: &str) -> bool {
     message.starts_with("although you appear to have the correct authorization credentials")
         || message.starts_with("resource protected by organization saml enforcement")
@@ -197,7 +197,8 @@ mod tests {
         })
     }
 
-    /// Status, headers, message, and the earliest time of the next request.
+    /// A test case: response status, headers, message, and the expected earliest time of the next
+    /// request.
     type Row<'a> = (u16, &'a [(&'static str, &'a str)], &'a str, Option<&'a str>);
 
     const SUSPENDED: &str = "Sorry. Your account was suspended.";

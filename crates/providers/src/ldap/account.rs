@@ -181,9 +181,9 @@ fn active_directory_status(entry: &Entry, now: SystemTime) -> Result<AccountStat
     Ok(AccountStatus::Active)
 }
 
-/// Computes the SID of the primary group: the user's `objectSid` with another last number. Layout
-/// (MS-DTYP §2.4.2.2): one byte revision, one byte count, six bytes authority, then little-endian
-/// numbers.
+/// Computes the SID of the primary group: the user's `objectSid` with the group's number as last
+/// number. Layout (MS-DTYP §2.4.2.2): one byte revision, one byte count, six bytes authority, then
+/// little-endian numbers.
 fn primary_group(entry: &Entry) -> Option<Vec<u8>> {
     let [sid] = entry.values("objectSid") else {
         return None;

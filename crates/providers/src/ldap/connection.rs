@@ -26,7 +26,7 @@ const MAX_RECEIVED_BYTES: usize = 32 * 1024 * 1024;
 /// Maximum number of skipped references in one search.
 const MAX_REFERENCES: usize = 100;
 
-/// Error of opening a connection. No variant contains data that can be trusted, because TLS is not
+/// Error of opening a connection. Do not trust the data in the variants, because TLS is not
 /// established.
 #[derive(Debug, Error)]
 pub(super) enum OpenError {
@@ -82,7 +82,7 @@ pub(super) struct SearchResult {
     pub(super) next: Option<Vec<u8>>,
 }
 
-/// A connection with TLS. No request is sent without TLS, because no other connection type exists.
+/// A connection with TLS. All requests use TLS, because this is the only connection type.
 pub(super) struct Connection {
     stream: TlsStream<TcpStream>,
     last_id: u32,

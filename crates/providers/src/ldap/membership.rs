@@ -28,7 +28,8 @@ const ACTIVE_DIRECTORY: &[u8] = b"1.2.840.113556.1.4.800";
 type GroupsById = BTreeMap<String, Group>;
 
 /// State of a nested search. `matching` contains the groups that match the configured filter.
-/// `visited` also contains the others, whose parent groups may match, as in Active Directory.
+/// `visited` also contains the groups that do not match, because their parent groups may match, as
+/// in Active Directory.
 #[derive(Default)]
 struct NestedSearch {
     matching: GroupsById,

@@ -47,7 +47,7 @@ pub(super) struct GroupSettings {
 /// Format of the membership attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Members {
-    /// Login names, as in `memberUid`. Such groups contain no groups.
+    /// Login names, as in `memberUid`. Groups with this format contain no nested groups.
     Logins(String),
     /// Distinguished names.
     Names {
@@ -125,8 +125,8 @@ impl UserSettings {
     }
 }
 
-/// Returns filters that exclude groups and computers of Active Directory, which also have the login
-/// attribute. Computers also have passwords.
+/// Returns filters that exclude groups and computers of Active Directory. These entries also have
+/// the login attribute, and computers have passwords.
 fn only_people(schema: LdapSchema) -> Vec<Filter> {
     let class = |name: &[u8]| Filter::Equal("objectClass".to_owned(), name.to_vec());
     match schema {

@@ -79,9 +79,9 @@ impl MetadataCache {
         fetch_into(&mut entry, web, metadata, now).await
     }
 
-    /// Returns newer keys than `old`, which lack the key of a signature. Returns `None` if the keys
-    /// were fetched within the last minute, so that invented key IDs cause at most one request per
-    /// minute.
+    /// Returns keys that are newer than `old`, for a signature whose key `old` does not contain.
+    /// Returns `None` if the keys were fetched within the last minute, so that invented key IDs
+    /// cause at most one request per minute.
     ///
     /// A failed fetch does not start this interval, so that sign-ins succeed as soon as the
     /// provider recovers.

@@ -56,13 +56,13 @@ pub enum TokenError {
     /// The header has critical extensions, which Drover does not support (RFC 7515 §4.1.11).
     #[error("the ID token has critical extensions")]
     Critical,
-    /// The `typ` header names another type of token (RFC 8725 §3.11).
+    /// The `typ` header is not a type of ID tokens (RFC 8725 §3.11).
     #[error("the ID token has another token type")]
     Kind,
     /// The key set has no key with this ID. A newer key set may have it.
     #[error("the ID token is signed with a key that the provider does not publish")]
     UnknownKey,
-    /// The key is for another purpose or algorithm.
+    /// The key is not for signatures, or not for this algorithm.
     #[error("the ID token names a key for another purpose")]
     UnsuitableKey,
     /// The token has no key ID, and several keys match.
@@ -71,10 +71,10 @@ pub enum TokenError {
     /// The signature does not match the key.
     #[error("the signature of the ID token is invalid")]
     Signature,
-    /// `iss` names another issuer.
+    /// `iss` is not the issuer of the provider.
     #[error("the ID token names another issuer")]
     Issuer,
-    /// `aud` or `azp` names another client.
+    /// `aud` does not contain Drover's client ID, or `azp` is not Drover's client ID.
     #[error("the ID token is for another client")]
     Audience,
     /// `exp` is in the past or missing.

@@ -70,7 +70,7 @@ impl fmt::Display for Issuer {
     }
 }
 
-/// Returns the reason for which Drover sends no request to this URL, if there is one.
+/// Returns the reason for which Drover sends no request to this URL; `None` if the URL is allowed.
 pub(super) fn url_problem(url: &Url) -> Option<&'static str> {
     if url.scheme() != "https" {
         Some("must begin with https://")

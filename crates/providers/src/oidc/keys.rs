@@ -12,10 +12,11 @@ use super::object::object;
 /// Maximum number of keys in a key set. Providers usually publish two or three.
 const MAX_KEYS: usize = 100;
 
-/// Accepted signature algorithms for ID tokens: only asymmetric ones.
+/// Accepted signature algorithms for ID tokens: only asymmetric algorithms.
 ///
-/// Never `none`, and never an HMAC: its key would be a public key (RFC 8725 §2.1 and §3.1).
-/// jsonwebtoken does not support ES512; every provider supports RS256 (OpenID Connect Core §15.1).
+/// The list contains neither `none` nor HMAC algorithms. An attacker could sign an HMAC with a
+/// public key (RFC 8725 §2.1 and §3.1). jsonwebtoken does not support ES512. Every provider
+/// supports RS256 (OpenID Connect Core §15.1).
 const ALGORITHMS: [(Algorithm, &str); 10] = [
     (Algorithm::RS256, "RS256"),
     (Algorithm::RS384, "RS384"),
@@ -46,7 +47,7 @@ pub(super) fn names() -> String {
 pub(super) enum NoKey {
     /// The key set has no key with this ID. A newer key set may have it.
     Unknown,
-    /// The key with this ID is for another purpose or algorithm.
+    /// The key with this ID is not for signatures, or not for this algorithm.
     Unsuitable,
     /// The token has no key ID, and several keys match (OpenID Connect Core §10.1).
     Ambiguous,

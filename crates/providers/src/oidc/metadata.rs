@@ -66,7 +66,7 @@ struct Document {
 impl Metadata {
     /// Parses and validates the document of `issuer`.
     ///
-    /// Returns `Misconfigured` if the document belongs to another issuer or lacks a required
+    /// Returns `Misconfigured` if the document belongs to a different issuer or lacks a required
     /// capability, and `InvalidResponse` if it is not a discovery document.
     pub fn parse(issuer: &Issuer, document: &[u8]) -> Result<Self, ProviderError> {
         let document: Document = object(document).ok_or_else(|| {
@@ -128,8 +128,8 @@ impl Metadata {
     }
 }
 
-/// Returns the algorithms that both support. A provider without a list uses RS256, which each
-/// provider must support.
+/// Returns the algorithms that both the provider and Drover support. A provider without a list uses
+/// RS256, which each provider must support.
 fn algorithms(listed: Option<&[String]>) -> Vec<Algorithm> {
     match listed {
         None => vec![Algorithm::RS256],

@@ -65,7 +65,7 @@ impl fmt::Debug for Callback {
 /// Error of a callback that is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CallbackError {
-    /// The sign-in started at another provider.
+    /// The sign-in started at a different provider.
     #[error("the sign-in started at another provider: sign in again")]
     OtherProvider,
     /// The sign-in started more than 10 minutes ago.

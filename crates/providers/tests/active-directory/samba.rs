@@ -112,7 +112,7 @@ impl Samba {
         format!("ldap://{}", self.address)
     }
 
-    /// Applies changes, as LDIF, as administrator of the domain.
+    /// Applies LDIF changes with the administrator account of the domain.
     pub(crate) fn change(&self, changes: &str) {
         let mut process = Command::new(LDAPMODIFY)
             .args(["-x", "-H", &self.ldaps()])

@@ -48,7 +48,7 @@ pub struct World {
     pub tokens: HashMap<String, u64>,
     /// The allowed redirect URI of an app.
     pub callback: String,
-    /// The granted scopes, independent of the requested ones.
+    /// The granted scopes, independent of the requested scopes.
     pub scope: String,
     made: u32,
 }
@@ -339,7 +339,7 @@ impl World {
             "organization": self.named(team.organization), "parent": parent })
     }
 
-    /// Returns one page with links to the others.
+    /// Returns one page of the items, with links to the other pages.
     fn page(&self, head: &Parts, items: Vec<Value>) -> Answer {
         let number = |name: &str, otherwise: usize| query(head, name).parse().unwrap_or(otherwise);
         let size = number("per_page", 30).clamp(1, 100);

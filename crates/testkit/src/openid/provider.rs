@@ -50,7 +50,7 @@ impl Default for Settings {
     }
 }
 
-/// A running provider. It ends when the test closes its standard input.
+/// A running provider. The process ends when the test closes its standard input.
 #[derive(Debug)]
 pub struct Provider {
     /// URL of the provider.
@@ -167,7 +167,8 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oidc-provider")
 }
 
-/// Returns a folder with the packages of the lock file, which is created once on a machine.
+/// Returns a folder with the packages of the lock file. The first call on a machine creates the
+/// folder.
 async fn installed() -> &'static PathBuf {
     static INSTALLED: OnceCell<PathBuf> = OnceCell::const_new();
     INSTALLED.get_or_init(install).await

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use crate::BoxError;
 
-/// Reason for which a body was not sent completely. The response, if there is one, contains the
-/// details.
+/// Reason for which a body was not sent completely. If the request has a response, the response
+/// contains the details.
 enum Stopped {
     /// The agent reset the stream, or the tunnel closed.
     ByPeer,

@@ -55,7 +55,8 @@ enum Slot {
 pub(super) struct Stream {
     id: u32,
     slot: Mutex<Slot>,
-    /// Number of reads by the user, which the sweep compares.
+    /// Number of reads by the user. The sweep compares this number with the number at the previous
+    /// check.
     reads: AtomicU64,
     /// Number of bytes read by the user.
     read_bytes: AtomicU64,

@@ -45,8 +45,8 @@ struct Progress {
 }
 
 impl Progress {
-    /// Records one check of a stream and returns true if the stream is stalled. A stream without
-    /// unread bytes is never stalled, nor is a stream whose user reads occasionally.
+    /// Records one check of a stream and returns true if the stream is stalled. A stream is not
+    /// stalled if it has no unread bytes, or if its user reads occasionally.
     fn observe(&mut self, now: Instant, reads: u64, unread: usize, stall_after: Duration) -> bool {
         let read_since = self.reads != reads;
         self.reads = reads;
@@ -116,7 +116,7 @@ impl Registry {
         }
     }
 
-    /// Returns the stalled streams, and the other streams with unread bytes.
+    /// Returns the stalled streams, and the streams that have unread bytes but are not stalled.
     fn check(&self, now: Instant) -> (Vec<Arc<Stream>>, Vec<UnreadStream>) {
         let (mut stalled, mut unread_streams) = (Vec::new(), Vec::new());
         for tracked in self.streams.lock().values_mut() {

@@ -76,7 +76,7 @@ pub fn upstream_request(
 /// Sends the upgrade request to `upstream`, a new connection, and joins it with the tunnel.
 ///
 /// Returns the response for the tunnel. After a switch, a task copies in both directions until both
-/// have ended, one fails, or `cancel` is cancelled.
+/// directions have ended, one direction fails, or `cancel` is cancelled.
 pub async fn relay<S>(
     request: Request<Empty<Bytes>>,
     upstream: S,

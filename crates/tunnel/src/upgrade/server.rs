@@ -47,8 +47,8 @@ pub fn token(headers: &HeaderMap) -> Option<&HeaderValue> {
 
 /// Forwards a user's upgrade request through the tunnel.
 ///
-/// `request` has its original method and `Upgrade` and `Connection` headers. `user` is its
-/// connection (`hyper::upgrade::on`), which the splice takes over.
+/// `request` has its original method and `Upgrade` and `Connection` headers. `user` is the
+/// connection of the request (`hyper::upgrade::on`). The splice takes over this connection.
 pub async fn forward(
     tunnel: &Tunnel,
     mut request: Request<()>,
@@ -115,7 +115,8 @@ impl Splice {
         Arc::clone(&self.traffic)
     }
 
-    /// Copies in both directions until both have ended, one fails, or `cancel` is cancelled.
+    /// Copies in both directions until both directions have ended, one direction fails, or `cancel`
+    /// is cancelled.
     ///
     /// Starts after the 101 response was sent. Both connections are closed on return.
     pub async fn run(self, cancel: CancellationToken) -> SpliceEnd {

@@ -20,21 +20,21 @@ const HALF_CLOSED_SILENCE: Duration = Duration::from_mins(10);
 pub enum SpliceEnd {
     /// Both sides ended regularly.
     Done,
-    /// The user's connection failed, and the upstream was closed.
+    /// The user's connection failed, and the upstream's connection was closed.
     UserBroken(io::Error),
-    /// The upstream's connection failed, and the user's was closed.
+    /// The upstream's connection failed, and the user's connection was closed.
     UpstreamBroken(io::Error),
     /// The splice was cancelled.
     Cancelled,
     /// The tunnel reset the stream because its user stalled or a limit was exceeded.
     Aborted,
-    /// One side ended and the other was silent for ten minutes.
+    /// One side ended, and the other side was silent for ten minutes.
     HalfClosedSilence,
 }
 
-/// Copies between `user` and `upstream` in both directions. The end of one direction is forwarded
-/// and does not end the other. `traffic` counts bytes from the user as in and bytes to the user as
-/// out.
+/// Copies between `user` and `upstream` in both directions. The end of one direction is forwarded,
+/// and the opposite direction continues. `traffic` counts bytes from the user as in and bytes to
+/// the user as out.
 pub async fn splice<U, S>(
     user: U,
     upstream: S,

@@ -47,7 +47,7 @@ pub enum FrameError {
     /// A text message arrived; a tunnel supports only binary messages.
     #[error("the tunnel received a text message; it supports only binary messages")]
     Text,
-    /// The client did not mask a frame, or the server masked one.
+    /// The client did not mask a frame, or the server masked a frame.
     #[error("a client frame is not masked, or a server frame is masked")]
     Masking,
     /// A length is not in its shortest form or exceeds 63 bits.
@@ -59,7 +59,8 @@ pub enum FrameError {
     /// A control frame is fragmented or longer than 125 bytes.
     #[error("a control frame is fragmented or too long")]
     Control,
-    /// A continuation without a first fragment, or a new message inside another.
+    /// A continuation has no first fragment, or a new message starts before the end of a fragmented
+    /// message.
     #[error("the fragments of a message are out of order")]
     Fragments,
 }
@@ -137,7 +138,7 @@ impl State {
 pub struct Decoder {
     role: Role,
     state: State,
-    /// Payload bytes of the incomplete message, if there is one.
+    /// Payload bytes of the incomplete message; `None` between messages.
     message: Option<u64>,
 }
 

@@ -49,7 +49,7 @@ pub struct Dialed<S> {
 /// Error of opening a WebSocket.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The server returned another status than 101. The body is text of at most 16 KiB.
+    /// The server returned a status other than 101. The body is text of at most 16 KiB.
     #[error("the server returned {status} instead of opening the tunnel: {body}")]
     Refused {
         /// Status of the response.

@@ -27,15 +27,15 @@ const LINGER: Duration = Duration::from_secs(2);
 /// invalid frame returns [`io::ErrorKind::InvalidData`] with the source
 /// [`FrameError`](super::FrameError). The end of `S` inside a frame returns
 /// [`io::ErrorKind::UnexpectedEof`]. A shutdown sends a close frame and waits up to two seconds for
-/// the peer's.
+/// the peer's close frame.
 #[derive(Debug)]
 pub struct ByteStream<S> {
     inner: S,
     decoder: Decoder,
     encoder: Encoder,
     out: BytesMut,
-    /// Latest unanswered ping. Pings that arrive while the write buffer is full replace it, as RFC
-    /// 6455 allows.
+    /// Latest unanswered ping. While the write buffer is full, a later ping replaces the unanswered
+    /// ping, as RFC 6455 allows.
     pong: Option<Control>,
     /// True if a writer waits for `inner` and has registered its waker.
     writer_waits: bool,

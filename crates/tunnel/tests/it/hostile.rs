@@ -1,5 +1,5 @@
-//! Tests with a compromised agent. It may close its own tunnel, but memory stays within the
-//! tunnel's budget, its users receive errors, and other clusters are not affected.
+//! Tests with a compromised agent. The agent may close its own tunnel, but memory stays within the
+//! tunnel's budget, the tunnel's users receive errors, and other clusters are not affected.
 
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ async fn closes(attack: impl AsyncFnOnce(&mut RawAgent) -> std::io::Result<()>) 
     scene.assert_only_hostile_closed().await;
 }
 
-/// Like [`closes`], with a request whose response head was sent.
+/// Runs an attack like [`closes`], after the agent has sent the response head of a request.
 async fn closes_during_response(
     attack: impl AsyncFnOnce(&mut RawAgent, u32) -> std::io::Result<()>,
 ) {

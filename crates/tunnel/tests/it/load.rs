@@ -254,7 +254,7 @@ async fn concurrent_requests_receive_their_own_responses() {
 }
 
 /// Each request arrives together with its reset, so that the agent cannot process it. HTTP/2
-/// libraries count such resets and by default close the connection at the 21st.
+/// libraries count such resets and by default close the connection at the 21st reset.
 #[tokio::test]
 async fn ten_thousand_requests_with_immediate_reset_do_not_stop_the_agent() {
     let (agent_end, server_end) = websocket_pair();

@@ -1,4 +1,5 @@
-//! Tests of the WebSocket byte stream against itself, another implementation and invalid input.
+//! Tests of the WebSocket byte stream against itself, against an independent implementation, and
+//! with invalid input.
 
 use std::io;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use crate::status::ApiError;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-/// Minimum number of checks from which a single check for all names comes first.
+/// Number of checks from which the server first tries a single check for all names.
 const BULK_CHECK_FROM: usize = 4;
 
 /// A mode of impersonation.

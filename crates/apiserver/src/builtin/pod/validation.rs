@@ -1,5 +1,5 @@
-//! Validation of pods and pod templates (pkg/apis/core/validation). It contains the rules that
-//! clients violate most often.
+//! Validation of pods and pod templates (pkg/apis/core/validation). This module contains the rules
+//! that clients violate most often.
 
 use serde_json::Value;
 

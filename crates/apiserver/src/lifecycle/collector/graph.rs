@@ -1,7 +1,7 @@
 //! The graph of owners and dependents.
 //!
 //! The graph contains only objects with owners, and objects whose finalizers affect dependents.
-//! Most objects are neither.
+//! Most objects have no owner and no such finalizer.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -195,7 +195,7 @@ impl Graph {
         Some(node)
     }
 
-    /// Adds owners that do not have to wait for this dependent any more.
+    /// Adds owners that no longer wait for this dependent to the objects to check.
     fn unblocked(
         &self,
         former: &Node,

@@ -26,8 +26,8 @@ type ConditionText<'a> = (&'a str, &'a str, &'a str);
 
 /// Returns the next status, or `None` if the status does not change.
 ///
-/// `others` are the other CRDs, of which only the names are used. Names are accepted first. A
-/// separate later update establishes the CRD.
+/// `others` are the other CRDs. Only their names are used. Names are accepted first. A separate
+/// later update establishes the CRD.
 pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<Value> {
     let names = crd::accept(object, others);
     let mut status = object["status"].clone();

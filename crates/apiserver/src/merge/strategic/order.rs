@@ -172,7 +172,7 @@ fn named<'v>(item: &'v Value, key: &str) -> Result<&'v Value, PatchError> {
     map.get(key).ok_or_else(|| no_merge_key(map, key))
 }
 
-/// Sorts listed items by the given order, and places other items between them.
+/// Sorts the items that the order contains, and inserts the remaining items between them.
 pub(super) fn normalized(
     merged: Vec<Value>,
     listed: &[Value],

@@ -1,4 +1,4 @@
-//! Merge of an applied value into a live one.
+//! Merge of an applied value into a live value.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

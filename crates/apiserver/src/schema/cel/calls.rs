@@ -55,7 +55,7 @@ pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     }
 }
 
-/// Returns the bound of `lists.range`.
+/// Returns the maximum cost and result size of `lists.range`.
 fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     let count = match call.args.first().map(|count| &count.expr) {
         Some(Expr::Literal(LiteralValue::Int(count))) => u64::try_from(*count.inner()).unwrap_or(0),
@@ -120,7 +120,7 @@ impl Operands {
         Bound::new(cost, sum)
     }
 
-    /// Returns the bound of matching a text against a pattern.
+    /// Returns the maximum cost and result size of matching a text against a pattern.
     fn matching(&self, pattern: Option<&IdedExpr>) -> Bound {
         let text = self.size(0);
         let (compiled, effort) = match pattern.map(|pattern| &pattern.expr) {
@@ -176,8 +176,8 @@ impl Operands {
         }
     }
 
-    /// Returns the bound of functions from text to text; `plain` is the cost of evaluating and
-    /// copying the operands.
+    /// Returns the maximum cost and result size of functions that convert text to text. `plain` is
+    /// the cost of evaluating and copying the operands.
     fn text(&self, name: &str, plain: u64) -> Bound {
         let (first, second) = (self.size(0), self.size(1));
         let bytes = match name {

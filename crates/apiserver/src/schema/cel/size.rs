@@ -211,7 +211,7 @@ impl Size {
         both
     }
 
-    /// Returns the bound after `steps` iterations, of which the first increased `start` to this
+    /// Returns the bound after `steps` iterations. The first iteration increased `start` to this
     /// bound.
     pub(super) fn grown_from(&self, start: &Self, steps: u64) -> Self {
         let grown = |now: u64, before: u64| {

@@ -41,7 +41,7 @@ pub(super) enum Object<'n> {
     Fields(&'n Node),
     /// An object with the fields of the schema, and `apiVersion`, `kind` and `metadata`.
     Resource(&'n Node),
-    /// The metadata of an object, of which rules can use `name` and `generateName`.
+    /// The metadata of an object. Rules can use only `name` and `generateName`.
     Metadata(Option<&'n Node>),
 }
 

@@ -237,8 +237,8 @@ pub enum BodyFormat {
     Json,
     /// YAML (`application/yaml`).
     Yaml,
-    /// Protobuf (`application/vnd.kubernetes.protobuf`), which kubectl's typed clients send. They
-    /// accept JSON responses.
+    /// Protobuf (`application/vnd.kubernetes.protobuf`), which kubectl's typed clients send. These
+    /// clients accept JSON responses.
     Protobuf,
 }
 

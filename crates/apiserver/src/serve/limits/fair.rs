@@ -68,7 +68,7 @@ struct State {
     watches_by: BTreeMap<Arc<str>, usize>,
 }
 
-/// A slot of a running request. Drop passes it to a waiting request.
+/// A slot of a running request. Dropping the slot passes it to a waiting request.
 #[derive(Debug)]
 pub struct Slot {
     /// The queues to return the slot to; `None` after the slot was returned.
@@ -104,8 +104,8 @@ impl Priority {
     }
 }
 
-/// The key of a queue: one caller and class. A name may send requests of both classes. The field
-/// order sorts reserved queues last.
+/// The key of a queue: one caller and class. One user name may send requests of both classes. The
+/// field order sorts reserved queues last.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct QueueKey {
     priority: Priority,

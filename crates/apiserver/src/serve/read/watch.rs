@@ -39,7 +39,7 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const MIN_LIFETIME_SECS: u64 = 1800;
 /// Maximum lifetime of a watch.
 const MAX_LIFETIME: Duration = Duration::from_hours(24);
-/// Target size in bytes of the chunks that lines are joined to.
+/// Target size in bytes of a chunk, which contains several lines.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Handles a watch.

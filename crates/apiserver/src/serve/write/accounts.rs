@@ -10,13 +10,13 @@ use crate::serve::shared::{Target, object_at};
 use crate::status::ApiError;
 
 const AUTOMOUNT: &str = "automountServiceAccountToken";
-/// The service account of pods that do not name one.
+/// The service account of pods that set no service account.
 const DEFAULT: &str = "default";
 /// The annotation of mirror pods, which kubelets create.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Completes a new pod from its service account. Returns true if the account disables the token
-/// mount, which [`prepared`] reverts after preparation.
+/// Completes a new pod from its service account. Returns true if the function has temporarily
+/// disabled the token mount of the pod. [`prepared`] removes this setting after preparation.
 ///
 /// # Errors
 ///

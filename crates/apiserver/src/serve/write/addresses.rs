@@ -13,7 +13,8 @@ use crate::serve::shared::Target;
 use crate::status::{ApiError, FieldError};
 use crate::store::List;
 
-/// Locks allocation from the read of allocated addresses until the write.
+/// Locks the allocation. The caller holds the lock from the read of the allocated addresses until
+/// the write.
 pub(crate) async fn turn<'e>(
     exchange: &'e Exchange,
     target: &Target,

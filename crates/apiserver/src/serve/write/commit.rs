@@ -36,7 +36,7 @@ pub(crate) enum Next {
     Create(Value, Vec<Require>),
     /// Delete the object, and send this value to the client.
     Remove(Value),
-    /// Write no change.
+    /// Leave the object unchanged.
     Keep,
 }
 

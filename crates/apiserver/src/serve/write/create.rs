@@ -203,7 +203,7 @@ impl Edit for Absent<'_> {
 ///
 /// # Errors
 ///
-/// Returns 400 if the object has another namespace.
+/// Returns 400 if the namespace of the object differs from the namespace of the request.
 pub(crate) fn place(object: &mut Value, target: &Target) -> Result<(), ApiError> {
     let namespace = match target.resource.scope {
         crate::resource::Scope::Namespaced => target.namespace.as_str(),

@@ -215,7 +215,8 @@ impl Delete<'_> {
         finalizers
     }
 
-    /// Returns whether dependents are orphaned, and whether they are deleted before the object.
+    /// Returns two flags. The first is true if dependents are orphaned. The second is true if
+    /// dependents are deleted before the object.
     fn effective_propagation(&self, finalizers: &[&str]) -> (bool, bool) {
         if let Some(orphan) = self.options.orphan_dependents {
             return (orphan, false);

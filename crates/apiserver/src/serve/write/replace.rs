@@ -34,7 +34,8 @@ pub(crate) struct Replace<'e> {
 }
 
 impl Replace<'_> {
-    /// Runs the request. The outcome is that the object was created, changed or deleted.
+    /// Runs the request. The result contains the effect on the store: the object was created,
+    /// changed or deleted.
     pub(crate) async fn run(self) -> Result<Written, ApiError> {
         if let Source::Object(object) = &self.source {
             self.check_identity(object)?;

@@ -1,7 +1,7 @@
 //! Compaction: deletes the start of the history in small steps.
 //!
 //! A step is part of a transaction with changes. While the writer is idle, a step has its own
-//! transaction. It ends after a number of rows or a few milliseconds.
+//! transaction. A step ends after a number of rows or a few milliseconds.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -42,7 +42,7 @@ pub(in crate::store) struct Step {
     pub(in crate::store) cut_bytes: u64,
     /// The number of pages returned to the disk.
     pub(in crate::store) pages: usize,
-    /// True if another step has rows to delete now.
+    /// True if a further step can delete rows now.
     pub(in crate::store) more: bool,
     /// The time until the next row is old enough for a step; `None` without rows.
     pub(in crate::store) next: Option<Duration>,
@@ -190,8 +190,8 @@ impl Retention {
         Ok(step)
     }
 
-    /// Examines rows from the floor of `class` on. Deletes all old rows for the empty class, and
-    /// only rows of the class for others.
+    /// Examines rows from the floor of `class` on. The class with an empty prefix deletes all old
+    /// rows. All other classes delete only their own old rows.
     fn cut(
         &self,
         conn: &Connection,

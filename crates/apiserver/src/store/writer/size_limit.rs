@@ -53,8 +53,8 @@ impl SizeLimit {
     }
 }
 
-/// Reports whether an error means that no space is left. SQLite returns another code for the log's
-/// index, which is a separate file.
+/// Reports whether an error means that no space is left. SQLite returns a different error code if
+/// the log's index, which is a separate file, has no space.
 pub(in crate::store) fn is_full(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(cause, _) => {

@@ -237,7 +237,7 @@ fn applied(
     sent
 }
 
-/// Generates the object of an update: the changed live object, or another one.
+/// Generates the object of an update: a changed copy of the live object, or an unrelated object.
 fn changed(
     live: Option<&Value>,
     schema: &Schema,

@@ -90,7 +90,8 @@ impl Schema {
         Self::Keyed(fields, keys, default)
     }
 
-    /// Returns the schema with one atomic element made granular, or the reverse.
+    /// Returns the schema with one changed element: an atomic element becomes granular, or a
+    /// granular element becomes atomic.
     pub(super) fn flipped(&self, random: &mut Random) -> Self {
         match self {
             Self::Object(fields, relation) if random.once_in(2) => {
@@ -218,7 +219,7 @@ impl Schema {
         }
     }
 
-    /// Generates a value. One of `faults` values does not match the schema.
+    /// Generates a value. On average, one of `faults` values does not match the schema.
     pub(super) fn value(&self, random: &mut Random, faults: usize) -> Value {
         if random.once_in(25) {
             return Value::Null;

@@ -333,8 +333,8 @@ fn strategic_patches_match_go() {
 /// Number of repeated runs of the Go program per case.
 const TIMES: usize = 40;
 
-/// Checks that our errors are among those of repeated Go runs, because Go reports a random one of
-/// several errors.
+/// Checks that each error of the crate is among the errors of repeated Go runs. If there are
+/// several errors, Go reports a random one of them.
 fn check_reference_errors(refused: &[(&Value, String, String)]) {
     let doubtful: Vec<_> = refused
         .iter()

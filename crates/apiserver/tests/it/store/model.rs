@@ -47,8 +47,8 @@ struct Model {
     floor: u64,
 }
 
-/// Returns a key for a number. Some names are prefixes of others; the keys are in two namespaces,
-/// and one is adjacent.
+/// Returns a key for a number. Some names are prefixes of other names, and one namespace is a
+/// prefix of another namespace.
 fn name(number: u8) -> String {
     let namespace = ["ns", "ns2", "n"][usize::from(number) % 3];
     let name = ["a", "a-b", "b", "a/", "é"][usize::from(number / 3) % 5];

@@ -76,7 +76,7 @@ async fn watch_events_contain_the_previous_value() {
     }
 }
 
-/// Events from memory and from the log are equal.
+/// Checks that a watch returns equal events from memory and from the log.
 #[tokio::test]
 async fn watch_from_old_revision_returns_all_later_changes() {
     for ring_changes in [0, 3, 10_000] {

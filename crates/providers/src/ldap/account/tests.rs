@@ -5,7 +5,7 @@ use crate::ldap::wire::ber;
 use crate::ldap::wire::message::{Answer, Message};
 
 const PROVIDER: &str = "ldaps://directory.example:636";
-/// 2026-11-22.
+/// The date 2026-11-22 in days since 1970.
 const DAYS: u64 = 20_779;
 const GUID: [u8; 16] = [
     0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff,

@@ -26,9 +26,9 @@ pub enum Filter {
     Present(String),
     /// The attribute has this value.
     Equal(String, Vec<u8>),
-    /// The attribute has this value or a greater one.
+    /// The attribute has a value greater than or equal to this value.
     AtLeast(String, Vec<u8>),
-    /// The attribute has this value or a smaller one.
+    /// The attribute has a value less than or equal to this value.
     AtMost(String, Vec<u8>),
     /// The attribute approximately matches this value.
     Approximate(String, Vec<u8>),
@@ -304,7 +304,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses a value, or a part of it, up to its delimiter.
+    /// Parses a value, or a part of a value, up to the next delimiter.
     fn value(&mut self) -> Result<Vec<u8>, FilterError> {
         let mut value = Vec::new();
         while let Some(byte) = self.text.get(self.at) {

@@ -161,7 +161,8 @@ pub enum Answer {
         /// Cookie for the next page; `None` after the last page.
         next: Option<Vec<u8>>,
     },
-    /// Response to an extended operation. With the message ID 0, a notice of disconnection.
+    /// Response to an extended operation. A response with the message ID 0 is a notice of
+    /// disconnection.
     Extended(Outcome),
 }
 

@@ -1,4 +1,4 @@
-//! Tests that distinguish rejections from outages, and that reject invalid responses.
+//! Tests that the client distinguishes rejections from outages, and rejects invalid responses.
 
 use std::time::Duration;
 

@@ -116,7 +116,7 @@ impl World {
     }
 }
 
-/// Signs in user `ann-1` with groups in userinfo, while one path returns another response.
+/// Signs in user `ann-1` with groups in userinfo. The issuer returns this response at one path.
 async fn sign_in_with_response(
     world: &World,
     path: &str,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 /// The prefix of Protobuf bodies.
 const MAGIC: &[u8] = b"k8s\0";
-/// Maximum nesting depth, which is equal for JSON bodies.
+/// Maximum nesting depth. The same limit applies to JSON bodies.
 const MAX_DEPTH: usize = 100;
 
 /// A message field: number, JSON name (empty for inlined fields), type, and label such as

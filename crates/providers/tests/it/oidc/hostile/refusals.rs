@@ -1,4 +1,4 @@
-//! Tests that distinguish rejections from outages.
+//! Tests that the client distinguishes rejections from outages.
 
 use std::time::Duration;
 
