@@ -26,7 +26,7 @@ pub(crate) use valid::check_all;
 pub use valid::{InvalidRule, Reach};
 
 /// Maximum number of missing rights in a message.
-const TOLD: usize = 20;
+const MAX_LISTED_RULES: usize = 20;
 
 /// The rights in one scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -146,12 +146,12 @@ impl Rights {
 impl fmt::Display for Lacking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        let told = &self.rules[..self.rules.len().min(TOLD)];
-        if !told.is_empty() {
-            parts.push(describe_missing(told).replace('\n', "; "));
+        let listed = &self.rules[..self.rules.len().min(MAX_LISTED_RULES)];
+        if !listed.is_empty() {
+            parts.push(describe_missing(listed).replace('\n', "; "));
         }
-        if self.rules.len() > TOLD {
-            parts.push(format!("and {} more", self.rules.len() - TOLD));
+        if self.rules.len() > MAX_LISTED_RULES {
+            parts.push(format!("and {} more", self.rules.len() - MAX_LISTED_RULES));
         }
         for name in &self.external {
             parts.push(format!("the ClusterRole {name:?} of the cluster itself"));

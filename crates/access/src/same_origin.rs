@@ -24,7 +24,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Reasons to reject a request with a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Foreign {
+pub enum CrossOrigin {
     /// Another page caused the request, or the required origin is missing.
     #[error(
         "this request did not come from Drover's own page: only that page can use a browser \
@@ -71,7 +71,7 @@ impl<'a, B> From<&'a Request<B>> for Head<'a> {
 }
 
 /// Rejects a request from a page of another origin, without a session: for the sign-in.
-pub fn check_origin(head: Head<'_>) -> Result<(), Foreign> {
+pub fn check_origin(head: Head<'_>) -> Result<(), CrossOrigin> {
     let site = single(head.headers, &SEC_FETCH_SITE)?;
     let origin = single(head.headers, &ORIGIN)?;
     let from_here = site.is_none_or(|site| site == b"same-origin" || site == b"none");
@@ -82,12 +82,12 @@ pub fn check_origin(head: Head<'_>) -> Result<(), Foreign> {
     if from_here && ours {
         Ok(())
     } else {
-        Err(Foreign::Origin)
+        Err(CrossOrigin::Origin)
     }
 }
 
 /// Rejects a request that the page of this session did not send.
-pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), Foreign> {
+pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), CrossOrigin> {
     check_origin(head)?;
     if !changes(head.method) {
         return Ok(());
@@ -97,7 +97,7 @@ pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), Foreign> {
     if shown.ct_eq(session.csrf_token().as_bytes()).into() {
         Ok(())
     } else {
-        Err(Foreign::Csrf)
+        Err(CrossOrigin::Csrf)
     }
 }
 
@@ -113,11 +113,11 @@ fn is_upgrade(head: Head<'_>) -> bool {
 }
 
 /// Returns the value of a header that browsers send at most once.
-fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, Foreign> {
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u8]>, CrossOrigin> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (value, None) => Ok(value.map(http::HeaderValue::as_bytes)),
-        _ => Err(Foreign::Origin),
+        _ => Err(CrossOrigin::Origin),
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
         let here = ("origin", "https://drover.example:8443");
         let csrf = ("x-drover-csrf", own.as_str());
         let same = ("sec-fetch-site", "same-origin");
-        let (foreign, no_csrf) = (Err(Foreign::Origin), Err(Foreign::Csrf));
+        let (foreign, no_csrf) = (Err(CrossOrigin::Origin), Err(CrossOrigin::Csrf));
         for (method, headers, wanted) in [
             ("GET", vec![host], Ok(())),
             ("GET", vec![host, same], Ok(())),
@@ -231,14 +231,14 @@ mod tests {
             check((&head("GET", &headers)).into(), &session())
         };
         assert_eq!(with(&[("origin", "https://d.example")]), Ok(()));
-        assert_eq!(with(&[]), Err(Foreign::Origin));
+        assert_eq!(with(&[]), Err(CrossOrigin::Origin));
         assert_eq!(
             with(&[("user-agent", "kubectl/v1.36")]),
-            Err(Foreign::Origin)
+            Err(CrossOrigin::Origin)
         );
         assert_eq!(
             with(&[("origin", "https://evil.example")]),
-            Err(Foreign::Origin)
+            Err(CrossOrigin::Origin)
         );
     }
 
@@ -246,8 +246,8 @@ mod tests {
     fn websocket_over_http2_is_checked_too() {
         for (origin, wanted) in [
             (Some("https://d.example"), Ok(())),
-            (Some("https://evil.example"), Err(Foreign::Origin)),
-            (None, Err(Foreign::Origin)),
+            (Some("https://evil.example"), Err(CrossOrigin::Origin)),
+            (None, Err(CrossOrigin::Origin)),
         ] {
             let mut request = Request::builder().method("CONNECT");
             if let Some(origin) = origin {
@@ -270,6 +270,6 @@ mod tests {
         assert_eq!(check((&head).into(), &session()), Ok(()));
         head.uri = "https://e.example/v1/tokens".parse().unwrap();
         let verdict = check((&head).into(), &session());
-        assert_eq!(verdict, Err(Foreign::Origin));
+        assert_eq!(verdict, Err(CrossOrigin::Origin));
     }
 }

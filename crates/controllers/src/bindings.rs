@@ -71,7 +71,7 @@ pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
 }
 
 /// The pending writes of each kind.
-struct Found {
+struct PendingWrites {
     projects: Vec<Change<Project>>,
     global: Vec<Change<GlobalRoleBinding>>,
     in_clusters: Vec<Change<ClusterRoleTemplateBinding>>,
@@ -122,33 +122,33 @@ where
     writer.write_all(changes).await
 }
 
-fn find(stores: &Stores, now: Timestamp) -> Found {
+fn find(stores: &Stores, now: Timestamp) -> PendingWrites {
     let grants = stores.grants.fresh(stores);
     let problems = grants.problems();
     let binding =
         |meta: &ObjectMeta, binding: Binding<'_>| decide::binding(stores, problems, meta, binding);
-    Found {
+    PendingWrites {
         projects: to_write(&stores.projects, now, |project| {
             let status = project.status.as_ref();
             let conditions = conditions_of(status.map(|status| &status.conditions));
             (decide::project(stores, project), conditions)
         }),
         global: to_write(&stores.global_role_bindings, now, |it| {
-            let judged = binding(&it.metadata, Binding::Global(&it.spec));
-            (judged, says(it.status.as_ref()))
+            let decision = binding(&it.metadata, Binding::Global(&it.spec));
+            (decision, binding_conditions(it.status.as_ref()))
         }),
         in_clusters: to_write(&stores.cluster_role_template_bindings, now, |it| {
-            let judged = binding(&it.metadata, Binding::Cluster(&it.spec));
-            (judged, says(it.status.as_ref()))
+            let decision = binding(&it.metadata, Binding::Cluster(&it.spec));
+            (decision, binding_conditions(it.status.as_ref()))
         }),
         in_projects: to_write(&stores.project_role_template_bindings, now, |it| {
-            let judged = binding(&it.metadata, Binding::Project(&it.spec));
-            (judged, says(it.status.as_ref()))
+            let decision = binding(&it.metadata, Binding::Project(&it.spec));
+            (decision, binding_conditions(it.status.as_ref()))
         }),
     }
 }
 
-fn says(status: Option<&BindingStatus>) -> &[Condition] {
+fn binding_conditions(status: Option<&BindingStatus>) -> &[Condition] {
     conditions_of(status.map(|status| &status.conditions))
 }
 
@@ -157,13 +157,13 @@ fn says(status: Option<&BindingStatus>) -> &[Condition] {
 fn to_write<K: Resource>(
     store: &Store<K>,
     now: Timestamp,
-    judge: impl for<'a> Fn(&'a K) -> (Option<Decision>, &'a [Condition]),
+    decide: impl for<'a> Fn(&'a K) -> (Option<Decision>, &'a [Condition]),
 ) -> Vec<Change<K>> {
     let stay = |object: &Arc<K>| object.meta().deletion_timestamp.is_none();
     let objects = store.all().into_iter().filter(stay);
     let found = objects.filter_map(|object| {
-        let (judged, conditions) = judge(&object);
-        let write = match judged? {
+        let (decision, conditions) = decide(&object);
+        let write = match decision? {
             Decision::Pin(spec) => Write::Patch(json!({ "spec": spec })),
             Decision::Orphan => Write::Delete,
             Decision::SetCondition(verdict) => Write::Conditions(changed_conditions(

@@ -2,14 +2,14 @@
 //!
 //! The hub reviews a token once. Then the server watches the objects that the token is bound to
 //! (the account, a Secret, a Pod, a Node), and revokes the token when one of them is deleted. Open
-//! streams cause no reviews: a token with watched objects is reviewed again every `REVIEW_EVERY`,
-//! all such tokens together at most ten times a second.
+//! streams cause no reviews: a token with watched objects is reviewed again every
+//! `WATCHED_REVIEW_TTL`, all such tokens together at most ten times a second.
 //!
 //! A token whose objects cannot be watched (its claims do not name them, or the server may not list
-//! them) is polled: a positive review is valid for `FRESH`, and a token with open streams is then
-//! reviewed again, all polled tokens together at most a hundred times a second.
+//! them) is polled: a positive review is valid for `POLLED_REVIEW_TTL`, and a token with open
+//! streams is then reviewed again, all polled tokens together at most a hundred times a second.
 
-mod known;
+mod cache;
 mod review;
 mod watched_objects;
 
@@ -31,7 +31,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::known::{Accepted, Known, evict};
+use self::cache::{Accepted, CacheEntry, evict};
 use self::review::review;
 pub use self::watched_objects::WatchableKinds;
 use self::watched_objects::{BoundState, WatchedObjects};
@@ -52,9 +52,9 @@ const TOTAL_BURST: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero")
 /// The maximum number of proven networks before idle ones are removed.
 const MAX_NETWORKS: usize = 20_000;
 /// The time that a positive review of a polled token is valid.
-const FRESH: Duration = Duration::from_secs(2);
+const POLLED_REVIEW_TTL: Duration = Duration::from_secs(2);
 /// The time that a positive review of a token with watched objects is valid.
-const REVIEW_EVERY: Duration = Duration::from_mins(10);
+const WATCHED_REVIEW_TTL: Duration = Duration::from_mins(10);
 /// The time that a negative review is valid.
 const REJECTION_TTL: Duration = Duration::from_secs(5);
 /// The maximum time that a stream stays open after the last positive review, if the hub does not
@@ -105,7 +105,7 @@ struct SharedState {
     all_unknown: DefaultDirectRateLimiter,
     /// Networks from which a valid token came, with the time of the last one.
     proven: Mutex<HashMap<IpAddr, Instant>>,
-    known: Mutex<HashMap<TokenDigest, Known>>,
+    cached: Mutex<HashMap<TokenDigest, CacheEntry>>,
     watched: WatchedObjects,
     review_permits: Semaphore,
 }
@@ -125,7 +125,7 @@ impl Accounts {
                 unknown: Rates::new(NETWORK_RATES),
                 all_unknown: RateLimiter::direct(of_all),
                 proven: Mutex::default(),
-                known: Mutex::default(),
+                cached: Mutex::default(),
                 watched: WatchedObjects::default(),
                 review_permits: Semaphore::new(MAX_CONCURRENT),
             }),
@@ -141,13 +141,13 @@ impl Accounts {
         from: IpAddr,
     ) -> Result<Option<Account>, LookupError> {
         let network = network(from);
-        let review = match self.known_or_asked(token, network)? {
-            Answer::Known(account) => return Ok(account),
-            Answer::Asked(review) => review,
+        let review = match self.find_or_review(token, network)? {
+            Answer::Decided(account) => return Ok(account),
+            Answer::InReview(review) => review,
         };
         let account = review.await?;
         if account.is_some() {
-            self.prove(network);
+            self.mark_proven(network);
         }
         Ok(account)
     }
@@ -155,8 +155,8 @@ impl Accounts {
     /// Returns the validity of a token with an open stream. The token is reviewed regularly until
     /// no caller asks for it.
     pub fn validity(&self, token: TokenDigest) -> TokenValidity {
-        let mut known = self.shared.known.lock();
-        let Some(Known::Accepted(accepted)) = known.get_mut(&token) else {
+        let mut cached = self.shared.cached.lock();
+        let Some(CacheEntry::Accepted(accepted)) = cached.get_mut(&token) else {
             return TokenValidity::Revoked;
         };
         accepted.used = Instant::now();
@@ -180,38 +180,38 @@ impl Accounts {
         runtime.run_single(options, reconciler, []).await;
     }
 
-    fn known_or_asked(&self, token: AccountToken, network: IpAddr) -> Result<Answer, LookupError> {
+    fn find_or_review(&self, token: AccountToken, network: IpAddr) -> Result<Answer, LookupError> {
         let digest = token.digest();
         let token = Arc::new(token);
-        let mut known = self.shared.known.lock();
-        match known.get_mut(&digest) {
-            Some(Known::Asked(review)) => return Ok(Answer::Asked(review.clone())),
-            Some(Known::Refused(at)) if at.elapsed() < REJECTION_TTL => {
-                return Ok(Answer::Known(None));
+        let mut cached = self.shared.cached.lock();
+        match cached.get_mut(&digest) {
+            Some(CacheEntry::InReview(review)) => return Ok(Answer::InReview(review.clone())),
+            Some(CacheEntry::Refused(at)) if at.elapsed() < REJECTION_TTL => {
+                return Ok(Answer::Decided(None));
             }
-            Some(Known::Accepted(accepted)) if accepted.used.elapsed() < MAX_UNUSED => {
+            Some(CacheEntry::Accepted(accepted)) if accepted.used.elapsed() < MAX_UNUSED => {
                 accepted.used = Instant::now();
                 accepted.unused = 0;
                 accepted.token.get_or_insert_with(|| Arc::clone(&token));
                 let state = accepted.check_bound_objects(&self.shared.watched);
                 if state == BoundState::Deleted {
-                    known.insert(digest, Known::Refused(Instant::now()));
-                    return Ok(Answer::Known(None));
+                    cached.insert(digest, CacheEntry::Refused(Instant::now()));
+                    return Ok(Answer::Decided(None));
                 }
-                if accepted.at.elapsed() < fresh(state) {
-                    return Ok(Answer::Known(Some(accepted.account.clone())));
+                if accepted.at.elapsed() < review_ttl(state) {
+                    return Ok(Answer::Decided(Some(accepted.account.clone())));
                 }
-                return Ok(Answer::Asked(self.again(accepted, &token)));
+                return Ok(Answer::InReview(self.repeat_review(accepted, &token)));
             }
-            Some(Known::Refused(_) | Known::Accepted(_)) | None => {}
+            Some(CacheEntry::Refused(_) | CacheEntry::Accepted(_)) | None => {}
         }
         self.check_rate_limits(network)?;
-        if known.len() >= MAX_TOKENS {
-            evict(&mut known);
+        if cached.len() >= MAX_TOKENS {
+            evict(&mut cached);
         }
         let review = self.begin(token);
-        known.insert(digest, Known::Asked(review.clone()));
-        Ok(Answer::Asked(review))
+        cached.insert(digest, CacheEntry::InReview(review.clone()));
+        Ok(Answer::InReview(review))
     }
 
     fn check_rate_limits(&self, network: IpAddr) -> Result<(), LookupError> {
@@ -228,7 +228,7 @@ impl Accounts {
 
     /// A network with a valid token is exempt from the global limit, so that other clients' unknown
     /// tokens do not block its new tokens.
-    fn prove(&self, network: IpAddr) {
+    fn mark_proven(&self, network: IpAddr) {
         let mut proven = self.shared.proven.lock();
         if proven.len() >= MAX_NETWORKS {
             proven.retain(|_, at| at.elapsed() < MAX_UNUSED);
@@ -240,10 +240,10 @@ impl Accounts {
 
     /// Returns the tokens with open streams that are due for a review, the longest waiting first.
     fn due(&self) -> Vec<Arc<AccountToken>> {
-        let mut known = self.shared.known.lock();
+        let mut cached = self.shared.cached.lock();
         let (mut polled, mut watched, mut gone) = (Vec::new(), Vec::new(), Vec::new());
-        for (digest, known) in known.iter_mut() {
-            let Known::Accepted(accepted) = known else {
+        for (digest, cached) in cached.iter_mut() {
+            let CacheEntry::Accepted(accepted) = cached else {
                 continue;
             };
             accepted.count_unused_check();
@@ -251,7 +251,7 @@ impl Accounts {
                 continue;
             }
             let state = accepted.check_bound_objects(&self.shared.watched);
-            let due = !accepted.queued && accepted.at.elapsed() >= fresh(state);
+            let due = !accepted.queued && accepted.at.elapsed() >= review_ttl(state);
             match state {
                 BoundState::Deleted => gone.push(*digest),
                 BoundState::Present if due => watched.push(&mut **accepted),
@@ -259,10 +259,10 @@ impl Accounts {
                 BoundState::Present | BoundState::Unknown => {}
             }
         }
-        let mut due = first(polled, MAX_POLLED_PER_CHECK);
-        due.extend(first(watched, MAX_WATCHED_PER_CHECK));
+        let mut due = take_longest_waiting(polled, MAX_POLLED_PER_CHECK);
+        due.extend(take_longest_waiting(watched, MAX_WATCHED_PER_CHECK));
         for digest in gone {
-            known.insert(digest, Known::Refused(Instant::now()));
+            cached.insert(digest, CacheEntry::Refused(Instant::now()));
         }
         due
     }
@@ -271,8 +271,8 @@ impl Accounts {
         let Ok(_permit) = self.shared.review_permits.acquire().await else {
             return;
         };
-        let review = match self.shared.known.lock().get_mut(&token.digest()) {
-            Some(Known::Accepted(accepted)) => self.again(accepted, &token),
+        let review = match self.shared.cached.lock().get_mut(&token.digest()) {
+            Some(CacheEntry::Accepted(accepted)) => self.repeat_review(accepted, &token),
             _ => return,
         };
         // If the hub does not respond, a later check repeats the review, and the last result stays
@@ -280,9 +280,9 @@ impl Accounts {
         let _ = review.await;
     }
 
-    fn again(&self, accepted: &mut Accepted, token: &Arc<AccountToken>) -> Review {
+    fn repeat_review(&self, accepted: &mut Accepted, token: &Arc<AccountToken>) -> Review {
         let begin = || self.begin(Arc::clone(token));
-        accepted.again.get_or_insert_with(begin).clone()
+        accepted.repeat_review.get_or_insert_with(begin).clone()
     }
 
     /// A separate task, so that the review completes even if all waiting callers are dropped.
@@ -299,66 +299,66 @@ impl Accounts {
     ) -> Result<Option<Account>, LookupError> {
         let mut at = Instant::now();
         let mut result = review(&self.hub, &token).await;
-        if matches!(result, Ok(None)) && self.was_accepted(token.digest()) {
+        if matches!(result, Ok(None)) && self.is_accepted(token.digest()) {
             // The hub reports an internal failure like an invalid token, so the review is repeated
             // once.
             tokio::time::sleep(RECHECK_DELAY).await;
             at = Instant::now();
             result = review(&self.hub, &token).await;
         }
-        self.remember(&token, at, &result);
+        self.cache_result(&token, at, &result);
         result.map_err(|error| LookupError::Hub(Arc::new(error)))
     }
 
-    fn was_accepted(&self, token: TokenDigest) -> bool {
+    fn is_accepted(&self, token: TokenDigest) -> bool {
         matches!(
-            self.shared.known.lock().get(&token),
-            Some(Known::Accepted(_))
+            self.shared.cached.lock().get(&token),
+            Some(CacheEntry::Accepted(_))
         )
     }
 
-    fn remember(
+    fn cache_result(
         &self,
         token: &Arc<AccountToken>,
         at: Instant,
         result: &Result<Option<Account>, HubError>,
     ) {
         let digest = token.digest();
-        let mut known = self.shared.known.lock();
-        match (result, known.get_mut(&digest)) {
-            (Ok(Some(account)), Some(Known::Accepted(accepted))) => {
+        let mut cached = self.shared.cached.lock();
+        match (result, cached.get_mut(&digest)) {
+            (Ok(Some(account)), Some(CacheEntry::Accepted(accepted))) => {
                 accepted.account = account.clone();
                 (accepted.at, accepted.held) = (at, at);
-                (accepted.again, accepted.queued) = (None, false);
+                (accepted.repeat_review, accepted.queued) = (None, false);
             }
             (Ok(Some(account)), _) => {
                 let accepted = Accepted::new(account, token, at);
-                self.shared.watched.want(&accepted.bound);
-                known.insert(digest, Known::Accepted(Box::new(accepted)));
+                self.shared.watched.request(&accepted.bound);
+                cached.insert(digest, CacheEntry::Accepted(Box::new(accepted)));
             }
             (Ok(None), _) => {
-                known.insert(digest, Known::Refused(Instant::now()));
+                cached.insert(digest, CacheEntry::Refused(Instant::now()));
             }
-            (Err(_), Some(Known::Accepted(accepted))) => {
-                (accepted.again, accepted.queued) = (None, false);
+            (Err(_), Some(CacheEntry::Accepted(accepted))) => {
+                (accepted.repeat_review, accepted.queued) = (None, false);
             }
             (Err(_), _) => {
-                known.remove(&digest);
+                cached.remove(&digest);
             }
         }
     }
 }
 
 /// The time that a positive review is valid.
-fn fresh(state: BoundState) -> Duration {
+fn review_ttl(state: BoundState) -> Duration {
     match state {
-        BoundState::Present => REVIEW_EVERY,
-        BoundState::Deleted | BoundState::Unknown => FRESH,
+        BoundState::Present => WATCHED_REVIEW_TTL,
+        BoundState::Deleted | BoundState::Unknown => POLLED_REVIEW_TTL,
     }
 }
 
 /// Queues the longest waiting tokens for a review, at most `limit`.
-fn first(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<AccountToken>> {
+fn take_longest_waiting(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<AccountToken>> {
     due.sort_by_key(|accepted| accepted.at);
     due.truncate(limit);
     let queue = |accepted: &mut Accepted| {
@@ -370,8 +370,8 @@ fn first(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<AccountToken>> {
 }
 
 enum Answer {
-    Known(Option<Account>),
-    Asked(Review),
+    Decided(Option<Account>),
+    InReview(Review),
 }
 
 /// Starts the reviews that are due.

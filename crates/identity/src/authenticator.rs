@@ -8,7 +8,7 @@ use drover_access::credential::{self, CredentialError, Presented};
 use drover_access::grants::RightsHolder;
 use drover_access::identity::{Identity, Principal, TokenLimits};
 use drover_access::names::UserName;
-use drover_access::same_origin::{self, Foreign, Head};
+use drover_access::same_origin::{self, CrossOrigin, Head};
 use drover_access::token::{TokenHash, UserToken};
 use drover_api::ids::UserUid;
 use drover_api::kinds::{Token, TokenPurpose, User};
@@ -19,8 +19,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
 use super::accounts::Accounts;
-use super::last_use::{LAG, LastUse};
-use super::lookup::{Found, Lookup, LookupError};
+use super::last_use::{LastUse, MAX_LAG};
+use super::lookup::{Lookup, LookupError, TokenAndUser};
 use drover_http_edge::status::Status;
 use drover_hub::stores::groups::groups_of;
 use drover_hub::stores::identity_status;
@@ -47,7 +47,7 @@ pub enum IdentifyError {
     NoSession,
     /// A page of another origin sent the request.
     #[error(transparent)]
-    Foreign(#[from] Foreign),
+    CrossOrigin(#[from] CrossOrigin),
     /// The hub rejects the service account token.
     #[error(
         "the hub rejects the service account token: it has expired or its account is deleted; \
@@ -88,7 +88,7 @@ impl From<IdentifyError> for Status {
             | IdentifyError::Expired
             | IdentifyError::ProviderInvalid(_)
             | IdentifyError::UserGone => Self::unauthorized(error.to_string()),
-            IdentifyError::Foreign(_) => Self::forbidden(error.to_string()),
+            IdentifyError::CrossOrigin(_) => Self::forbidden(error.to_string()),
             IdentifyError::Untrusted(health) => match health.check() {
                 Err(status) => status,
                 Ok(()) => Self::unavailable("try again", 1),
@@ -251,7 +251,7 @@ impl Authenticator {
         if self.is_idle_now(&token, now) {
             return Err(IdentifyError::Expired);
         }
-        self.last_use.note(&token);
+        self.last_use.record(&token);
         Ok(identity)
     }
 
@@ -261,11 +261,11 @@ impl Authenticator {
     }
 
     fn is_idle_now(&self, token: &Token, now: Timestamp) -> bool {
-        is_idle(token, now) && !self.last_use.is_noted(&token.name_any())
+        is_idle(token, now) && !self.last_use.is_pending_write(&token.name_any())
     }
 
     /// Finds the token with this ID and secret, in constant time even for an unknown ID.
-    async fn matching(&self, shown: &UserToken) -> Result<Option<Found>, LookupError> {
+    async fn matching(&self, shown: &UserToken) -> Result<Option<TokenAndUser>, LookupError> {
         let found = match self.in_memory(shown.id()) {
             Some(found) => Some(found),
             None => Box::pin(self.lookup.read(shown.id())).await?,
@@ -288,7 +288,7 @@ impl Authenticator {
         }
     }
 
-    fn in_memory(&self, id: &str) -> Option<Found> {
+    fn in_memory(&self, id: &str) -> Option<TokenAndUser> {
         let stores = self.hub.stores();
         let token = stores.tokens.by_name(id)?;
         let user = stores.users.by_uid(token.spec.user_uid.as_str());
@@ -379,7 +379,10 @@ pub fn idle_deadline(token: &Token) -> Option<Timestamp> {
         .and_then(|status| status.last_used_at.as_ref());
     let made = token.metadata.creation_timestamp.as_ref();
     let last = used.or(made).map_or(Timestamp::MIN, |time| time.0);
-    Some(last.saturating_add(idle + LAG).unwrap_or(Timestamp::MAX))
+    Some(
+        last.saturating_add(idle + MAX_LAG)
+            .unwrap_or(Timestamp::MAX),
+    )
 }
 
 #[cfg(test)]

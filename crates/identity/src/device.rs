@@ -278,7 +278,7 @@ fn begin(
     pending.retain(|_, login| login.is_pending(now));
     let sources = pending.values().map(|login| login.shown.source);
     if !has_room(sources, source, MAX_PENDING) {
-        return Err(DeviceError::TooMany(RetryAfter::A_MINUTE));
+        return Err(DeviceError::TooMany(RetryAfter::ONE_MINUTE));
     }
     let user = code(random()?);
     let secret = URL_SAFE_NO_PAD.encode(random::<32>()?);

@@ -16,37 +16,37 @@ use serde_json::json;
 use drover_hub::{Hub, call};
 
 /// The interval between writes.
-const EVERY: Duration = Duration::from_mins(1);
+const WRITE_INTERVAL: Duration = Duration::from_mins(1);
 /// The minimum age of the recorded use for a new write.
-const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
+const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum delay of the recorded use.
-pub(super) const LAG: SignedDuration = SignedDuration::from_mins(7);
+pub(super) const MAX_LAG: SignedDuration = SignedDuration::from_mins(7);
 /// The maximum number of pending records. Further tokens are recorded at their next use.
-const NOTED: usize = 10_000;
+const MAX_PENDING: usize = 10_000;
 /// The maximum number of concurrent writes.
-const AT_ONCE: usize = 8;
+const CONCURRENCY: usize = 8;
 
 /// The pending records of token use; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct LastUse {
-    noted: Arc<Mutex<BTreeMap<String, Timestamp>>>,
+    pending: Arc<Mutex<BTreeMap<String, Timestamp>>>,
 }
 
 impl LastUse {
     /// Records that a token was accepted now.
-    pub fn note(&self, token: &Token) {
+    pub fn record(&self, token: &Token) {
         let now = Timestamp::now();
-        if !is_worth_a_write(token, now) {
+        if !needs_write(token, now) {
             return;
         }
         let Some(name) = token.metadata.name.as_deref() else {
             return;
         };
-        let mut noted = self.noted.lock();
-        if let Some(last) = noted.get_mut(name) {
+        let mut pending = self.pending.lock();
+        if let Some(last) = pending.get_mut(name) {
             *last = now;
-        } else if noted.len() < NOTED {
-            noted.insert(name.to_owned(), now);
+        } else if pending.len() < MAX_PENDING {
+            pending.insert(name.to_owned(), now);
         }
     }
 
@@ -63,17 +63,17 @@ impl LastUse {
     }
 
     /// Returns whether a use of this token is not written yet.
-    pub(super) fn is_noted(&self, id: &str) -> bool {
-        self.noted.lock().contains_key(id)
+    pub(super) fn is_pending_write(&self, id: &str) -> bool {
+        self.pending.lock().contains_key(id)
     }
 
     /// Writes the pending records. Failed records stay pending.
     async fn write(&self, hub: &Hub) {
-        let noted = std::mem::take(&mut *self.noted.lock());
-        futures::stream::iter(noted)
-            .for_each_concurrent(AT_ONCE, |(id, at)| async move {
+        let pending = std::mem::take(&mut *self.pending.lock());
+        futures::stream::iter(pending)
+            .for_each_concurrent(CONCURRENCY, |(id, at)| async move {
                 if !write_one(hub, &id, at).await {
-                    self.noted.lock().entry(id).or_insert(at);
+                    self.pending.lock().entry(id).or_insert(at);
                 }
             })
             .await;
@@ -92,16 +92,16 @@ impl Reconciler for LastUseWriter {
 
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
         self.last_use.write(&self.hub).await;
-        Ok(Action::requeue(EVERY))
+        Ok(Action::requeue(WRITE_INTERVAL))
     }
 }
 
-fn is_worth_a_write(token: &Token, now: Timestamp) -> bool {
+fn needs_write(token: &Token, now: Timestamp) -> bool {
     let recorded = token
         .status
         .as_ref()
         .and_then(|status| status.last_used_at.as_ref());
-    recorded.is_none_or(|last| now.duration_since(last.0) > EXACT_TO)
+    recorded.is_none_or(|last| now.duration_since(last.0) > MIN_INCREASE)
 }
 
 /// Returns true if the record is written or not needed.
@@ -142,15 +142,15 @@ mod tests {
     fn recent_record_suppresses_further_writes() {
         let last_use = LastUse::default();
         let mut used = token("bcdfghjkmnpq", "uid");
-        last_use.note(&used);
-        last_use.note(&used);
-        assert_eq!(last_use.noted.lock().len(), 1);
-        last_use.noted.lock().clear();
+        last_use.record(&used);
+        last_use.record(&used);
+        assert_eq!(last_use.pending.lock().len(), 1);
+        last_use.pending.lock().clear();
         used.status = Some(TokenStatus {
             last_used_at: Some(Time(Timestamp::now())),
             ..TokenStatus::default()
         });
-        last_use.note(&used);
-        assert!(last_use.noted.lock().is_empty());
+        last_use.record(&used);
+        assert!(last_use.pending.lock().is_empty());
     }
 }

@@ -31,24 +31,24 @@ use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, Wait, network};
 
 /// The attempts per minute from one address and from its wider networks.
-const ADDRESS: [u32; 3] = [60, 120, 240];
+const ATTEMPTS_PER_ADDRESS: [u32; 3] = [60, 120, 240];
 /// The attempts per minute for one user from one address.
-const PAIR: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
+const ATTEMPTS_PER_USER_AND_ADDRESS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// The attempts per minute for one user from all unfamiliar addresses.
-const USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
+const ATTEMPTS_PER_USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
 /// The provider logins per minute that one address, and its wider networks, may start or finish.
-const BEGUN: [u32; 3] = [120, 240, 480];
+const LOGINS_PER_ADDRESS: [u32; 3] = [120, 240, 480];
 /// The device codes per minute that one user may look up or confirm.
-const CODES: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
+const CODES_PER_USER: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// The attempts per minute at one directory from one unfamiliar address, its wider networks, and
 /// all addresses. The directory may lock accounts.
-const DIRECTORY_BY_NETWORK: [u32; 3] = [60, 75, 150];
-const DIRECTORY: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
+const DIRECTORY_ATTEMPTS_PER_NETWORK: [u32; 3] = [60, 75, 150];
+const DIRECTORY_ATTEMPTS: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
 /// The number of budgets above which full ones are removed.
 const MAX_BUDGETS: usize = 20_000;
 /// The maximum number of users with familiar addresses, and of addresses per user.
-const FAMILIAR_USERS: usize = 10_000;
-const FAMILIAR_ADDRESSES: usize = 32;
+const MAX_FAMILIAR_USERS: usize = 10_000;
+const MAX_FAMILIAR_ADDRESSES: usize = 32;
 
 /// The time after which the client may retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +56,9 @@ pub struct RetryAfter(pub Duration);
 
 impl RetryAfter {
     /// The delay for a brief overload.
-    pub const A_SECOND: Self = Self(Duration::ZERO);
+    pub const ONE_SECOND: Self = Self(Duration::ZERO);
     /// The delay for a full queue.
-    pub const A_MINUTE: Self = Self(Duration::from_mins(1));
+    pub const ONE_MINUTE: Self = Self(Duration::from_mins(1));
 
     /// Whole seconds, at least one.
     pub fn seconds(self) -> u32 {
@@ -77,7 +77,7 @@ struct Budgets {
     address: Rates,
     pair: DefaultKeyedRateLimiter<(String, IpAddr)>,
     user: DefaultKeyedRateLimiter<String>,
-    begun: Rates,
+    provider_logins: Rates,
     accounts: Mutex<Failures>,
     directory: DefaultKeyedRateLimiter<String>,
     directory_by_network: Rates<String>,
@@ -95,14 +95,14 @@ impl Default for LoginLimits {
     fn default() -> Self {
         Self(Arc::new(Budgets {
             clock: DefaultClock::default(),
-            address: rates(ADDRESS),
-            pair: RateLimiter::keyed(Quota::per_minute(PAIR)),
-            user: RateLimiter::keyed(Quota::per_minute(USER)),
-            begun: rates(BEGUN),
+            address: rates(ATTEMPTS_PER_ADDRESS),
+            pair: RateLimiter::keyed(Quota::per_minute(ATTEMPTS_PER_USER_AND_ADDRESS)),
+            user: RateLimiter::keyed(Quota::per_minute(ATTEMPTS_PER_USER)),
+            provider_logins: rates(LOGINS_PER_ADDRESS),
             accounts: Mutex::default(),
-            directory: RateLimiter::keyed(Quota::per_minute(DIRECTORY)),
-            directory_by_network: rates(DIRECTORY_BY_NETWORK),
-            codes: RateLimiter::keyed(Quota::per_minute(CODES)),
+            directory: RateLimiter::keyed(Quota::per_minute(DIRECTORY_ATTEMPTS)),
+            directory_by_network: rates(DIRECTORY_ATTEMPTS_PER_NETWORK),
+            codes: RateLimiter::keyed(Quota::per_minute(CODES_PER_USER)),
             familiar: Mutex::new(HashMap::new()),
         }))
     }
@@ -133,7 +133,7 @@ impl LoginLimits {
 
     /// Counts a provider login that an address starts or finishes.
     pub fn check_begin(&self, address: IpAddr) -> Result<(), RetryAfter> {
-        Ok(self.0.begun.check(&(), address)?)
+        Ok(self.0.provider_logins.check(&(), address)?)
     }
 
     /// Counts a password attempt at a directory, whose accounts are separate from local users.
@@ -153,11 +153,11 @@ impl LoginLimits {
         } else {
             Origin::Unfamiliar
         };
-        let begun = budgets
+        let attempt = budgets
             .accounts
             .lock()
             .begin(&account, origin, Instant::now());
-        begun.map_err(RetryAfter)?;
+        attempt.map_err(RetryAfter)?;
         let mut attempt = Attempt {
             limits: self.clone(),
             account,
@@ -198,11 +198,11 @@ impl LoginLimits {
     /// Records a successful login of the user from the address.
     pub fn succeeded(&self, user: &str, address: IpAddr) {
         let mut familiar = self.0.familiar.lock();
-        if familiar.len() >= FAMILIAR_USERS && !familiar.contains_key(&key(user)) {
+        if familiar.len() >= MAX_FAMILIAR_USERS && !familiar.contains_key(&key(user)) {
             familiar.clear();
         }
         let addresses = familiar.entry(key(user)).or_default();
-        if addresses.len() >= FAMILIAR_ADDRESSES {
+        if addresses.len() >= MAX_FAMILIAR_ADDRESSES {
             addresses.clear();
         }
         addresses.insert(network(address));
@@ -368,15 +368,15 @@ mod tests {
         );
         let (account, now) = (account("corp", "user399"), Instant::now());
         let mut accounts = limits.0.accounts.lock();
-        let begun = (0..20).filter(|_| accounts.begin(&account, Origin::Familiar, now).is_ok());
-        assert_eq!(begun.count(), 4);
+        let accepted = (0..20).filter(|_| accounts.begin(&account, Origin::Familiar, now).is_ok());
+        assert_eq!(accepted.count(), 4);
     }
 
     #[test]
     fn device_code_attempts_are_rate_limited() {
         let limits = LoginLimits::default();
         let guessed = (0..100).filter(|_| limits.check_code("u1").is_ok());
-        assert_eq!(guessed.count(), CODES.get() as usize);
+        assert_eq!(guessed.count(), CODES_PER_USER.get() as usize);
         assert!(limits.check_code("u2").is_ok());
     }
 
@@ -393,7 +393,10 @@ mod tests {
     #[test]
     fn password_attempts_from_one_address_are_rate_limited() {
         let limits = LoginLimits::default();
-        assert_eq!(allowed(&limits, "ann", address(1), 100), PAIR.get());
+        assert_eq!(
+            allowed(&limits, "ann", address(1), 100),
+            ATTEMPTS_PER_USER_AND_ADDRESS.get()
+        );
         assert!(limits.check("ann", address(1)).unwrap_err().seconds() <= 60);
         assert!(
             limits.check("ann", address(2)).is_ok(),
@@ -405,7 +408,7 @@ mod tests {
     fn attempts_with_many_names_from_one_address_are_rate_limited() {
         let limits = LoginLimits::default();
         let passed = (0..200).filter(|i| limits.check(&format!("u{i}"), address(1)).is_ok());
-        assert_eq!(passed.count(), ADDRESS[0] as usize);
+        assert_eq!(passed.count(), ATTEMPTS_PER_ADDRESS[0] as usize);
     }
 
     #[test]
@@ -430,7 +433,7 @@ mod tests {
             .sum();
         assert_eq!(
             passed,
-            USER.get(),
+            ATTEMPTS_PER_USER.get(),
             "attempts from many addresses are limited"
         );
         assert!(limits.check("ann", address(201)).is_err());

@@ -134,8 +134,8 @@ impl PasswordLogins {
             return Err(LoginError::Disabled);
         }
         self.limits.succeeded(name, address);
-        let wish = self.wish(&user, by);
-        let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
+        let new_token = self.new_token(&user, by);
+        let (secret, token) = tokens::create(&self.hub, &user, new_token).await?;
         if let Err(error) = self.is_login_valid(&user, &version).await {
             tokens::delete(&self.hub, &token).await?;
             return Err(error);
@@ -144,7 +144,7 @@ impl PasswordLogins {
         Ok((secret, token))
     }
 
-    fn wish(&self, user: &User, by: LoginClient) -> NewToken {
+    fn new_token(&self, user: &User, by: LoginClient) -> NewToken {
         let longest = self.settings.ttl(Setting::SessionTtl);
         let idle = self.settings.ttl(Setting::SessionIdleTtl);
         let (purpose, ttl, idle) = match by {

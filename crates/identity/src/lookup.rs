@@ -22,7 +22,7 @@ const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero"
 /// The burst of reads.
 const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 /// The time that an ID is cached as absent.
-const ABSENT_FOR: Duration = Duration::from_secs(5);
+const ABSENT_TTL: Duration = Duration::from_secs(5);
 /// The maximum number of cached IDs; expired ones are removed first.
 const MAX_IDS: usize = 4096;
 
@@ -59,9 +59,9 @@ impl From<LookupError> for Status {
 }
 
 /// A token and its user, if the user exists.
-pub(super) type Found = (Arc<Token>, Option<Arc<User>>);
+pub(super) type TokenAndUser = (Arc<Token>, Option<Arc<User>>);
 
-type Read = Shared<BoxFuture<'static, Result<Option<Found>, LookupError>>>;
+type Read = Shared<BoxFuture<'static, Result<Option<TokenAndUser>, LookupError>>>;
 
 /// Reads tokens from the hub: one read per ID at a time, with a rate limit.
 #[derive(Clone)]
@@ -72,10 +72,10 @@ pub(super) struct Lookup {
 
 struct SharedState {
     limiter: DefaultDirectRateLimiter,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, CacheEntry>>,
 }
 
-enum Known {
+enum CacheEntry {
     Reading(Read),
     Absent(Instant),
 }
@@ -100,7 +100,7 @@ impl Lookup {
     }
 
     /// Reads the token with this ID and its user.
-    pub(super) async fn read(&self, id: &str) -> Result<Option<Found>, LookupError> {
+    pub(super) async fn read(&self, id: &str) -> Result<Option<TokenAndUser>, LookupError> {
         match self.join_or_begin(id)? {
             Some(read) => read.await,
             None => Ok(None),
@@ -111,8 +111,8 @@ impl Lookup {
     fn join_or_begin(&self, id: &str) -> Result<Option<Read>, LookupError> {
         let mut known = self.shared.known.lock();
         match known.get(id) {
-            Some(Known::Reading(read)) => return Ok(Some(read.clone())),
-            Some(Known::Absent(since)) if since.elapsed() < ABSENT_FOR => return Ok(None),
+            Some(CacheEntry::Reading(read)) => return Ok(Some(read.clone())),
+            Some(CacheEntry::Absent(since)) if since.elapsed() < ABSENT_TTL => return Ok(None),
             _ => {}
         }
         self.shared
@@ -121,8 +121,8 @@ impl Lookup {
             .map_err(|_| LookupError::TooMany)?;
         if known.len() >= MAX_IDS {
             known.retain(|_, entry| match entry {
-                Known::Reading(_) => true,
-                Known::Absent(since) => since.elapsed() < ABSENT_FOR,
+                CacheEntry::Reading(_) => true,
+                CacheEntry::Absent(since) => since.elapsed() < ABSENT_TTL,
             });
         }
         // A separate task, so that the read completes even if all waiting callers are dropped.
@@ -131,15 +131,15 @@ impl Lookup {
             .map(|done| done.unwrap_or(Err(LookupError::Interrupted)))
             .boxed()
             .shared();
-        known.insert(id.to_owned(), Known::Reading(read.clone()));
+        known.insert(id.to_owned(), CacheEntry::Reading(read.clone()));
         Ok(Some(read))
     }
 
-    async fn find_and_cache(self, id: String) -> Result<Option<Found>, LookupError> {
+    async fn find_and_cache(self, id: String) -> Result<Option<TokenAndUser>, LookupError> {
         let result = find(&self.hub, &id).await;
         let mut known = self.shared.known.lock();
         if let Ok(None) = result {
-            known.insert(id, Known::Absent(Instant::now()));
+            known.insert(id, CacheEntry::Absent(Instant::now()));
         } else {
             known.remove(&id);
         }
@@ -147,7 +147,7 @@ impl Lookup {
     }
 }
 
-async fn find(hub: &Hub, id: &str) -> Result<Option<Found>, LookupError> {
+async fn find(hub: &Hub, id: &str) -> Result<Option<TokenAndUser>, LookupError> {
     let failed = |error| LookupError::Hub(Arc::new(error));
     let token = call("read a token", hub.tokens().get_opt(id))
         .await

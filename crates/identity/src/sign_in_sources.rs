@@ -17,7 +17,7 @@ const COUNTED_FOR: Duration = Duration::from_hours(24);
 /// Fewest users of one network to report.
 const MANY_USERS: usize = 5;
 /// Maximum number of pairs of a network and a user. Further pairs are not counted.
-const MAX_KEPT: usize = 10_000;
+const MAX_PAIRS: usize = 10_000;
 
 /// The latest sign-in of each user from each network, on this server since it started; clones share
 /// the state.
@@ -58,11 +58,11 @@ impl SignInSources {
 
     fn record_at(&self, user: &UserUid, address: IpAddr, now: Instant) {
         let mut latest = self.0.latest.lock();
-        if latest.len() >= MAX_KEPT {
+        if latest.len() >= MAX_PAIRS {
             latest.retain(|_, at| counts(*at, now));
         }
         let key = (network(address), user.clone());
-        if latest.len() < MAX_KEPT || latest.contains_key(&key) {
+        if latest.len() < MAX_PAIRS || latest.contains_key(&key) {
             latest.insert(key, now);
         }
     }
@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_expired_sign_ins_make_room() {
         let (sources, now) = (SignInSources::default(), Instant::now());
-        for n in 0..MAX_KEPT + 10 {
+        for n in 0..MAX_PAIRS + 10 {
             sources.record_at(&user(n), address(1), now);
         }
-        assert_eq!(sources.0.latest.lock().len(), MAX_KEPT);
+        assert_eq!(sources.0.latest.lock().len(), MAX_PAIRS);
         let later = now + COUNTED_FOR;
         for n in 0..5 {
             sources.record_at(&user(n), address(1), later);

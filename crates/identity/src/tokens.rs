@@ -97,19 +97,19 @@ pub struct NewToken {
 pub async fn create(
     hub: &Hub,
     user: &User,
-    wish: NewToken,
+    new_token: NewToken,
 ) -> Result<(SecretString, Token), TokenError> {
     let issued = issue::<ForUsers>(&random()?);
     let spec = TokenSpec {
         user_name: user.name_any(),
         user_uid: UserUid::new(user.uid().unwrap_or_default()),
-        purpose: wish.purpose,
+        purpose: new_token.purpose,
         hash: issued.hash.as_str().to_owned(),
-        cluster: wish.cluster,
-        provider: wish.provider,
-        description: wish.description,
-        expires_at: Time(wish.expires_at),
-        idle_seconds: wish
+        cluster: new_token.cluster,
+        provider: new_token.provider,
+        description: new_token.description,
+        expires_at: Time(new_token.expires_at),
+        idle_seconds: new_token
             .idle
             .map(|idle| u32::try_from(idle.as_secs()).unwrap_or(u32::MAX)),
     };

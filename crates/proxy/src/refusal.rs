@@ -152,7 +152,7 @@ impl Refusal {
             Self::Unrecorded(_) => "AuditLogFull",
             Self::Path(_) => "BadPath",
             Self::Host => "BadHost",
-            Self::Identity(IdentifyError::Foreign(_)) => "ForeignPage",
+            Self::Identity(IdentifyError::CrossOrigin(_)) => "ForeignPage",
             Self::Identity(_) => "NoIdentity",
             Self::Denied(Denied::PasswordChangeRequired) => "PasswordChangeRequired",
             Self::Denied(Denied::Expired) => "TokenExpired",

@@ -155,7 +155,7 @@ async fn create_tokens(
         .collect::<Result<Vec<_>, _>>()?;
     let mut made = Vec::with_capacity(entries.len());
     for scope in scopes {
-        let wish = NewToken {
+        let new_token = NewToken {
             idle: None,
             purpose: TokenPurpose::Kubeconfig,
             description: Some(format!("kubeconfig for {}", scope.name)),
@@ -163,7 +163,7 @@ async fn create_tokens(
             provider: caller.token.provider.clone(),
             expires_at,
         };
-        match tokens::create(&state.hub, &user, wish).await {
+        match tokens::create(&state.hub, &user, new_token).await {
             Ok(pair) => made.push(pair),
             Err(error) => {
                 delete_tokens(state, &user, made).await;

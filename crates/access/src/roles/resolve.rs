@@ -97,7 +97,7 @@ pub fn resolve<'a>(
         find,
         context: role.context,
         path: vec![name.to_owned()],
-        seen: BTreeMap::new(),
+        heights: BTreeMap::new(),
         rights: Scoped::default(),
     };
     Some(walk.visit(name, role).map(|()| walk.rights))
@@ -109,7 +109,7 @@ struct Walk<F> {
     /// Names from the resolved role to the current role.
     path: Vec<String>,
     /// Visited roles, with the depth of their inheritance.
-    seen: BTreeMap<String, usize>,
+    heights: BTreeMap<String, usize>,
     rights: Scoped,
 }
 
@@ -123,19 +123,19 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
                 circle.push(inherited.clone());
                 return Err(Unresolved::Circle(circle));
             }
-            if !self.seen.contains_key(inherited) {
+            if !self.heights.contains_key(inherited) {
                 let next = self.inherited(name, inherited)?;
                 self.path.push(inherited.clone());
                 self.visit(inherited, next)?;
                 self.path.pop();
             }
-            let below = self.seen.get(inherited).copied().unwrap_or_default();
+            let below = self.heights.get(inherited).copied().unwrap_or_default();
             height = height.max(below + 1);
             if self.path.len() + below > MAX_DEPTH {
                 return Err(Unresolved::TooDeep);
             }
         }
-        self.seen.insert(name.to_owned(), height);
+        self.heights.insert(name.to_owned(), height);
         Ok(())
     }
 

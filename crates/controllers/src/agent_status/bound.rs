@@ -167,9 +167,9 @@ mod tests {
             refusals: vec![refusal; 100],
             ..Report::default()
         };
-        let kept = serde_json::to_string(&bounded(said)).unwrap();
-        assert!(kept.len() < 150_000, "{}", kept.len());
-        assert!(!kept.contains("\\u001b") && !kept.contains("\\n"));
+        let bounded_status = serde_json::to_string(&bounded(said)).unwrap();
+        assert!(bounded_status.len() < 150_000, "{}", bounded_status.len());
+        assert!(!bounded_status.contains("\\u001b") && !bounded_status.contains("\\n"));
     }
 
     #[test]
@@ -181,9 +181,9 @@ mod tests {
         };
         let mut all: Vec<_> = (0..1000).map(|n| component(n.to_string(), true)).collect();
         all.push(component("etcd".to_owned(), false));
-        let kept = components(all);
-        assert_eq!(kept.len(), MAX_ENTRIES);
-        assert!(kept.iter().any(|component| !component.healthy));
-        assert_eq!(kept[0].name, "0");
+        let bounded_status = components(all);
+        assert_eq!(bounded_status.len(), MAX_ENTRIES);
+        assert!(bounded_status.iter().any(|component| !component.healthy));
+        assert_eq!(bounded_status[0].name, "0");
     }
 }

@@ -48,15 +48,15 @@ impl<'a> Orphans<'a> {
         changes: Vec<Change<K>>,
         binding: impl for<'b> Fn(&'b K) -> Binding<'b>,
     ) -> Vec<Change<K>> {
-        let mut kept = Vec::with_capacity(changes.len());
+        let mut remaining = Vec::with_capacity(changes.len());
         for pin_uid in changes {
             if !matches!(pin_uid.write, Write::Delete)
                 || self.is_deletion_confirmed(binding(&pin_uid.object)).await
             {
-                kept.push(pin_uid);
+                remaining.push(pin_uid);
             }
         }
-        kept
+        remaining
     }
 
     /// Logs a failure, and the number of postponed deletions.

@@ -57,7 +57,7 @@ fn devs() -> Value {
 
 /// Applies the decided writes to the stores; returns them by object name.
 fn write(stores: &Stores) -> Vec<(String, Value)> {
-    fn each<K>(store: &Store<K>, changes: Vec<Change<K>>, told: &mut Vec<(String, Value)>)
+    fn each<K>(store: &Store<K>, changes: Vec<Change<K>>, writes: &mut Vec<(String, Value)>)
     where
         K: Resource<DynamicType = ()> + Serialize + DeserializeOwned,
     {
@@ -79,29 +79,29 @@ fn write(stores: &Stores) -> Vec<(String, Value)> {
                 Write::Delete => {
                     let name = object.meta().name.clone().unwrap();
                     store.remove(&name);
-                    told.push((name, json!("deleted")));
+                    writes.push((name, json!("deleted")));
                     continue;
                 }
             };
-            told.push((object.meta().name.clone().unwrap(), written));
+            writes.push((object.meta().name.clone().unwrap(), written));
             store.apply(serde_json::from_value(stored).unwrap());
         }
     }
     let found = find(stores, Timestamp::from_second(100).unwrap());
-    let mut told = Vec::new();
-    each(&stores.projects, found.projects, &mut told);
-    each(&stores.global_role_bindings, found.global, &mut told);
+    let mut writes = Vec::new();
+    each(&stores.projects, found.projects, &mut writes);
+    each(&stores.global_role_bindings, found.global, &mut writes);
     each(
         &stores.cluster_role_template_bindings,
         found.in_clusters,
-        &mut told,
+        &mut writes,
     );
     each(
         &stores.project_role_template_bindings,
         found.in_projects,
-        &mut told,
+        &mut writes,
     );
-    told
+    writes
 }
 
 fn merge(into: &mut Value, patch: &Value) {
@@ -119,7 +119,7 @@ fn bind(stores: &Stores, name: &str, second: i64, spec: &Value) {
     stores.cluster_role_template_bindings.apply(binding);
 }
 
-fn told(name: &str, what: Value) -> Vec<(String, Value)> {
+fn expected_write(name: &str, what: Value) -> Vec<(String, Value)> {
     vec![(name.to_owned(), what)]
 }
 
@@ -130,8 +130,8 @@ fn names_are_pinned_to_existing_objects_and_binding_becomes_ready() {
     let pins = json!({
         "cluster": { "uid": "3" }, "role": { "uid": "4" }, "subject": { "user": { "uid": "1" } },
     });
-    assert_eq!(write(&stores), told("a", pins));
-    assert_eq!(write(&stores), told("a", json!("True Given")));
+    assert_eq!(write(&stores), expected_write("a", pins));
+    assert_eq!(write(&stores), expected_write("a", json!("True Given")));
     assert_eq!(
         write(&stores),
         [],
@@ -142,8 +142,8 @@ fn names_are_pinned_to_existing_objects_and_binding_becomes_ready() {
     let global = object("GlobalRoleBinding", "b", "b", 11, &devs);
     stores.global_role_bindings.apply(global);
     let pins = json!({ "role": { "uid": "7" }, "subject": { "group": { "providerUid": "2" } } });
-    assert_eq!(write(&stores), told("b", pins));
-    assert_eq!(write(&stores), told("b", json!("True Given")));
+    assert_eq!(write(&stores), expected_write("b", pins));
+    assert_eq!(write(&stores), expected_write("b", json!("True Given")));
     assert_eq!(write(&stores), []);
 }
 
@@ -151,7 +151,7 @@ fn names_are_pinned_to_existing_objects_and_binding_becomes_ready() {
 fn name_is_not_pinned_to_object_created_after_binding() {
     let stores = stores();
     bind(&stores, "a", 9, &in_shop("reader", &ann()));
-    assert_eq!(write(&stores), told("a", json!("False Newer")));
+    assert_eq!(write(&stores), expected_write("a", json!("False Newer")));
     assert_eq!(write(&stores), []);
     assert!(stores.grants.fresh(&stores).all().is_empty());
 }
@@ -161,11 +161,11 @@ fn recreated_object_inherits_no_binding() {
     let stores = stores();
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     write(&stores);
-    assert_eq!(write(&stores), told("a", json!("True Given")));
+    assert_eq!(write(&stores), expected_write("a", json!("True Given")));
     let again = json!({ "context": "Cluster" });
     let again = object("RoleTemplate", "reader", "4 again", 10, &again);
     stores.role_templates.apply(again);
-    assert_eq!(write(&stores), told("a", json!("False Gone")));
+    assert_eq!(write(&stores), expected_write("a", json!("False Gone")));
     assert!(stores.grants.fresh(&stores).all().is_empty());
 }
 
@@ -190,7 +190,11 @@ fn condition_gives_reason_why_binding_grants_nothing() {
         let stores = stores();
         bind(&stores, "a", 10, &in_shop(role, &subject));
         write(&stores);
-        assert_eq!(write(&stores), told("a", json!(wanted)), "{subject} {role}");
+        assert_eq!(
+            write(&stores),
+            expected_write("a", json!(wanted)),
+            "{subject} {role}"
+        );
         assert_eq!(write(&stores), []);
     }
 }
@@ -204,10 +208,10 @@ fn binding_of_disabled_subject_is_not_ready() {
     write(&stores);
     let off = json!({ "enabled": false });
     stores.users.apply(object("User", "ann", "1", 10, &off));
-    assert_eq!(write(&stores), told("a", json!("False Disabled")));
+    assert_eq!(write(&stores), expected_write("a", json!("False Disabled")));
     let oidc = object("AuthProvider", "oidc", "2", 10, &off);
     stores.auth_providers.apply(oidc);
-    assert_eq!(write(&stores), told("d", json!("False Disabled")));
+    assert_eq!(write(&stores), expected_write("d", json!("False Disabled")));
 }
 
 #[test]
@@ -250,7 +254,7 @@ fn project_is_pinned_before_binding_in_project() {
     let later = object("Cluster", "later", "8", 10, &json!({}));
     stores.clusters.apply(later);
     let dependencies = json!({ "cluster": { "uid": "8" } });
-    assert_eq!(write(&stores), told("q", dependencies));
+    assert_eq!(write(&stores), expected_write("q", dependencies));
     let binding = write(&stores);
     assert_eq!(binding[0], ("q".to_owned(), json!("Unknown Pending")));
     assert_eq!(binding[1], ("in-q".to_owned(), json!("True Given")));
@@ -263,7 +267,7 @@ fn deletion_of_subject_or_scope_deletes_binding_and_recreated_object_inherits_no
         let stores = stores();
         bind(&stores, "b", 20, &in_shop("reader", &ann()));
         write(&stores);
-        assert_eq!(write(&stores), told("b", json!("True Given")));
+        assert_eq!(write(&stores), expected_write("b", json!("True Given")));
         match deleted_objects {
             "user" => stores
                 .users
@@ -274,7 +278,7 @@ fn deletion_of_subject_or_scope_deletes_binding_and_recreated_object_inherits_no
         }
         assert_eq!(
             write(&stores),
-            told("b", json!("deleted")),
+            expected_write("b", json!("deleted")),
             "{deleted_objects}"
         );
         assert!(stores.cluster_role_template_bindings.is_empty());

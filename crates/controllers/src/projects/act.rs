@@ -155,7 +155,7 @@ async fn apply_labels(
     for (project, decision) in decisions {
         let labelled = decision.own().filter(|(name, _)| {
             // An owned namespace stays owned even if labelling it failed.
-            decision.kept.contains_key(*name) || !failed.contains(*name)
+            decision.retained.contains_key(*name) || !failed.contains(*name)
         });
         let labelled = labelled.map(|(name, uid)| (name.clone(), uid.clone()));
         outcome.own.insert(project.clone(), labelled.collect());

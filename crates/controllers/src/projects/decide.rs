@@ -23,7 +23,7 @@ pub(crate) type Decisions = BTreeMap<String, Decision>;
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Decision {
     /// Namespaces that the project owns already and keeps: UIDs by name.
-    pub(crate) kept: BTreeMap<String, String>,
+    pub(crate) retained: BTreeMap<String, String>,
     /// Existing namespaces that the project gains: UIDs by name.
     pub(crate) gained: BTreeMap<String, String>,
     /// Missing namespaces that the server creates for the project.
@@ -64,7 +64,7 @@ pub(crate) enum OwnershipProblem {
 impl Decision {
     /// The existing namespaces that the project owns after this reconciliation: UIDs by name.
     pub(crate) fn own(&self) -> impl Iterator<Item = (&String, &String)> {
-        self.kept.iter().chain(&self.gained)
+        self.retained.iter().chain(&self.gained)
     }
 
     /// Reports whether the quota and the defaults are valid.
@@ -82,16 +82,16 @@ pub(crate) fn decide(projects: &[Arc<Project>], found: &Namespaces) -> Decisions
     let mut claims = Claims::of(&projects);
     let mut decisions = Decisions::new();
     for project in &projects {
-        let kept = claims.kept(project, found);
+        let retained = claims.retain(project, found);
         let decision = Decision {
-            kept,
+            retained,
             ..Decision::default()
         };
         decisions.insert(uid(project), decision);
     }
     for project in &projects {
         if let Some(decision) = decisions.get_mut(&uid(project)) {
-            claims.gained(project, found, decision);
+            claims.gain(project, found, decision);
         }
     }
     decisions
@@ -101,7 +101,7 @@ pub(crate) fn decide(projects: &[Arc<Project>], found: &Namespaces) -> Decisions
 struct Claims<'a> {
     /// Projects by the name of a namespace in their status.
     recorded_by_name: BTreeMap<&'a str, Vec<&'a Project>>,
-    kept: BTreeSet<String>,
+    retained: BTreeSet<String>,
     claimed: BTreeMap<String, String>,
 }
 
@@ -115,15 +115,15 @@ impl<'a> Claims<'a> {
         }
         Self {
             recorded_by_name,
-            kept: BTreeSet::new(),
+            retained: BTreeSet::new(),
             claimed: BTreeMap::new(),
         }
     }
 
-    fn kept(&mut self, project: &Project, found: &Namespaces) -> BTreeMap<String, String> {
-        let mut kept = BTreeMap::new();
+    fn retain(&mut self, project: &Project, found: &Namespaces) -> BTreeMap<String, String> {
+        let mut retained = BTreeMap::new();
         if is_being_deleted(project) {
-            return kept;
+            return retained;
         }
         let wanted: BTreeSet<&str> = project
             .spec
@@ -138,14 +138,14 @@ impl<'a> Claims<'a> {
             let stays = same && wanted.contains(own.name.as_str()) && !is_reserved(&own.name);
             // Only another writer could record a namespace in two projects; the older project owns
             // it.
-            if stays && self.kept.insert(own.name.clone()) {
-                kept.insert(own.name.clone(), own.uid.clone());
+            if stays && self.retained.insert(own.name.clone()) {
+                retained.insert(own.name.clone(), own.uid.clone());
             }
         }
-        kept
+        retained
     }
 
-    fn gained(&mut self, project: &Project, found: &Namespaces, decision: &mut Decision) {
+    fn gain(&mut self, project: &Project, found: &Namespaces, decision: &mut Decision) {
         if is_being_deleted(project) {
             return;
         }
@@ -154,7 +154,7 @@ impl<'a> Claims<'a> {
         }
         for wanted in &project.spec.namespaces {
             let name = &wanted.name;
-            if decision.kept.contains_key(name) {
+            if decision.retained.contains_key(name) {
                 continue;
             }
             let found = found.get(name);
@@ -233,7 +233,7 @@ pub(crate) fn adopted(project: &Project, decision: &Decision) -> Vec<OwnedNamesp
     let records = wanted.filter_map(|wanted| {
         let name = &wanted.name;
         let own = decision
-            .kept
+            .retained
             .get(name)
             .or_else(|| decision.gained.get(name));
         let uid = own

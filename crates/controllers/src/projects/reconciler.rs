@@ -247,7 +247,7 @@ fn announced_status(
     }
     status
         .namespaces
-        .retain(|own| decision.kept.contains_key(&own.name));
+        .retain(|own| decision.retained.contains_key(&own.name));
     status.making.retain(|making| {
         let (name, gained) = (&making.name, decision.gained.contains_key(&making.name));
         let secret = secrets.get(&(uid(project), name.clone()));

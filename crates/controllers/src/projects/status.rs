@@ -152,7 +152,7 @@ pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict 
     if let Some(first) = decision.impediments.first() {
         return no(reason(first), describe(&decision.impediments));
     }
-    let count = decision.kept.len() + decision.gained.len() + decision.to_create.len();
+    let count = decision.retained.len() + decision.gained.len() + decision.to_create.len();
     Verdict {
         status: Tristate::True,
         reason: "Applied",

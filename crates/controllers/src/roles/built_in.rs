@@ -254,11 +254,11 @@ fn merge(from: &Value, to: &Value) -> Value {
     };
     let gone = from.keys().filter(|key| !to.contains_key(*key));
     let gone = gone.map(|key| (key.clone(), Value::Null));
-    let kept = to.iter().map(|(key, value)| {
+    let desired = to.iter().map(|(key, value)| {
         let before = from.get(key).unwrap_or(&Value::Null);
         (key.clone(), merge(before, value))
     });
-    Value::Object(gone.chain(kept).collect::<Map<_, _>>())
+    Value::Object(gone.chain(desired).collect::<Map<_, _>>())
 }
 
 #[cfg(test)]

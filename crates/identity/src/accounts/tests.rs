@@ -119,13 +119,13 @@ fn bound_token(number: usize) -> AccountToken {
     AccountToken::parse(&text).unwrap()
 }
 
-fn accepted(account: &Account, token: AccountToken) -> Known {
+fn accepted(account: &Account, token: AccountToken) -> CacheEntry {
     let account = Account {
         token: token.digest(),
         ..account.clone()
     };
     let accepted = Accepted::new(&account, &Arc::new(token), Instant::now());
-    Known::Accepted(Box::new(accepted))
+    CacheEntry::Accepted(Box::new(accepted))
 }
 
 fn runtime(stop: &CancellationToken) -> Runtime {
@@ -141,14 +141,14 @@ async fn concurrent_requests_with_one_token_share_one_review() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let asking = (0..100).map(|_| accounts.identify(token(0), HERE));
-    for known in futures::future::join_all(asking).await {
-        let account = known.unwrap().unwrap();
+    for cached in futures::future::join_all(asking).await {
+        let account = cached.unwrap().unwrap();
         assert_eq!(account.name.as_str(), PULLER);
         assert_eq!(account.extras.len(), 1, "only the extras of Kubernetes");
         assert_eq!((&*account.uid, account.token_id()), ("u1", Some("JTI=1")));
     }
     assert_eq!(hub.reviews(), 1);
-    tokio::time::advance(FRESH).await;
+    tokio::time::advance(POLLED_REVIEW_TTL).await;
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
     assert_eq!(hub.reviews(), 2);
 }
@@ -199,8 +199,8 @@ async fn token_of_deleted_or_recreated_account_is_rejected() {
     for mood in [IS_ANOTHER, IS_LEAVING] {
         let hub = FakeHub::default();
         hub.is(mood);
-        let known = hub.accounts().identify(token(0), HERE).await.unwrap();
-        assert_eq!(known, None, "{mood}");
+        let cached = hub.accounts().identify(token(0), HERE).await.unwrap();
+        assert_eq!(cached, None, "{mood}");
     }
 }
 
@@ -253,15 +253,15 @@ async fn cache_keeps_recent_accounts_and_drops_texts_of_unused_tokens() {
     let accounts = hub.accounts();
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     {
-        let mut known = accounts.shared.known.lock();
+        let mut cached = accounts.shared.cached.lock();
         let one = || accepted(&account, token(0));
-        known.extend((1..MAX_TOKENS).map(|number| (token(number).digest(), one())));
+        cached.extend((1..MAX_TOKENS).map(|number| (token(number).digest(), one())));
     }
-    tokio::time::advance(FRESH).await;
+    tokio::time::advance(POLLED_REVIEW_TTL).await;
     assert_eq!(accounts.validity(token(7).digest()), TokenValidity::Valid);
     let newest = accounts.identify(token(MAX_TOKENS), HERE).await.unwrap();
-    let known = accounts.shared.known.lock().len();
-    assert!(known < MAX_TOKENS, "{known}");
+    let cached = accounts.shared.cached.lock().len();
+    assert!(cached < MAX_TOKENS, "{cached}");
     assert_eq!(
         accounts.validity(newest.unwrap().token),
         TokenValidity::Valid
@@ -274,10 +274,10 @@ async fn cache_keeps_recent_accounts_and_drops_texts_of_unused_tokens() {
         assert_eq!(accounts.validity(token(7).digest()), TokenValidity::Valid);
     }
     stop.cancel();
-    let known = accounts.shared.known.lock();
-    let kept = known
-        .values()
-        .filter(|known| matches!(known, Known::Accepted(accepted) if accepted.token.is_some()));
+    let cached = accounts.shared.cached.lock();
+    let kept = cached.values().filter(
+        |cached| matches!(cached, CacheEntry::Accepted(accepted) if accepted.token.is_some()),
+    );
     assert_eq!(kept.count(), 1);
 }
 
@@ -339,7 +339,7 @@ async fn single_rejection_does_not_revoke_an_accepted_token() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
-    tokio::time::advance(FRESH).await;
+    tokio::time::advance(POLLED_REVIEW_TTL).await;
     hub.is(REFUSES_ONCE);
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
     assert_eq!(accounts.validity(account.token), TokenValidity::Valid);
@@ -354,10 +354,10 @@ async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
     let account = account.unwrap();
     let tokens: Vec<_> = (0..count).map(bound_token).collect();
     let open: Vec<_> = tokens.iter().map(AccountToken::digest).collect();
-    let known = tokens
+    let cached = tokens
         .into_iter()
         .map(|token| (token.digest(), accepted(&account, token)));
-    accounts.shared.known.lock().extend(known);
+    accounts.shared.cached.lock().extend(cached);
     let watched = accounts.shared.watched.sink(BoundKind::ServiceAccount);
     watched.replace(vec![("apps/puller".to_owned(), Object::new("u1", "1"))]);
     let stop = CancellationToken::new();

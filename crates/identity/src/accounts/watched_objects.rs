@@ -56,7 +56,7 @@ pub(super) struct Bound {
     kind: BoundKind,
     key: String,
     uid: Option<String>,
-    seen: bool,
+    was_present: bool,
 }
 
 impl From<&BoundObject> for Bound {
@@ -65,7 +65,7 @@ impl From<&BoundObject> for Bound {
             kind: object.kind,
             key: key(Some(&object.namespace), &object.name),
             uid: object.uid.clone(),
-            seen: false,
+            was_present: false,
         }
     }
 }
@@ -76,9 +76,9 @@ pub(super) struct WatchedObjects(Arc<[WatchedKind; BoundKind::ALL.len()]>);
 
 #[derive(Default)]
 struct WatchedKind {
-    wanted: AtomicBool,
-    begun: AtomicBool,
-    seen: RwLock<KindState>,
+    requested: AtomicBool,
+    started: AtomicBool,
+    state: RwLock<KindState>,
 }
 
 #[derive(Default)]
@@ -100,9 +100,9 @@ pub(super) struct Object {
 
 impl WatchedObjects {
     /// Marks the kinds of these objects for watching.
-    pub(super) fn want(&self, bound: &[Bound]) {
+    pub(super) fn request(&self, bound: &[Bound]) {
         for one in bound {
-            self.kind(one.kind).wanted.store(true, Ordering::Relaxed);
+            self.kind(one.kind).requested.store(true, Ordering::Relaxed);
         }
     }
 
@@ -116,8 +116,8 @@ impl WatchedObjects {
         for kind in BoundKind::ALL {
             let watched = self.kind(kind);
             if watchable_kinds.includes(kind)
-                && watched.wanted.load(Ordering::Relaxed)
-                && !watched.begun.swap(true, Ordering::Relaxed)
+                && watched.requested.load(Ordering::Relaxed)
+                && !watched.started.swap(true, Ordering::Relaxed)
             {
                 let (resource, sink) = (resource(kind), self.sink(kind));
                 tokio::spawn(reflect_into(hub.client(), resource, sink, stop.clone()));
@@ -140,13 +140,13 @@ impl WatchedObjects {
         }
         let (mut strength, mut since) = (BoundState::Present, None);
         for one in bound {
-            let seen = self.kind(one.kind).seen.read();
-            match seen.state(one, reviewed) {
+            let state = self.kind(one.kind).state.read();
+            match state.state(one, reviewed) {
                 BoundState::Deleted => return (BoundState::Deleted, None),
                 BoundState::Unknown => strength = BoundState::Unknown,
                 BoundState::Present => {
-                    one.seen = true;
-                    since = since.map_or(seen.contact, |since| seen.contact.min(Some(since)));
+                    one.was_present = true;
+                    since = since.map_or(state.contact, |since| state.contact.min(Some(since)));
                 }
             }
         }
@@ -175,17 +175,17 @@ impl KindState {
         if !self.contact.is_some_and(current) {
             return BoundState::Unknown;
         }
-        let lost = if bound.seen && bound.uid.is_some() {
+        let missing = if bound.was_present && bound.uid.is_some() {
             BoundState::Deleted
         } else {
             BoundState::Unknown
         };
         let Some(object) = self.objects.get(&bound.key) else {
-            return lost;
+            return missing;
         };
         match &bound.uid {
-            Some(uid) if *uid != object.uid => lost,
-            Some(_) if object.deleting && bound.kind == BoundKind::ServiceAccount => lost,
+            Some(uid) if *uid != object.uid => missing,
+            Some(_) if object.deleting && bound.kind == BoundKind::ServiceAccount => missing,
             // The API server accepts the token until some time after the deletion timestamp.
             _ if object.deleting => BoundState::Unknown,
             None if object.at > reviewed => BoundState::Unknown,
@@ -198,8 +198,8 @@ impl KindState {
 pub(super) struct KindSink(WatchedObjects, BoundKind);
 
 impl KindSink {
-    fn seen(&self) -> parking_lot::RwLockWriteGuard<'_, KindState> {
-        self.0.kind(self.1).seen.write()
+    fn state(&self) -> parking_lot::RwLockWriteGuard<'_, KindState> {
+        self.0.kind(self.1).state.write()
     }
 }
 
@@ -220,30 +220,30 @@ impl Sink for KindSink {
     }
 
     fn replace(&self, objects: Vec<(String, Object)>) {
-        let mut seen = self.seen();
-        let mut before = std::mem::take(&mut seen.objects);
+        let mut state = self.state();
+        let mut before = std::mem::take(&mut state.objects);
         for (key, object) in objects {
             let same = |old: &Object| (&old.uid, &old.version) == (&object.uid, &object.version);
             let object = before.remove(&key).filter(same).unwrap_or(object);
-            seen.objects.insert(key, object);
+            state.objects.insert(key, object);
         }
-        seen.contact = Some(Instant::now());
+        state.contact = Some(Instant::now());
     }
 
     fn apply(&self, (key, object): (String, Object)) {
-        let mut seen = self.seen();
-        seen.objects.insert(key, object);
-        seen.contact = Some(Instant::now());
+        let mut state = self.state();
+        state.objects.insert(key, object);
+        state.contact = Some(Instant::now());
     }
 
     fn remove(&self, namespace: Option<&str>, name: &str) {
-        let mut seen = self.seen();
-        seen.objects.remove(&key(namespace, name));
-        seen.contact = Some(Instant::now());
+        let mut state = self.state();
+        state.objects.remove(&key(namespace, name));
+        state.contact = Some(Instant::now());
     }
 
     fn touch(&self) {
-        self.seen().contact = Some(Instant::now());
+        self.state().contact = Some(Instant::now());
     }
 }
 

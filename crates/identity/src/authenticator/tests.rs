@@ -129,7 +129,7 @@ async fn cookie_accepts_only_browser_tokens() {
         headers.insert(ORIGIN, HeaderValue::from_static("https://evil.example"));
         let foreign = authenticator.identify(head(&headers)).await;
         assert!(
-            matches!(foreign, Err(IdentifyError::Foreign(_))),
+            matches!(foreign, Err(IdentifyError::CrossOrigin(_))),
             "{purpose:?}"
         );
     }
@@ -141,7 +141,7 @@ fn unused_session_expires_and_used_session_stays() {
     let mut session = token("bcdfghjkmnpq", "u1");
     session.spec.idle_seconds = Some(3600);
     session.metadata.creation_timestamp = Some(Time(at(0)));
-    let lag = LAG.as_mins();
+    let lag = MAX_LAG.as_mins();
     assert!(!is_idle(&session, at(60 + lag)), "the last minute");
     assert!(is_idle(&session, at(61 + lag)));
     session.status = Some(TokenStatus {
@@ -172,7 +172,7 @@ async fn idle_session_is_rejected_unless_a_recent_use_is_pending() {
     let headers = cookie(issued.token.expose_secret());
     let refused = authenticator.identify(head(&headers)).await;
     assert!(matches!(refused, Err(IdentifyError::NoSession)));
-    last_use.note(&object);
+    last_use.record(&object);
     assert!(authenticator.identify(head(&headers)).await.is_ok());
 }
 
@@ -200,7 +200,7 @@ async fn expired_token_can_be_revoked_with_its_secret() {
     assert!(refused.is_err(), "a wrong secret is rejected");
     headers.insert(ORIGIN, HeaderValue::from_static("https://evil.example"));
     let foreign = authenticator.presented_token(head(&headers)).await;
-    assert!(matches!(foreign, Err(IdentifyError::Foreign(_))));
+    assert!(matches!(foreign, Err(IdentifyError::CrossOrigin(_))));
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::ProviderLogins;
-use super::configured::{Configured, UseError, is_there};
+use super::configured::{Configured, UseError, is_not_deleted};
 use super::connection_test::{self, ConnectionTest, reasons};
 use drover_hub::{Hub, HubError, call};
 
@@ -31,19 +31,19 @@ const DEBOUNCE: Duration = Duration::from_millis(300);
 /// The test interval of a working provider, and of a failing one.
 const TEST_INTERVALS: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
 /// The timeout of a test.
-const TRIAL: Duration = Duration::from_mins(1);
+const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent tests.
 const CONCURRENCY: usize = 4;
 /// The minimum increase of the last response time for a write.
-const EXACT_TO: SignedDuration = SignedDuration::from_mins(5);
+const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum length of a condition's message in characters.
-const MESSAGE: usize = 1024;
+const MAX_MESSAGE: usize = 1024;
 
 /// Reconciles the condition of each provider.
 struct ProviderConditions {
     hub: Hub,
     provider_logins: ProviderLogins,
-    tried: Mutex<HashMap<String, Arc<Tried>>>,
+    tested: Mutex<HashMap<String, Arc<TestResult>>>,
 }
 
 impl Reconciler for ProviderConditions {
@@ -54,26 +54,28 @@ impl Reconciler for ProviderConditions {
     async fn reconcile(&self, uid: &String, _: &Attempt) -> Result<Action, HubError> {
         let stores = self.hub.stores();
         let Some(provider) = stores.auth_providers.by_uid(uid) else {
-            self.tried.lock().remove(uid);
+            self.tested.lock().remove(uid);
             return Ok(Action::await_change());
         };
-        if is_there(&provider) && stores.health().is_trusted() {
-            self.judge_and_write(uid, &provider).await?;
+        if is_not_deleted(&provider) && stores.health().is_trusted() {
+            self.test_and_write(uid, &provider).await?;
         }
         Ok(Action::requeue(CHECK_INTERVAL))
     }
 }
 
 impl ProviderConditions {
-    async fn judge_and_write(&self, uid: &str, provider: &AuthProvider) -> Result<(), HubError> {
-        let before = self.tried.lock().get(uid).cloned();
-        let tried = match judge(&self.provider_logins, provider, before.as_deref()).await {
+    async fn test_and_write(&self, uid: &str, provider: &AuthProvider) -> Result<(), HubError> {
+        let before = self.tested.lock().get(uid).cloned();
+        let tested = match test(&self.provider_logins, provider, before.as_deref()).await {
             Some(new) => Some(Arc::new(new)),
             None => before,
         };
-        let Some(tried) = tried else { return Ok(()) };
-        self.tried.lock().insert(uid.to_owned(), Arc::clone(&tried));
-        write(&self.hub, &self.provider_logins, provider, &tried.verdict).await
+        let Some(tested) = tested else { return Ok(()) };
+        self.tested
+            .lock()
+            .insert(uid.to_owned(), Arc::clone(&tested));
+        write(&self.hub, &self.provider_logins, provider, &tested.verdict).await
     }
 }
 
@@ -93,7 +95,7 @@ pub async fn run(hub: Hub, provider_logins: ProviderLogins, runtime: Runtime) {
     let reconciler = ProviderConditions {
         hub,
         provider_logins,
-        tried: Mutex::default(),
+        tested: Mutex::default(),
     };
     let controller = Controller::new(runtime.trigger(options), reconciler)
         .on(on_change_of(changed, uids.clone()))
@@ -102,7 +104,7 @@ pub async fn run(hub: Hub, provider_logins: ProviderLogins, runtime: Runtime) {
 }
 
 /// The result of a test.
-struct Tried {
+struct TestResult {
     /// The tested client; a changed spec or Secret creates a new one.
     configured: Option<Arc<Configured>>,
     next: Instant,
@@ -110,20 +112,20 @@ struct Tried {
 }
 
 /// Tests a provider; `None` if the previous result is still current.
-async fn judge(
+async fn test(
     provider_logins: &ProviderLogins,
     provider: &AuthProvider,
-    before: Option<&Tried>,
-) -> Option<Tried> {
+    before: Option<&TestResult>,
+) -> Option<TestResult> {
     let (well, ill) = TEST_INTERVALS;
-    let not_tried = |verdict| Tried {
+    let untested = |verdict| TestResult {
         configured: None,
         next: Instant::now(),
         verdict,
     };
     if !provider.spec.enabled {
         let name = provider.name_any();
-        return Some(not_tried(no(
+        return Some(untested(condition_false(
             "Disabled",
             format!(
                 "the provider is disabled; test it with \"drover provider test {name}\", and enable it \
@@ -133,7 +135,7 @@ async fn judge(
     }
     let configured = match provider_logins.providers().configured(provider).await {
         Ok(configured) => configured,
-        Err(error) => return Some(not_tried(of_use(&error))),
+        Err(error) => return Some(untested(verdict_of_use_error(&error))),
     };
     let unchanged = before.filter(|before| {
         let same = |one: &Arc<Configured>| Arc::ptr_eq(one, &configured);
@@ -143,12 +145,12 @@ async fn judge(
         return None;
     }
     let verdict = match provider_logins.callback_url(&provider.name_any()) {
-        Err(error) => of_error(&error),
+        Err(error) => verdict_of_provider_error(&error),
         Ok(back) => {
             let trying = connection_test::run(&configured, &back, None, Timestamp::now());
-            match timeout(TRIAL, Box::pin(trying)).await {
-                Ok(test) => of_test(&test),
-                Err(_) => no(
+            match timeout(TEST_TIMEOUT, Box::pin(trying)).await {
+                Ok(test) => verdict_of_test(&test),
+                Err(_) => condition_false(
                     "Unavailable",
                     "the provider did not respond within a minute".to_owned(),
                 ),
@@ -156,53 +158,53 @@ async fn judge(
         }
     };
     let works = verdict.status == Tristate::True;
-    Some(Tried {
+    Some(TestResult {
         configured: Some(configured),
         next: Instant::now() + if works { well } else { ill },
         verdict,
     })
 }
 
-fn of_test(test: &ConnectionTest) -> Verdict {
+fn verdict_of_test(test: &ConnectionTest) -> Verdict {
     match (test.works, test.problem()) {
-        (true, None) => yes("the provider responds, and users can sign in".to_owned()),
-        (true, Some((check, _))) => yes(format!(
+        (true, None) => condition_true("the provider responds, and users can sign in".to_owned()),
+        (true, Some((check, _))) => condition_true(format!(
             "users can sign in, but {}: {}",
             check.what,
             check.sentence()
         )),
         (false, Some((check, error))) => {
-            let verdict = of_error(error);
+            let verdict = verdict_of_provider_error(error);
             Verdict {
                 message: format!("{}: {}", check.what, verdict.message),
                 ..verdict
             }
         }
-        (false, None) => no(
+        (false, None) => condition_false(
             "Misconfigured",
             "no user is found who can sign in".to_owned(),
         ),
     }
 }
 
-fn of_use(error: &UseError) -> Verdict {
+fn verdict_of_use_error(error: &UseError) -> Verdict {
     match error {
-        UseError::Provider(error) => of_error(error),
-        UseError::NoSuch(_) | UseError::Hub(_) => no("Unknown", reasons(error)),
+        UseError::Provider(error) => verdict_of_provider_error(error),
+        UseError::NoSuch(_) | UseError::Hub(_) => condition_false("Unknown", reasons(error)),
     }
 }
 
-fn of_error(error: &ProviderError) -> Verdict {
+fn verdict_of_provider_error(error: &ProviderError) -> Verdict {
     let reason = match error {
         ProviderError::Refused(_) => "Refused",
         ProviderError::Unavailable { .. } => "Unavailable",
         ProviderError::Misconfigured { .. } => "Misconfigured",
         ProviderError::InvalidResponse { .. } => "Unbelievable",
     };
-    no(reason, reasons(error))
+    condition_false(reason, reasons(error))
 }
 
-fn yes(message: String) -> Verdict {
+fn condition_true(message: String) -> Verdict {
     Verdict {
         status: Tristate::True,
         reason: "Answers",
@@ -210,7 +212,7 @@ fn yes(message: String) -> Verdict {
     }
 }
 
-fn no(reason: &'static str, message: String) -> Verdict {
+fn condition_false(reason: &'static str, message: String) -> Verdict {
     Verdict {
         status: Tristate::False,
         reason,
@@ -228,7 +230,7 @@ async fn write(
     let before = provider.status.clone().unwrap_or_default();
     let uid = provider.uid().unwrap_or_default();
     let answered = provider_logins.providers().last_answer(&uid);
-    let Some(after) = wanted(
+    let Some(after) = desired_status(
         &before,
         verdict,
         answered,
@@ -248,7 +250,7 @@ async fn write(
 }
 
 /// The status to write; `None` if it has not changed enough.
-fn wanted(
+fn desired_status(
     before: &AuthProviderStatus,
     verdict: &Verdict,
     answered: Option<Timestamp>,
@@ -257,13 +259,13 @@ fn wanted(
 ) -> Option<AuthProviderStatus> {
     let mut after = before.clone();
     let verdict = Verdict {
-        message: verdict.message.chars().take(MESSAGE).collect(),
+        message: verdict.message.chars().take(MAX_MESSAGE).collect(),
         ..verdict.clone()
     };
     let mut differs = set_condition(&mut after.conditions, READY, &verdict, generation, now);
     let written = before.last_answer_at.as_ref().map(|time| time.0);
     if let Some(answered) = answered
-        && written.is_none_or(|written| answered.duration_since(written) > EXACT_TO)
+        && written.is_none_or(|written| answered.duration_since(written) > MIN_INCREASE)
     {
         after.last_answer_at = Some(Time(answered));
         differs = true;
@@ -278,16 +280,19 @@ mod tests {
     #[test]
     fn unchanged_provider_status_is_written_rarely() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let well = yes("the provider responds".to_owned());
+        let well = condition_true("the provider responds".to_owned());
         let before = AuthProviderStatus::default();
-        let first = wanted(&before, &well, Some(at(10)), Some(1), at(11)).unwrap();
+        let first = desired_status(&before, &well, Some(at(10)), Some(1), at(11)).unwrap();
         assert_eq!(first.last_answer_at, Some(Time(at(10))));
-        assert_eq!(wanted(&first, &well, Some(at(300)), Some(1), at(301)), None);
-        let later = wanted(&first, &well, Some(at(311)), Some(1), at(312)).unwrap();
+        assert_eq!(
+            desired_status(&first, &well, Some(at(300)), Some(1), at(301)),
+            None
+        );
+        let later = desired_status(&first, &well, Some(at(311)), Some(1), at(312)).unwrap();
         assert_eq!(later.conditions, first.conditions);
-        let ill = no("Unavailable", "x".repeat(5000));
-        let ill = wanted(&first, &ill, Some(at(10)), Some(1), at(20)).unwrap();
+        let ill = condition_false("Unavailable", "x".repeat(5000));
+        let ill = desired_status(&first, &ill, Some(at(10)), Some(1), at(20)).unwrap();
         assert_eq!(ill.conditions[0].status, "False");
-        assert_eq!(ill.conditions[0].message.len(), MESSAGE);
+        assert_eq!(ill.conditions[0].message.len(), MAX_MESSAGE);
     }
 }

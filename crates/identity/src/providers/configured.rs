@@ -27,13 +27,13 @@ use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, call};
 
 /// The time that a Secret is cached.
-const SECRET_FOR: Duration = Duration::from_secs(15);
+const SECRET_CACHE_TTL: Duration = Duration::from_secs(15);
 /// The backoff after a provider rejects Drover's own credentials, because it may lock the account.
-const OWN_FAULT: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
+const CREDENTIALS_BACKOFF: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
 /// The maximum number of concurrent logins at one provider.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_LOGINS: usize = 16;
 /// The timeout for an exclusive permit while Drover's own credentials are untested.
-const TURN: Duration = Duration::from_secs(10);
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The fields of Drover's own credentials at a directory.
 const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 
@@ -73,7 +73,7 @@ pub struct Configured {
     pub client: ProtocolClient,
     /// The resource version of the Secret.
     secret_version: Option<String>,
-    heard: Mutex<ResponseState>,
+    responses: Mutex<ResponseState>,
     /// The limit of concurrent logins, so that one unresponsive provider does not block others.
     pub(super) login_permits: Semaphore,
     /// The lock for requests while Drover's own credentials are untested.
@@ -91,9 +91,9 @@ pub struct RequestPermit<'a> {
 struct ResponseState {
     last_answer: Option<Timestamp>,
     not_before: Option<Timestamp>,
-    own_fault: Backoff,
+    credentials_backoff: Backoff,
     /// True if the provider accepted Drover's own credentials in the last response.
-    own_is_good: bool,
+    credentials_accepted: bool,
 }
 
 impl Configured {
@@ -119,9 +119,9 @@ impl Configured {
                 });
             }
         };
-        let (first, longest) = OWN_FAULT;
+        let (first, longest) = CREDENTIALS_BACKOFF;
         // Only directories lock accounts, so other providers need no test.
-        let own_is_good = !matches!(client, ProtocolClient::Ldap(_));
+        let credentials_accepted = !matches!(client, ProtocolClient::Ldap(_));
         Ok(Self {
             reference: TokenProvider {
                 name: name.to_owned(),
@@ -130,13 +130,13 @@ impl Configured {
             spec: spec.clone(),
             client,
             secret_version: None,
-            heard: Mutex::new(ResponseState {
+            responses: Mutex::new(ResponseState {
                 last_answer: None,
                 not_before: None,
-                own_fault: Backoff::new(first, longest),
-                own_is_good,
+                credentials_backoff: Backoff::new(first, longest),
+                credentials_accepted,
             }),
-            login_permits: Semaphore::new(AT_ONCE),
+            login_permits: Semaphore::new(MAX_CONCURRENT_LOGINS),
             trying: tokio::sync::Mutex::default(),
         })
     }
@@ -152,30 +152,34 @@ impl Configured {
     /// passwords would lock Drover's account.
     pub async fn acquire(&self, now: Timestamp) -> Result<RequestPermit<'_>, ProviderError> {
         self.check_backoff(now)?;
-        if self.heard.lock().own_is_good {
+        if self.responses.lock().credentials_accepted {
             return Ok(RequestPermit { _alone: None });
         }
-        let alone = timeout(TURN, self.trying.lock()).await;
-        let alone = alone.map_err(|elapsed| self.not_asked("get a permit", elapsed))?;
+        let alone = timeout(PERMIT_TIMEOUT, self.trying.lock()).await;
+        let alone = alone.map_err(|elapsed| self.unavailable("get a permit", elapsed))?;
         // The previous holder may have started a backoff.
         self.check_backoff(now)?;
-        let is_good = self.heard.lock().own_is_good;
+        let is_good = self.responses.lock().credentials_accepted;
         Ok(RequestPermit {
             _alone: Some(alone).filter(|_| !is_good),
         })
     }
 
     fn check_backoff(&self, now: Timestamp) -> Result<(), ProviderError> {
-        match self.heard.lock().not_before {
+        match self.responses.lock().not_before {
             Some(until) if now < until => {
                 let why = format!("backoff until {until}");
-                Err(self.not_asked("send a request during the backoff", why))
+                Err(self.unavailable("send a request during the backoff", why))
             }
             _ => Ok(()),
         }
     }
 
-    fn not_asked(&self, what: &str, why: impl Into<Box<dyn Error + Send + Sync>>) -> ProviderError {
+    fn unavailable(
+        &self,
+        what: &str,
+        why: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> ProviderError {
         ProviderError::Unavailable {
             provider: self.reference.name.clone(),
             what: what.to_owned(),
@@ -185,24 +189,24 @@ impl Configured {
 
     /// Updates the backoff from a response.
     pub fn record_answer<T>(&self, answer: Result<&T, &ProviderError>, now: Timestamp) {
-        let mut heard = self.heard.lock();
+        let mut responses = self.responses.lock();
         match answer {
             Ok(_) | Err(ProviderError::Refused(_)) => {
-                heard.last_answer = Some(now);
-                heard.not_before = None;
-                heard.own_fault.reset();
-                heard.own_is_good = true;
+                responses.last_answer = Some(now);
+                responses.not_before = None;
+                responses.credentials_backoff.reset();
+                responses.credentials_accepted = true;
             }
             Err(ProviderError::Misconfigured { field, .. }) if OWN_CREDENTIALS.contains(field) => {
-                let (least, _) = OWN_FAULT;
-                let pause = least + heard.own_fault.next_delay();
+                let (least, _) = CREDENTIALS_BACKOFF;
+                let pause = least + responses.credentials_backoff.next_delay();
                 let pause = SignedDuration::try_from(pause).unwrap_or(SignedDuration::MAX);
-                heard.not_before = now.checked_add(pause).ok();
-                heard.own_is_good = false;
+                responses.not_before = now.checked_add(pause).ok();
+                responses.credentials_accepted = false;
             }
             Err(error) => {
                 if let Some(until) = not_before(error, RequestedAs::Client) {
-                    heard.not_before = Some(until);
+                    responses.not_before = Some(until);
                 }
             }
         }
@@ -210,7 +214,7 @@ impl Configured {
 
     /// The time of the last response.
     pub fn last_answer(&self) -> Option<Timestamp> {
-        self.heard.lock().last_answer
+        self.responses.lock().last_answer
     }
 }
 
@@ -257,7 +261,7 @@ impl Providers {
     /// Returns the enabled provider with this name.
     pub async fn enabled(&self, name: &str) -> Result<Arc<Configured>, UseError> {
         let found = self.hub.stores().auth_providers.by_name(name);
-        let found = found.filter(|found| found.spec.enabled && is_there(found));
+        let found = found.filter(|found| found.spec.enabled && is_not_deleted(found));
         let found = found.ok_or_else(|| UseError::NoSuch(name.to_owned()))?;
         self.configured(&found).await
     }
@@ -270,7 +274,7 @@ impl Providers {
             let cache = self.cache.lock();
             let former = cache.get(&uid).filter(same_spec);
             match former {
-                Some(cached) if cached.checked.elapsed() < SECRET_FOR => {
+                Some(cached) if cached.checked.elapsed() < SECRET_CACHE_TTL => {
                     return Ok(Arc::clone(&cached.configured));
                 }
                 former => former.map(|cached| Arc::clone(&cached.configured)),
@@ -318,7 +322,7 @@ impl Providers {
 }
 
 /// Returns whether the provider is not being deleted.
-pub fn is_there(provider: &AuthProvider) -> bool {
+pub fn is_not_deleted(provider: &AuthProvider) -> bool {
     provider.metadata.deletion_timestamp.is_none()
 }
 

@@ -167,9 +167,9 @@ impl Links {
         self.check(from, to, &moved)?;
         // Revokes tokens of an earlier identity, so that they do not become valid with this one.
         self.end(to, provider).await?;
-        let kept = provider_tokens::read(&self.hub, from, provider).await?;
-        if !kept.is_empty() {
-            provider_tokens::write(&self.hub, to, provider, &kept).await?;
+        let tokens = provider_tokens::read(&self.hub, from, provider).await?;
+        if !tokens.is_empty() {
+            provider_tokens::write(&self.hub, to, provider, &tokens).await?;
         }
         // The identity is removed first, so that two users never have the same identity. Tokens
         // that depend on it are invalid from here on.

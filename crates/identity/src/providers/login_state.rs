@@ -115,34 +115,34 @@ impl ReturnPath {
 
 /// The finished logins, for as long as their state is valid; clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct Ended(Arc<Mutex<HashMap<String, Timestamp>>>);
+pub struct FinishedLogins(Arc<Mutex<HashMap<String, Timestamp>>>);
 
 /// The error of finishing a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndedBefore {
+pub enum AlreadyFinished {
     /// The login has already finished.
     Yes,
     /// Too many logins finish at once.
     Unknown,
 }
 
-/// A login that is finishing. If it is dropped before [`Self::is_over`], the login can finish
+/// A login that is finishing. If it is dropped before [`Self::commit`], the login can finish
 /// again.
 #[derive(Debug)]
 #[must_use = "a dropped guard allows the login to finish again"]
-pub struct Ending {
-    ended: Ended,
+pub struct FinishingLogin {
+    ended: FinishedLogins,
     id: Option<String>,
 }
 
-impl Ending {
+impl FinishingLogin {
     /// Marks the login as finished: the provider has accepted the one-time code.
-    pub fn is_over(mut self) {
+    pub fn commit(mut self) {
         self.id = None;
     }
 }
 
-impl Drop for Ending {
+impl Drop for FinishingLogin {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
             self.ended.0.lock().remove(id);
@@ -150,22 +150,26 @@ impl Drop for Ending {
     }
 }
 
-impl Ended {
+impl FinishedLogins {
     /// Records that a login finishes. Fails if it has already finished or is finishing.
-    pub fn end(&self, login_state: &LoginState, now: Timestamp) -> Result<Ending, EndedBefore> {
+    pub fn begin_finish(
+        &self,
+        login_state: &LoginState,
+        now: Timestamp,
+    ) -> Result<FinishingLogin, AlreadyFinished> {
         let mut ended = self.0.lock();
         if ended.len() >= MAX_FINISHED {
             // The encrypted state contains its own expiry.
             ended.retain(|_, at| now.duration_since(*at) <= MAX_SIGN_IN_DURATION * 2);
         }
         if ended.contains_key(&login_state.id) {
-            return Err(EndedBefore::Yes);
+            return Err(AlreadyFinished::Yes);
         }
         if ended.len() >= MAX_FINISHED {
-            return Err(EndedBefore::Unknown);
+            return Err(AlreadyFinished::Unknown);
         }
         ended.insert(login_state.id.clone(), now);
-        Ok(Ending {
+        Ok(FinishingLogin {
             ended: self.clone(),
             id: Some(login_state.id.clone()),
         })
@@ -185,30 +189,31 @@ mod tests {
     #[test]
     fn login_finishes_once() {
         let (ended, another, login_state, now) = (
-            Ended::default(),
+            FinishedLogins::default(),
             login_state(),
             login_state(),
             Timestamp::now(),
         );
-        ended.end(&login_state, now).unwrap().is_over();
-        let again = ended.end(&login_state.clone(), now);
-        assert_eq!(again.unwrap_err(), EndedBefore::Yes);
-        ended.end(&another, now).unwrap().is_over();
+        ended.begin_finish(&login_state, now).unwrap().commit();
+        let again = ended.begin_finish(&login_state.clone(), now);
+        assert_eq!(again.unwrap_err(), AlreadyFinished::Yes);
+        ended.begin_finish(&another, now).unwrap().commit();
     }
 
     #[test]
     fn failed_login_can_finish_again() {
-        let (ended, login_state, now) = (Ended::default(), login_state(), Timestamp::now());
-        let first = ended.end(&login_state, now).unwrap();
-        let meanwhile = ended.end(&login_state, now);
+        let (ended, login_state, now) =
+            (FinishedLogins::default(), login_state(), Timestamp::now());
+        let first = ended.begin_finish(&login_state, now).unwrap();
+        let meanwhile = ended.begin_finish(&login_state, now);
         assert_eq!(
             meanwhile.unwrap_err(),
-            EndedBefore::Yes,
+            AlreadyFinished::Yes,
             "a login finishes once at a time"
         );
         drop(first);
         assert!(ended.0.lock().is_empty());
-        ended.end(&login_state, now).unwrap().is_over();
+        ended.begin_finish(&login_state, now).unwrap().commit();
     }
 
     #[test]

@@ -11,8 +11,8 @@ const MAX_GROUPS: usize = 1000;
 /// The maximum length of a group's display name and of a login, in characters.
 const MAX_TEXT: usize = 128;
 /// The maximum length of a User's name, and the characters that are reserved for a number suffix.
-const NAME: usize = 63;
-const NUMBER: usize = 6;
+const MAX_NAME: usize = 63;
+const MAX_NUMBER_SUFFIX: usize = 6;
 
 /// Builds the confirmed identity of a provider's user.
 ///
@@ -97,7 +97,7 @@ pub fn name(login: &str, number: usize) -> String {
         'a'..='z' | '0'..='9' | '.' | '-' => c,
         _ => '-',
     });
-    let fitting: String = fitting.take(NAME - NUMBER).collect();
+    let fitting: String = fitting.take(MAX_NAME - MAX_NUMBER_SUFFIX).collect();
     // Each label between dots must start and end with an alphanumeric character (RFC 1123).
     let labels = fitting.split('.').map(|label| label.trim_matches('-'));
     let labels: Vec<_> = labels.filter(|label| !label.is_empty()).collect();
@@ -144,14 +144,14 @@ mod tests {
     fn group_with_invalid_name_is_omitted_and_counted() {
         let long = "g".repeat(254);
         let person = ann(&["org:9919", "Team B", "", &long, "system:masters", "é"]);
-        let kept = identity(&corp(), &person, Timestamp::UNIX_EPOCH);
-        let names: Vec<_> = kept.groups.iter().map(|group| &*group.name).collect();
+        let stored = identity(&corp(), &person, Timestamp::UNIX_EPOCH);
+        let names: Vec<_> = stored.groups.iter().map(|group| &*group.name).collect();
         assert_eq!(
             names,
             ["drover:corp:org:9919", "drover:corp:system:masters"]
         );
-        assert_eq!(kept.groups_left_out, 4);
-        let ids: Vec<_> = super::person(&kept)
+        assert_eq!(stored.groups_left_out, 4);
+        let ids: Vec<_> = super::person(&stored)
             .groups
             .into_iter()
             .map(|g| g.id)
@@ -163,8 +163,8 @@ mod tests {
     fn number_of_stored_groups_is_limited() {
         let ids: Vec<_> = (0..1200).map(|n| format!("g{n}")).collect();
         let ids: Vec<_> = ids.iter().map(String::as_str).collect();
-        let kept = identity(&corp(), &ann(&ids), Timestamp::UNIX_EPOCH);
-        assert_eq!((kept.groups.len(), kept.groups_left_out), (1000, 200));
+        let stored = identity(&corp(), &ann(&ids), Timestamp::UNIX_EPOCH);
+        assert_eq!((stored.groups.len(), stored.groups_left_out), (1000, 200));
     }
 
     #[test]
@@ -182,14 +182,14 @@ mod tests {
         ] {
             assert_eq!(name(login, number), expected, "{login:?}");
         }
-        assert!(name(&"x".repeat(300), 9998).len() <= NAME);
+        assert!(name(&"x".repeat(300), 9998).len() <= MAX_NAME);
     }
 
     #[test]
     fn outage_keeps_its_first_start_time() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let kept = identity(&corp(), &ann(&[]), at(0));
-        let down = unreachable(&unreachable(&kept, "down", at(10)), "still down", at(20));
+        let stored = identity(&corp(), &ann(&[]), at(0));
+        let down = unreachable(&unreachable(&stored, "down", at(10)), "still down", at(20));
         assert_eq!(down.since, Some(Time(at(10))));
         assert_eq!(down.confirmed_at, Time(at(0)));
         let out = refused(&down, "gone", at(30));

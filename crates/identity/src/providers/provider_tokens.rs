@@ -99,13 +99,13 @@ pub async fn write(
     hub: &Hub,
     user: &User,
     provider: &ProviderUid,
-    kept: &ProviderTokens,
+    tokens: &ProviderTokens,
 ) -> Result<(), ProviderTokensError> {
     let text =
         |secret: &Option<SecretString>| secret.as_ref().map(|s| s.expose_secret().to_owned());
     let plain = Plain {
-        refresh_token: text(&kept.refresh_token),
-        id_token: text(&kept.id_token),
+        refresh_token: text(&tokens.refresh_token),
+        id_token: text(&tokens.id_token),
     };
     let plain = serde_json::to_vec(&plain).unwrap_or_default();
     let sealed = hub

@@ -27,7 +27,9 @@ use tokio::task::JoinError;
 use tracing::Instrument as _;
 
 use self::schedule::RefreshSchedule;
-use super::configured::{Configured, ProtocolClient, Providers, UseError, is_there, not_before};
+use super::configured::{
+    Configured, ProtocolClient, Providers, UseError, is_not_deleted, not_before,
+};
 use super::keyed_lock::KeyedLock;
 use super::mapping;
 use super::provider_tokens::{self, ProviderTokens, ProviderTokensError};
@@ -58,10 +60,10 @@ pub enum Outcome {
     /// The provider gave no valid response.
     Unreachable,
     /// The provider refuses requests about this user until this time.
-    NotYet(Timestamp),
+    Postponed(Timestamp),
     /// No request was possible, because no provider token exists or the provider is deleted. The
     /// identity stays unchanged.
-    NotAsked,
+    Skipped,
 }
 
 /// The error of a refresh.
@@ -83,13 +85,13 @@ pub enum RefreshError {
 
 impl From<RefreshError> for Status {
     fn from(error: RefreshError) -> Self {
-        let said = error.to_string();
+        let response = error.to_string();
         match error {
             RefreshError::People(ProviderUserError::Hub(error))
             | RefreshError::ProviderTokens(ProviderTokensError::Hub(error))
             | RefreshError::Hub(error) => error.into(),
             RefreshError::People(_) | RefreshError::ProviderTokens(_) | RefreshError::Broken(_) => {
-                Self::unavailable(said, 1)
+                Self::unavailable(response, 1)
             }
         }
     }
@@ -147,49 +149,51 @@ impl Refresher {
 
     /// Refreshes one identity and writes the result.
     async fn refresh(&self, key: &IdentityKey) -> Result<Outcome, RefreshError> {
-        let Some((_, known)) = self.known(key) else {
-            return Ok(Outcome::NotAsked);
+        let Some((_, known)) = self.find_identity(key) else {
+            return Ok(Outcome::Skipped);
         };
         let _alone = self.locks.lock_identity(&key.provider, &known.id).await;
         // Reads the identity again under the lock.
-        let (Some((user, known)), Some(provider)) = (self.known(key), self.current(key)) else {
-            return Ok(Outcome::NotAsked);
+        let (Some((user, known)), Some(provider)) =
+            (self.find_identity(key), self.current_provider(key))
+        else {
+            return Ok(Outcome::Skipped);
         };
         if known.state == IdentityState::Refused {
             return Ok(Outcome::Refused);
         }
         let now = Timestamp::now();
-        let said = match self.providers.configured(&provider).await {
-            Ok(configured) => self.ask(&configured, &user, &known, now).await?,
+        let response = match self.providers.configured(&provider).await {
+            Ok(configured) => self.fetch_identity(&configured, &user, &known, now).await?,
             Err(UseError::Provider(error)) => Some(Err(error)),
             Err(UseError::Hub(error)) => return Err(error.into()),
             Err(UseError::NoSuch(_)) => None,
         };
-        let Some(said) = said else {
-            return Ok(Outcome::NotAsked);
+        let Some(response) = response else {
+            return Ok(Outcome::Skipped);
         };
         // Discards the result if the provider has changed meanwhile.
-        let current = self.current(key);
+        let current = self.current_provider(key);
         if current.is_none_or(|current| current.spec != provider.spec) {
-            return Ok(Outcome::NotAsked);
+            return Ok(Outcome::Skipped);
         }
-        self.record(&provider, &user, &known, said, now).await
+        self.record(&provider, &user, &known, response, now).await
     }
 
-    fn known(&self, key: &IdentityKey) -> Option<(Arc<User>, ProviderIdentity)> {
+    fn find_identity(&self, key: &IdentityKey) -> Option<(Arc<User>, ProviderIdentity)> {
         let user = self.hub.stores().users.by_uid(&key.user)?;
         let identity = identity_status::identity(&user, &key.provider)?.clone();
         Some((user, identity))
     }
 
-    fn current(&self, key: &IdentityKey) -> Option<Arc<AuthProvider>> {
+    fn current_provider(&self, key: &IdentityKey) -> Option<Arc<AuthProvider>> {
         let providers = &self.hub.stores().auth_providers;
         let current = providers.by_uid(key.provider.as_str());
-        current.filter(|current| current.spec.enabled && is_there(current))
+        current.filter(|current| current.spec.enabled && is_not_deleted(current))
     }
 
     /// Requests an identity from the provider; `None` without a provider token.
-    async fn ask(
+    async fn fetch_identity(
         &self,
         provider: &Configured,
         user: &User,
@@ -200,19 +204,19 @@ impl Refresher {
             Ok(turn) => turn,
             Err(error) => return Ok(Some(Err(error))),
         };
-        let said = match &provider.client {
+        let response = match &provider.client {
             ProtocolClient::Ldap(directory) => directory.refresh(&known.id).await,
             ProtocolClient::Github(github) => {
-                let kept = provider_tokens::read(&self.hub, user, &known.provider_uid).await?;
-                let Some(token) = &kept.refresh_token else {
+                let tokens = provider_tokens::read(&self.hub, user, &known.provider_uid).await?;
+                let Some(token) = &tokens.refresh_token else {
                     return Ok(None);
                 };
-                let seen = github.refresh(token, &known.id, now).await;
-                seen.map(|seen| seen.person)
+                let refreshed = github.refresh(token, &known.id, now).await;
+                refreshed.map(|refreshed| refreshed.person)
             }
             ProtocolClient::Oidc(oidc) => {
-                let kept = provider_tokens::read(&self.hub, user, &known.provider_uid).await?;
-                let Some(token) = &kept.refresh_token else {
+                let tokens = provider_tokens::read(&self.hub, user, &known.provider_uid).await?;
+                let Some(token) = &tokens.refresh_token else {
                     return Ok(None);
                 };
                 let renewed = oidc.refresh(token, &known.id, now).await;
@@ -221,17 +225,18 @@ impl Refresher {
                     id_token: renewed.id_token,
                 };
                 if !new.is_empty() {
-                    self.keep(user, &known.provider_uid, &new.or(kept)).await?;
+                    self.store_tokens(user, &known.provider_uid, &new.or(tokens))
+                        .await?;
                 }
                 renewed.outcome
             }
         };
-        provider.record_answer(said.as_ref(), now);
-        Ok(Some(said))
+        provider.record_answer(response.as_ref(), now);
+        Ok(Some(response))
     }
 
     /// Stores new provider tokens before the result is used.
-    async fn keep(
+    async fn store_tokens(
         &self,
         user: &User,
         provider: &ProviderUid,
@@ -254,10 +259,10 @@ impl Refresher {
         provider: &AuthProvider,
         user: &User,
         known: &ProviderIdentity,
-        said: Result<Person, ProviderError>,
+        response: Result<Person, ProviderError>,
         now: Timestamp,
     ) -> Result<Outcome, RefreshError> {
-        let (identity, outcome) = match said {
+        let (identity, outcome) = match response {
             Ok(person) => {
                 let reference = drover_api::kinds::TokenProvider {
                     name: provider.name_any(),
@@ -274,10 +279,10 @@ impl Refresher {
                 (refused, Outcome::Refused)
             }
             Err(error) => {
-                let said = &error as &dyn std::error::Error;
+                let source = &error as &dyn std::error::Error;
                 let (provider, user) = (&known.provider, user.name_any());
                 tracing::warn!(
-                    error = said,
+                    error = source,
                     provider.name = provider,
                     user.name = user,
                     "failed to refresh a user's identity"
@@ -286,7 +291,7 @@ impl Refresher {
                 let outcome = not_before(&error, RequestedAs::Person);
                 (
                     silent,
-                    outcome.map_or(Outcome::Unreachable, Outcome::NotYet),
+                    outcome.map_or(Outcome::Unreachable, Outcome::Postponed),
                 )
             }
         };
@@ -397,11 +402,11 @@ impl Refresher {
 
     /// Refuses an identity that is not in the list, under the lock.
     async fn apply_to(&self, key: &IdentityKey) -> Result<(), RefreshError> {
-        let Some((_, known)) = self.known(key) else {
+        let Some((_, known)) = self.find_identity(key) else {
             return Ok(());
         };
         let _alone = self.locks.lock_identity(&key.provider, &known.id).await;
-        match self.known(key) {
+        match self.find_identity(key) {
             Some((user, known))
                 if known.state != IdentityState::Refused && !self.is_listed(key, &known) =>
             {
@@ -474,12 +479,14 @@ impl Reconciler for Identities {
 
     async fn reconcile(&self, key: &IdentityKey, _: &Attempt) -> Result<Action, RefreshError> {
         // The schedule decides about retries, because it knows the unreachable providers.
-        if !self.schedule.lock().is_asking(key) {
+        if !self.schedule.lock().is_running(key) {
             return Ok(Action::await_change());
         }
         let refreshed = self.refresher.refresh(key).await;
         let outcome = refreshed.as_ref().ok().copied();
-        self.schedule.lock().heard(key, outcome, Timestamp::now());
+        self.schedule
+            .lock()
+            .record_outcome(key, outcome, Timestamp::now());
         self.plan.enqueue(());
         refreshed.map(|_| Action::await_change())
     }

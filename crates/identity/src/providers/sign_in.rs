@@ -18,9 +18,9 @@ use tokio::sync::SemaphorePermit;
 use tracing::Instrument as _;
 
 pub use self::error::SignInError;
-use super::configured::{Configured, ProtocolClient, Providers, is_there};
+use super::configured::{Configured, ProtocolClient, Providers, is_not_deleted};
 use super::keyed_lock::KeyedLock;
-use super::login_state::{Ended, EndedBefore, LoginState, Pending, ReturnPath};
+use super::login_state::{AlreadyFinished, FinishedLogins, LoginState, Pending, ReturnPath};
 use super::provider_tokens::{self, ProviderTokens};
 use super::{mapping, users};
 use crate::LoginClient;
@@ -56,7 +56,7 @@ pub struct ProviderLogins {
     settings: Settings,
     providers: Providers,
     limits: LoginLimits,
-    ended: Ended,
+    finished: FinishedLogins,
     locks: KeyedLock,
 }
 
@@ -68,7 +68,7 @@ impl ProviderLogins {
             settings,
             providers,
             limits,
-            ended: Ended::default(),
+            finished: FinishedLogins::default(),
             locks: KeyedLock::default(),
         }
     }
@@ -86,7 +86,7 @@ impl ProviderLogins {
     /// The enabled providers.
     pub fn enabled_providers(&self) -> Vec<Arc<AuthProvider>> {
         let all = self.hub.stores().auth_providers.all().into_iter();
-        all.filter(|one| one.spec.enabled && is_there(one))
+        all.filter(|one| one.spec.enabled && is_not_deleted(one))
             .collect()
     }
 
@@ -98,7 +98,7 @@ impl ProviderLogins {
         previous_session: Option<String>,
         address: IpAddr,
     ) -> Result<LoginRedirect, SignInError> {
-        self.check_open(name)?;
+        self.check_enabled(name)?;
         self.limits
             .check_begin(address)
             .map_err(SignInError::TooMany)?;
@@ -129,7 +129,7 @@ impl ProviderLogins {
         query: &str,
         address: IpAddr,
     ) -> Result<(CompletedLogin, LoginState), SignInError> {
-        self.check_open(name)?;
+        self.check_enabled(name)?;
         self.limits
             .check_begin(address)
             .map_err(SignInError::TooMany)?;
@@ -142,29 +142,29 @@ impl ProviderLogins {
             return Err(SignInError::OtherSignIn);
         }
         let now = Timestamp::now();
-        let ending = self
-            .ended
-            .end(&login_state, now)
-            .map_err(|ended| match ended {
-                EndedBefore::Yes => SignInError::EndedBefore,
-                EndedBefore::Unknown => SignInError::TooMany(RetryAfter::A_MINUTE),
-            })?;
-        let (person, kept) = {
+        let ending =
+            self.finished
+                .begin_finish(&login_state, now)
+                .map_err(|ended| match ended {
+                    AlreadyFinished::Yes => SignInError::EndedBefore,
+                    AlreadyFinished::Unknown => SignInError::TooMany(RetryAfter::ONE_MINUTE),
+                })?;
+        let (person, new_tokens) = {
             let _permit = acquire_login_permit(&provider)?;
             let redeemed = redeem(&provider, &login_state.pending, query, now).await;
-            self.hear(&provider, &redeemed, now);
+            self.record_response(&provider, &redeemed, now);
             redeemed?
         };
-        ending.is_over();
-        let entered = self
-            .enter(&provider, person, kept, LoginClient::Browser)
+        ending.commit();
+        let completed = self
+            .create_token(&provider, person, new_tokens, LoginClient::Browser)
             .await?;
-        Ok((entered, login_state))
+        Ok((completed, login_state))
     }
 
     /// Updates the provider's backoff from a login. Ignores users who may not sign in, and
     /// refusals, which any client can cause without the provider.
-    fn hear(
+    fn record_response(
         &self,
         provider: &Configured,
         redeemed: &Result<(Person, ProviderTokens), SignInError>,
@@ -195,18 +195,18 @@ impl ProviderLogins {
         address: IpAddr,
         by: LoginClient,
     ) -> Result<CompletedLogin, SignInError> {
-        self.check_open(name)?;
+        self.check_enabled(name)?;
         if !can_sign_in(login, password) {
             return Err(ProviderError::Refused(Refusal::Credentials).into());
         }
         let attempt = self.limits.check_at(name, login, address);
         let attempt = attempt.map_err(SignInError::TooMany)?;
         let mut sent = false;
-        let asked = self.ask(name, login, password, &mut sent).await;
-        let (provider, person) = match asked {
-            Ok(asked) => {
+        let checked = self.check_password(name, login, password, &mut sent).await;
+        let (provider, person) = match checked {
+            Ok(checked) => {
                 attempt.succeeded();
-                asked
+                checked
             }
             Err(error) if sent => return Err(error),
             Err(error) => {
@@ -214,15 +214,15 @@ impl ProviderLogins {
                 return Err(error);
             }
         };
-        let entered = self
-            .enter(&provider, person, ProviderTokens::default(), by)
+        let completed = self
+            .create_token(&provider, person, ProviderTokens::default(), by)
             .await?;
         self.limits.succeeded_at(name, login, address);
-        Ok(entered)
+        Ok(completed)
     }
 
     /// Checks a password at a directory. Sets `sent` after the password was sent.
-    async fn ask(
+    async fn check_password(
         &self,
         name: &str,
         login: &str,
@@ -234,40 +234,40 @@ impl ProviderLogins {
             return Err(SignInError::OtherWay("its own login page"));
         };
         let now = Timestamp::now();
-        let said = {
+        let response = {
             let _permit = acquire_login_permit(&provider)?;
             let _permit = provider.acquire(now).await?;
             let sending = || *sent = true;
-            let said = directory.sign_in_with_hook(login, password, sending).await;
-            provider.record_answer(said.as_ref(), now);
-            said?
+            let response = directory.sign_in_with_hook(login, password, sending).await;
+            provider.record_answer(response.as_ref(), now);
+            response?
         };
-        Ok((provider, said))
+        Ok((provider, response))
     }
 
     /// Creates a token for a user that the provider has confirmed. Runs to completion even if the
     /// caller is dropped.
-    async fn enter(
+    async fn create_token(
         &self,
         provider: &Configured,
         person: Person,
-        kept: ProviderTokens,
+        new_tokens: ProviderTokens,
         by: LoginClient,
     ) -> Result<CompletedLogin, SignInError> {
         let (provider_logins, reference) = (self.clone(), provider.reference.clone());
         let entering = async move {
             provider_logins
-                .enter_to_the_end(&reference, &person, kept, by)
+                .create_token_uncancelled(&reference, &person, new_tokens, by)
                 .await
         };
         tokio::spawn(entering.in_current_span()).await?
     }
 
-    async fn enter_to_the_end(
+    async fn create_token_uncancelled(
         &self,
         reference: &TokenProvider,
         person: &Person,
-        kept: ProviderTokens,
+        new_tokens: ProviderTokens,
         by: LoginClient,
     ) -> Result<CompletedLogin, SignInError> {
         let _alone = self.locks.lock_identity(&reference.uid, &person.id).await;
@@ -281,7 +281,7 @@ impl ProviderLogins {
             return Err(self.refuse(known.as_deref(), &identity, error).await?);
         }
         let user = match users::find(&self.hub, &reference.uid, &person.id).await? {
-            Some(user) if !may_enter(&user) => return Err(SignInError::Disabled),
+            Some(user) if !may_sign_in(&user) => return Err(SignInError::Disabled),
             Some(user) => users::write_identity(&self.hub, &user, &identity).await?,
             None => users::create_with_roles(&self.hub, person, &identity).await?,
         };
@@ -289,12 +289,13 @@ impl ProviderLogins {
         if let Err(error) = self.check_allowed(reference, &counts) {
             return Err(self.refuse(Some(&user), &identity, error).await?);
         }
-        if !kept.is_empty() {
+        if !new_tokens.is_empty() {
             let before = provider_tokens::read(&self.hub, &user, &reference.uid).await?;
-            provider_tokens::write(&self.hub, &user, &reference.uid, &kept.or(before)).await?;
+            provider_tokens::write(&self.hub, &user, &reference.uid, &new_tokens.or(before))
+                .await?;
         }
-        let wish = self.wish(by, reference.clone());
-        let (secret, token) = tokens::create(&self.hub, &user, wish).await?;
+        let new_token = self.new_token(by, reference.clone());
+        let (secret, token) = tokens::create(&self.hub, &user, new_token).await?;
         users::record_login(&self.hub, &user).await;
         Ok(CompletedLogin { secret, token })
     }
@@ -316,9 +317,9 @@ impl ProviderLogins {
     }
 
     /// Checks that an enabled provider has this name.
-    fn check_open(&self, name: &str) -> Result<(), SignInError> {
+    fn check_enabled(&self, name: &str) -> Result<(), SignInError> {
         let found = self.hub.stores().auth_providers.by_name(name);
-        let open = found.is_some_and(|found| found.spec.enabled && is_there(&found));
+        let open = found.is_some_and(|found| found.spec.enabled && is_not_deleted(&found));
         let nothing = || SignInError::NoSuch(name.to_owned());
         open.then_some(()).ok_or_else(nothing)
     }
@@ -331,12 +332,12 @@ impl ProviderLogins {
             .stores()
             .auth_providers
             .by_uid(provider.uid.as_str());
-        let current = current.filter(|current| current.spec.enabled && is_there(current));
+        let current = current.filter(|current| current.spec.enabled && is_not_deleted(current));
         let current = current.ok_or_else(|| SignInError::NoSuch(provider.name.clone()))?;
         Ok(allowed::check(current.spec.allowed.as_ref(), person)?)
     }
 
-    fn wish(&self, by: LoginClient, provider: TokenProvider) -> NewToken {
+    fn new_token(&self, by: LoginClient, provider: TokenProvider) -> NewToken {
         let longest = self.settings.ttl(Setting::SessionTtl);
         let idle = self.settings.ttl(Setting::SessionIdleTtl);
         let (purpose, idle) = match by {
@@ -369,7 +370,7 @@ impl ProviderLogins {
 /// Acquires a permit for a login at the provider.
 fn acquire_login_permit(provider: &Configured) -> Result<SemaphorePermit<'_>, SignInError> {
     let permit = provider.login_permits.try_acquire();
-    permit.map_err(|_| SignInError::TooMany(RetryAfter::A_SECOND))
+    permit.map_err(|_| SignInError::TooMany(RetryAfter::ONE_SECOND))
 }
 
 /// The message of an identity that the list does not contain.
@@ -377,7 +378,7 @@ pub const NOT_ALLOWED: &str =
     "the AuthProvider's spec.allowed lists neither this person nor a group of theirs";
 
 /// Returns whether the user is enabled and not being deleted.
-fn may_enter(user: &User) -> bool {
+fn may_sign_in(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
@@ -390,19 +391,19 @@ async fn redeem(
     match (&provider.client, pending) {
         (ProtocolClient::Oidc(oidc), Pending::Oidc(pending)) => {
             let signed_in = oidc.redeem(query, pending, now).await?;
-            let kept = ProviderTokens {
+            let new_tokens = ProviderTokens {
                 refresh_token: signed_in.refresh_token,
                 id_token: signed_in.id_token,
             };
-            Ok((signed_in.person, kept))
+            Ok((signed_in.person, new_tokens))
         }
         (ProtocolClient::Github(github), Pending::Github(pending)) => {
             let signed_in = github.redeem(query, pending, now).await?;
-            let kept = ProviderTokens {
+            let new_tokens = ProviderTokens {
                 refresh_token: Some(signed_in.access_token),
                 id_token: None,
             };
-            Ok((signed_in.person, kept))
+            Ok((signed_in.person, new_tokens))
         }
         _ => Err(SignInError::NotBegunHere),
     }
@@ -416,5 +417,5 @@ pub fn is_login_valid(
     now: Timestamp,
 ) -> bool {
     let stands = |one| identity_status::check_link(one, user, hub.stores(), now).is_ok();
-    may_enter(user) && provider.is_none_or(stands)
+    may_sign_in(user) && provider.is_none_or(stands)
 }

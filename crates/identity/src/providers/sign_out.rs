@@ -23,7 +23,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 use tracing::Instrument as _;
 
-use super::configured::{Configured, ProtocolClient, Providers, UseError, is_there};
+use super::configured::{Configured, ProtocolClient, Providers, UseError, is_not_deleted};
 use super::keyed_lock::KeyedLock;
 use super::provider_tokens::{self, ProviderTokensError};
 use super::sign_in;
@@ -32,9 +32,9 @@ use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
 /// The timeout for the logout form.
-const FORM_WITHIN: Duration = Duration::from_secs(3);
+const FORM_TIMEOUT: Duration = Duration::from_secs(3);
 /// The timeout of background requests to a provider.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(20);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 /// The interval between reads of the providers' logout URLs.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 /// The debounce of provider changes.
@@ -91,8 +91,10 @@ impl ProviderLogouts {
     /// The logout form for a session of this provider; `None` if not needed or not available in
     /// time.
     pub async fn form(&self, user: &UserUid, on: &TokenProvider) -> Option<Form> {
-        let making = timeout(FORM_WITHIN, self.make_form(user, on));
-        let made = making.await.unwrap_or(Err(SignOutError::Slow(FORM_WITHIN)));
+        let making = timeout(FORM_TIMEOUT, self.make_form(user, on));
+        let made = making
+            .await
+            .unwrap_or(Err(SignOutError::Slow(FORM_TIMEOUT)));
         made.unwrap_or_else(|error| {
             log_failure(&on.name, &error);
             None
@@ -105,11 +107,12 @@ impl ProviderLogouts {
         on: &TokenProvider,
     ) -> Result<Option<Form>, SignOutError> {
         let users = &self.hub.stores().users;
-        let (Some(user), Some(provider)) = (users.by_uid(user.as_str()), self.wanted(on)) else {
+        let (Some(user), Some(provider)) = (users.by_uid(user.as_str()), self.enabled_provider(on))
+        else {
             return Ok(None);
         };
-        let stands = sign_in::is_login_valid(&self.hub, &user, Some(on), Timestamp::now());
-        if provider.spec.oidc.is_none() || !stands {
+        let is_valid = sign_in::is_login_valid(&self.hub, &user, Some(on), Timestamp::now());
+        if provider.spec.oidc.is_none() || !is_valid {
             return Ok(None);
         }
         let Some(id_token) = provider_tokens::read(&self.hub, &user, &on.uid)
@@ -122,7 +125,7 @@ impl ProviderLogouts {
         let ProtocolClient::Oidc(oidc) = &configured.client else {
             return Ok(None);
         };
-        let (url, home) = (oidc.end_session(Timestamp::now()).await?, self.home()?);
+        let (url, home) = (oidc.end_session(Timestamp::now()).await?, self.home_url()?);
         Ok(url.map(|url| Form {
             provider: on.name.clone(),
             url,
@@ -131,7 +134,7 @@ impl ProviderLogouts {
     }
 
     /// Revokes provider tokens in the background if no token of the user depends on them.
-    pub fn withdraw(&self, user: &UserUid) {
+    pub fn revoke_provider_tokens(&self, user: &UserUid) {
         let Some(user) = self.hub.stores().users.by_uid(user.as_str()) else {
             return;
         };
@@ -141,23 +144,25 @@ impl ProviderLogouts {
                 name: identity.provider.clone(),
                 uid: identity.provider_uid.clone(),
             };
-            let of_github = self.wanted(&on).is_some_and(|it| it.spec.github.is_some());
-            if !of_github || self.stands(&user, &on) {
+            let of_github = self
+                .enabled_provider(&on)
+                .is_some_and(|it| it.spec.github.is_some());
+            if !of_github || self.has_valid_token(&user, &on) {
                 continue;
             }
             let (provider_logouts, user) = (self.clone(), Arc::clone(&user));
-            let withdrawing = async move {
-                let withdrawn = provider_logouts.withdraw_to_the_end(&user, &on);
-                let withdrawn = timeout(ANSWERED_WITHIN, withdrawn).await;
-                if let Err(error) = withdrawn.unwrap_or(Err(SignOutError::Slow(ANSWERED_WITHIN))) {
+            let revoking = async move {
+                let revoked = provider_logouts.revoke_uncancelled(&user, &on);
+                let revoked = timeout(REQUEST_TIMEOUT, revoked).await;
+                if let Err(error) = revoked.unwrap_or(Err(SignOutError::Slow(REQUEST_TIMEOUT))) {
                     log_failure(&on.name, &error);
                 }
             };
-            tokio::spawn(withdrawing.in_current_span());
+            tokio::spawn(revoking.in_current_span());
         }
     }
 
-    async fn withdraw_to_the_end(
+    async fn revoke_uncancelled(
         &self,
         user: &User,
         on: &TokenProvider,
@@ -167,12 +172,15 @@ impl ProviderLogouts {
         };
         // A concurrent login stores a new provider token and creates a token that depends on it.
         let _alone = self.locks.lock_identity(&on.uid, &identity.id).await;
-        let Some(provider) = self.wanted(on).filter(|_| !self.stands(user, on)) else {
+        let Some(provider) = self
+            .enabled_provider(on)
+            .filter(|_| !self.has_valid_token(user, on))
+        else {
             return Ok(());
         };
-        let kept = provider_tokens::read(&self.hub, user, &on.uid).await?;
+        let tokens = provider_tokens::read(&self.hub, user, &on.uid).await?;
         let configured = self.providers.configured(&provider).await?;
-        if let (Some(token), Some(github)) = (kept.refresh_token, github(&configured)) {
+        if let (Some(token), Some(github)) = (tokens.refresh_token, github(&configured)) {
             github.revoke(&token, Timestamp::now()).await?;
             provider_tokens::forget(&self.hub, user, &on.uid).await?;
         }
@@ -180,7 +188,7 @@ impl ProviderLogouts {
     }
 
     /// Returns whether the user has an unexpired token of this provider.
-    fn stands(&self, user: &User, on: &TokenProvider) -> bool {
+    fn has_valid_token(&self, user: &User, on: &TokenProvider) -> bool {
         let (uid, now) = (user.metadata.uid.as_deref(), Timestamp::now());
         let tokens = self.hub.stores().tokens.all();
         tokens.iter().any(|token| {
@@ -192,12 +200,12 @@ impl ProviderLogouts {
     }
 
     /// Returns the provider if logouts at it are enabled.
-    fn wanted(&self, on: &TokenProvider) -> Option<Arc<AuthProvider>> {
+    fn enabled_provider(&self, on: &TokenProvider) -> Option<Arc<AuthProvider>> {
         let provider = self.hub.stores().auth_providers.by_uid(on.uid.as_str());
-        provider.filter(|it| it.spec.enabled && it.spec.sign_out_there && is_there(it))
+        provider.filter(|it| it.spec.enabled && it.spec.sign_out_there && is_not_deleted(it))
     }
 
-    fn home(&self) -> Result<Url, ProviderError> {
+    fn home_url(&self) -> Result<Url, ProviderError> {
         let url = format!("{}/", self.settings.server_url());
         url.parse().map_err(|_| ProviderError::Misconfigured {
             field: "server-url",
@@ -209,13 +217,13 @@ impl ProviderLogouts {
     /// Content-Security-Policy.
     pub async fn run_origins(
         self,
-        tell: impl Fn(&BTreeSet<String>) + Send + Sync + 'static,
+        report: impl Fn(&BTreeSet<String>) + Send + Sync + 'static,
         runtime: Runtime,
     ) {
         let changed = self.hub.stores().auth_providers.changed();
         let reconciler = FormOrigins {
             provider_logouts: self,
-            tell,
+            report,
         };
         let options = Options {
             debounce: DEBOUNCE,
@@ -233,11 +241,11 @@ impl ProviderLogouts {
                 name: provider.name_any(),
                 uid: ProviderUid::new(provider.uid().unwrap_or_default()),
             };
-            if provider.spec.oidc.is_none() || self.wanted(&on).is_none() {
+            if provider.spec.oidc.is_none() || self.enabled_provider(&on).is_none() {
                 return None;
             }
-            let asking = timeout(ANSWERED_WITHIN, self.origin(provider)).await;
-            let asked = asking.unwrap_or(Err(SignOutError::Slow(ANSWERED_WITHIN)));
+            let asking = timeout(REQUEST_TIMEOUT, self.origin(provider)).await;
+            let asked = asking.unwrap_or(Err(SignOutError::Slow(REQUEST_TIMEOUT)));
             let asked = asked.inspect_err(|error| {
                 let error = error as &dyn std::error::Error;
                 tracing::warn!(
@@ -265,7 +273,7 @@ impl ProviderLogouts {
 /// Reports the origins of the logout forms.
 struct FormOrigins<F> {
     provider_logouts: ProviderLogouts,
-    tell: F,
+    report: F,
 }
 
 impl<F: Fn(&BTreeSet<String>) + Send + Sync + 'static> Reconciler for FormOrigins<F> {
@@ -273,7 +281,7 @@ impl<F: Fn(&BTreeSet<String>) + Send + Sync + 'static> Reconciler for FormOrigin
     type Error = Infallible;
 
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
-        (self.tell)(&self.provider_logouts.origins().await);
+        (self.report)(&self.provider_logouts.origins().await);
         Ok(Action::requeue(CHECK_INTERVAL))
     }
 }

@@ -20,11 +20,11 @@ use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Writer, call, only};
 
 /// The page size of lists.
-const PAGE: u32 = 500;
+const PAGE_SIZE: u32 = 500;
 /// The number of sequential names to try before a random one.
-const NAMES: usize = 20;
+const MAX_NUMBERED_NAMES: usize = 20;
 /// The maximum length of a display name in characters.
-const DISPLAY_NAME: usize = 256;
+const MAX_DISPLAY_NAME: usize = 256;
 
 /// The error of finding or creating a user.
 #[derive(Debug, Error)]
@@ -59,7 +59,7 @@ pub async fn find(
     if let Some(user) = find_in_store(hub, provider, id) {
         return Ok(Some(user));
     }
-    let mut params = ListParams::default().limit(PAGE);
+    let mut params = ListParams::default().limit(PAGE_SIZE);
     loop {
         let page = call("list users", hub.users().list(&params)).await?;
         if let Some(user) = page.items.into_iter().find(|user| is(user, provider, id)) {
@@ -115,13 +115,13 @@ pub async fn grant_default_roles(hub: &Hub, user: &User) -> Result<(), HubError>
 async fn create(hub: &Hub, person: &Person) -> Result<User, ProviderUserError> {
     let shown = person.display_name.as_ref();
     let spec = UserSpec {
-        display_name: shown.map(|name| name.chars().take(DISPLAY_NAME).collect()),
+        display_name: shown.map(|name| name.chars().take(MAX_DISPLAY_NAME).collect()),
         enabled: true,
         administrator: false,
         must_change_password: false,
     };
     let (api, params) = (hub.users(), PostParams::default());
-    for number in 0..NAMES {
+    for number in 0..MAX_NUMBERED_NAMES {
         let user = User::new(&mapping::name(&person.login, number), spec.clone());
         match call("create a user", api.create(&params, &user)).await {
             // The name is taken.
@@ -129,7 +129,7 @@ async fn create(hub: &Hub, person: &Person) -> Result<User, ProviderUserError> {
             answer => return Ok(answer?),
         }
     }
-    let drawn = usize::from(u16::from_be_bytes(random()?)) + NAMES;
+    let drawn = usize::from(u16::from_be_bytes(random()?)) + MAX_NUMBERED_NAMES;
     let user = User::new(&mapping::name(&person.login, drawn), spec);
     match call("create a user", api.create(&params, &user)).await {
         Err(error) if error.is_conflict() => Err(ProviderUserError::NoName(user.name_any())),

@@ -74,10 +74,10 @@ pub(crate) async fn create(
     noted: AuditNotes,
     Json(request): Json<TokenCreate>,
 ) -> Result<(StatusCode, axum::Json<IssuedToken>), Status> {
-    let wish = wish(&state, &caller, request)?;
+    let new_token = new_token(&state, &caller, request)?;
     let user = state.hub.stores().users.by_uid(caller.user_uid.as_str());
     let user = user.ok_or_else(|| Status::not_found("User", &caller.user_name))?;
-    let (secret, token) = store::create(&state.hub, &user, wish).await?;
+    let (secret, token) = store::create(&state.hub, &user, new_token).await?;
     noted.about(&token.name_any());
     if let Some(cluster) = &token.spec.cluster {
         noted.in_cluster(&cluster.name, Some(cluster.uid.clone()));
@@ -107,11 +107,17 @@ pub(crate) async fn delete(
         .filter(|token| any || token.spec.user_uid == caller.user_uid)
         .ok_or_else(|| Status::not_found("Token", &id))?;
     store::delete(&state.hub, &token).await?;
-    state.provider_logouts.withdraw(&token.spec.user_uid);
+    state
+        .provider_logouts
+        .revoke_provider_tokens(&token.spec.user_uid);
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn wish(state: &RestState, caller: &Identity, request: TokenCreate) -> Result<NewToken, Status> {
+fn new_token(
+    state: &RestState,
+    caller: &Identity,
+    request: TokenCreate,
+) -> Result<NewToken, Status> {
     let default_ttl = match request.purpose {
         TokenPurpose::Api => state.settings.ttl(Setting::TokenDefaultTtl),
         TokenPurpose::Kubeconfig => state.settings.ttl(Setting::KubeconfigTokenTtl),

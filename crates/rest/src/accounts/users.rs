@@ -32,10 +32,10 @@ const MAX_DISPLAY_NAME: usize = 256;
 /// Returns the view of a user for the caller.
 pub(crate) fn view(state: &RestState, caller: &Identity, user: &User) -> UserView {
     let visibility = Visibility::of(state.hub.stores(), caller);
-    seen(&visibility, state.hub.stores(), user)
+    visible_view(&visibility, state.hub.stores(), user)
 }
 
-fn seen(visibility: &Visibility, stores: &Stores, user: &User) -> UserView {
+fn visible_view(visibility: &Visibility, stores: &Stores, user: &User) -> UserView {
     UserView {
         name: user.name_any(),
         uid: user.uid().unwrap_or_default(),
@@ -86,7 +86,7 @@ pub(crate) async fn list(
         .of(
             &stores.users,
             |_| true,
-            |user| seen(&visibility, stores, user),
+            |user| visible_view(&visibility, stores, user),
         )
         .map(axum::Json)
 }
@@ -228,7 +228,7 @@ pub(crate) async fn reset_password(
             .logins
             .reset_password_and_revoke_tokens(&user, new)
             .await?;
-        withdraw(&state, &user);
+        revoke_provider_tokens(&state, &user);
     } else {
         state.logins.reset_password(&user, new).await?;
     }
@@ -247,14 +247,14 @@ pub(crate) async fn revoke_tokens(
     let user = find(&state, &name)?;
     let uid = UserUid::new(user.uid().unwrap_or_default());
     tokens::revoke_all(&state.hub, &uid).await?;
-    withdraw(&state, &user);
+    revoke_provider_tokens(&state, &user);
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Revokes the provider tokens of a user without Drover tokens.
-fn withdraw(state: &RestState, user: &User) {
+fn revoke_provider_tokens(state: &RestState, user: &User) {
     let uid = UserUid::new(user.uid().unwrap_or_default());
-    state.provider_logouts.withdraw(&uid);
+    state.provider_logouts.revoke_provider_tokens(&uid);
 }
 
 /// Refreshes a user's identities and groups from the identity providers.

@@ -139,8 +139,11 @@ pub(crate) async fn update(
 ) -> Result<axum::Json<AuthProviderView>, Status> {
     let former = find(&state, &name)?;
     let new = new_key(&name, request.secret.as_ref())?;
-    let kept = secret_of(&former.spec).map(|(_, key)| key);
-    let spec = spec_of(&request.spec, new.as_ref().map(|(key, _)| key).or(kept))?;
+    let current_key = secret_of(&former.spec).map(|(_, key)| key);
+    let spec = spec_of(
+        &request.spec,
+        new.as_ref().map(|(key, _)| key).or(current_key),
+    )?;
     // Store the new secret beside the former secret. If the change is refused, the stored spec
     // still refers to the former secret.
     if let Some((key, secret)) = &new {
@@ -316,12 +319,13 @@ async fn store_secret(
 ) -> Result<(), HubError> {
     let name = provider.name_any();
     let data = Data::from([(key.key.clone(), text.expose().as_bytes().to_vec())]);
-    let mut kept = secret(&key.name, "Opaque", data);
-    kept.labels_mut()
+    let mut secret_object = secret(&key.name, "Opaque", data);
+    secret_object
+        .labels_mut()
         .insert(PROVIDER_SECRET_LABEL.to_owned(), name);
-    kept.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
+    secret_object.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
     let (secrets, params) = (state.hub.secrets(), PostParams::default());
-    let creating = secrets.create(&params, &kept);
+    let creating = secrets.create(&params, &secret_object);
     call("store a provider's secret", creating)
         .await
         .map(|_| ())

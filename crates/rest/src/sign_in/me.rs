@@ -82,7 +82,9 @@ pub(crate) async fn logout(
     PresentedToken(token): PresentedToken,
 ) -> Result<StatusCode, Status> {
     tokens::delete(&state.hub, &token).await?;
-    state.provider_logouts.withdraw(&token.spec.user_uid);
+    state
+        .provider_logouts
+        .revoke_provider_tokens(&token.spec.user_uid);
     Ok(StatusCode::NO_CONTENT)
 }
 

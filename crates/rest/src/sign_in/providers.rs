@@ -368,12 +368,12 @@ mod tests {
         };
         let one = "__Host-drover-sign-in-corp=abc";
         let another = "__Host-drover-sign-in-corp=def";
-        let beside = "__Host-drover-sign-in-other=def";
+        let other = "__Host-drover-sign-in-other=def";
         assert_eq!(with(&[&format!("x=1; {one}")]).as_deref(), Some("abc"));
         assert_eq!(with(&[one, "x=1"]).as_deref(), Some("abc"));
         assert_eq!(with(&[one, another]), None);
-        assert_eq!(with(&[one, beside]).as_deref(), Some("abc"));
-        assert_eq!(with(&[beside, "drover-sign-in-corp=abc"]), None);
+        assert_eq!(with(&[one, other]).as_deref(), Some("abc"));
+        assert_eq!(with(&[other, "drover-sign-in-corp=abc"]), None);
     }
 
     #[test]

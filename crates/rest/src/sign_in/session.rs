@@ -164,7 +164,7 @@ pub(crate) async fn sign_out(
 
 /// Creates the response of a sign-out.
 async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) -> Response {
-    state.provider_logouts.withdraw(user);
+    state.provider_logouts.revoke_provider_tokens(user);
     let form = match on {
         Some(on) => state.provider_logouts.form(user, on).await,
         None => None,

@@ -27,7 +27,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
             "Project Member",
             "Works in the project's namespaces, and reads its members.",
             "edit",
-            seen(),
+            readable_objects(),
             &MANAGED,
         ),
         whole(
@@ -35,7 +35,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
             "Read Only",
             "Reads all objects in the project's namespaces except Secrets.",
             "view",
-            seen(),
+            readable_objects(),
             &READ,
         ),
         part(
@@ -200,7 +200,7 @@ const READ: [&str; 5] = [
 ];
 
 /// The objects of a project that all its members can read.
-fn seen() -> Vec<PolicyRule> {
+fn readable_objects() -> Vec<PolicyRule> {
     vec![
         drover(&["projects"], &["get"]),
         drover(&["projectroletemplatebindings"], VIEW),

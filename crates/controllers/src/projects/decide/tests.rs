@@ -65,7 +65,7 @@ fn found(namespaces: &str) -> Namespaces {
     each.collect()
 }
 
-/// The decision as text `kept/gains/makes`, and the impediments.
+/// The decision as text `retained/gains/makes`, and the impediments.
 fn describe(
     projects: &[Project],
     found: &Namespaces,
@@ -86,7 +86,7 @@ fn describe(
     };
     let to_create: Vec<_> = decision.to_create.iter().map(String::as_str).collect();
     let describe = [
-        pairs(&decision.kept),
+        pairs(&decision.retained),
         pairs(&decision.gained),
         to_create.join(" "),
     ];
@@ -440,6 +440,6 @@ fn invalid_quota_keeps_namespaces_and_gains_none() {
     let decisions = decide(&[Arc::new(p)], &found("a=1 c=3"));
     let decision = &decisions["p"];
     assert!(!decision.has_valid_limits());
-    assert_eq!(decision.kept.len(), 1);
+    assert_eq!(decision.retained.len(), 1);
     assert_eq!((decision.gained.len(), decision.to_create.len()), (0, 0));
 }

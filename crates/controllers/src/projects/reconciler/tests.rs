@@ -160,7 +160,7 @@ impl SimulatedHub {
         };
         for project in &projects {
             let decision = &decisions[&uid(project)];
-            let mut own = decision.kept.clone();
+            let mut own = decision.retained.clone();
             for (name, gained) in &decision.gained {
                 self.step(interruption)?;
                 // The patch contains the UID, so it fails for a recreated namespace.
@@ -243,7 +243,7 @@ proptest! {
         let decisions = decide(&hub.projects_in_order(), &hub.found);
         for (name, project) in &hub.projects {
             let decision = &decisions[name];
-            let converged = resulting_status(project, Some(&decision.kept));
+            let converged = resulting_status(project, Some(&decision.retained));
             prop_assert_eq!(Some(&converged), project.status.as_ref(), "{}", name);
             prop_assert_eq!((decision.gained.len(), decision.to_create.len()), (0, 0), "{}", name);
         }

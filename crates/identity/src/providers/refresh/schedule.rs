@@ -14,27 +14,27 @@ use drover_entropy::backoff::Backoff;
 use drover_hub::Hub;
 
 /// The backoff of an unreachable provider.
-const REST: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
+const UNREACHABLE_BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
 /// The backoff of an identity that cannot be refreshed.
-const AGAIN: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins(30));
+const FAILED_BACKOFF: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins(30));
 
 /// The schedule of identity refreshes.
 #[derive(Debug, Default)]
 pub(super) struct RefreshSchedule {
-    asking: HashSet<IdentityKey>,
+    running: HashSet<IdentityKey>,
     /// Identities that cannot be refreshed now.
-    later: HashMap<IdentityKey, Later>,
+    postponed: HashMap<IdentityKey, Postponement>,
     /// Unreachable providers.
-    resting: HashMap<ProviderUid, Later>,
+    unreachable: HashMap<ProviderUid, Postponement>,
 }
 
 #[derive(Debug)]
-struct Later {
+struct Postponement {
     not_before: Timestamp,
     backoff: Backoff,
 }
 
-impl Later {
+impl Postponement {
     fn new((first, longest): (Duration, Duration)) -> Self {
         Self {
             not_before: Timestamp::MIN,
@@ -42,7 +42,7 @@ impl Later {
         }
     }
 
-    fn put_off(&mut self, least: Duration, now: Timestamp) {
+    fn postpone(&mut self, least: Duration, now: Timestamp) {
         let pause = SignedDuration::try_from(least + self.backoff.next_delay());
         let pause = pause.unwrap_or(SignedDuration::MAX);
         self.not_before = now.saturating_add(pause).unwrap_or(Timestamp::MAX);
@@ -51,14 +51,14 @@ impl Later {
 
 impl RefreshSchedule {
     /// Returns whether an identity is being refreshed.
-    pub(super) fn is_asking(&self, key: &IdentityKey) -> bool {
-        self.asking.contains(key)
+    pub(super) fn is_running(&self, key: &IdentityKey) -> bool {
+        self.running.contains(key)
     }
 
     /// Returns the due identities and marks them as running, `most` in total.
     pub(super) fn due(&mut self, hub: &Hub, most: usize, now: Timestamp) -> Vec<IdentityKey> {
         let stores = hub.stores();
-        let room = most.saturating_sub(self.asking.len());
+        let room = most.saturating_sub(self.running.len());
         let every = stores.duration(Setting::GroupsRefresh);
         let every = SignedDuration::try_from(every).unwrap_or(SignedDuration::MAX);
         // Users without valid tokens need no refresh.
@@ -67,7 +67,7 @@ impl RefreshSchedule {
         let in_use: HashSet<String> = living
             .map(|token| token.spec.user_uid.to_string())
             .collect();
-        self.later.retain(|key, _| in_use.contains(&key.user));
+        self.postponed.retain(|key, _| in_use.contains(&key.user));
         let mut due = Vec::new();
         for user in stores.users.all() {
             let uid = user.uid().unwrap_or_default();
@@ -81,7 +81,7 @@ impl RefreshSchedule {
                     provider: identity.provider_uid.clone(),
                 };
                 if due.len() < room && self.is_due(&key, identity, every, now) {
-                    self.asking.insert(key.clone());
+                    self.running.insert(key.clone());
                     due.push(key);
                 }
             }
@@ -96,46 +96,53 @@ impl RefreshSchedule {
         every: SignedDuration,
         now: Timestamp,
     ) -> bool {
-        let waits = |later: Option<&Later>| later.is_some_and(|later| now < later.not_before);
+        let waits = |postponed: Option<&Postponement>| {
+            postponed.is_some_and(|postponed| now < postponed.not_before)
+        };
         identity.state != IdentityState::Refused
             && now.duration_since(identity.confirmed_at.0) >= every
-            && !self.asking.contains(key)
-            && !waits(self.later.get(key))
-            && !waits(self.resting.get(&key.provider))
+            && !self.running.contains(key)
+            && !waits(self.postponed.get(key))
+            && !waits(self.unreachable.get(&key.provider))
     }
 
     /// Records the outcome of a refresh; `None` if the hub failed.
-    pub(super) fn heard(&mut self, key: &IdentityKey, outcome: Option<Outcome>, now: Timestamp) {
-        self.asking.remove(key);
+    pub(super) fn record_outcome(
+        &mut self,
+        key: &IdentityKey,
+        outcome: Option<Outcome>,
+        now: Timestamp,
+    ) {
+        self.running.remove(key);
         match outcome {
             Some(Outcome::Confirmed | Outcome::Refused) => {
-                self.later.remove(key);
-                self.resting.remove(&key.provider);
+                self.postponed.remove(key);
+                self.unreachable.remove(&key.provider);
             }
             Some(Outcome::Unreachable) => {
-                let (least, _) = REST;
-                let resting = self.resting.entry(key.provider.clone());
-                resting
-                    .or_insert_with(|| Later::new(REST))
-                    .put_off(least, now);
-                self.put_off(key, now);
+                let (least, _) = UNREACHABLE_BACKOFF;
+                let unreachable = self.unreachable.entry(key.provider.clone());
+                unreachable
+                    .or_insert_with(|| Postponement::new(UNREACHABLE_BACKOFF))
+                    .postpone(least, now);
+                self.postpone(key, now);
             }
-            Some(Outcome::NotYet(until)) => {
-                self.put_off(key, now);
-                if let Some(later) = self.later.get_mut(key) {
-                    later.not_before = later.not_before.max(until);
+            Some(Outcome::Postponed(until)) => {
+                self.postpone(key, now);
+                if let Some(postponed) = self.postponed.get_mut(key) {
+                    postponed.not_before = postponed.not_before.max(until);
                 }
             }
-            Some(Outcome::NotAsked) | None => self.put_off(key, now),
+            Some(Outcome::Skipped) | None => self.postpone(key, now),
         }
     }
 
-    fn put_off(&mut self, key: &IdentityKey, now: Timestamp) {
-        let (least, _) = AGAIN;
-        let later = self.later.entry(key.clone());
-        later
-            .or_insert_with(|| Later::new(AGAIN))
-            .put_off(least, now);
+    fn postpone(&mut self, key: &IdentityKey, now: Timestamp) {
+        let (least, _) = FAILED_BACKOFF;
+        let postponed = self.postponed.entry(key.clone());
+        postponed
+            .or_insert_with(|| Postponement::new(FAILED_BACKOFF))
+            .postpone(least, now);
     }
 }
 

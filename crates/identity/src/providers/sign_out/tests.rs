@@ -36,7 +36,7 @@ async fn provider_logout_requires_enabled_provider_with_sign_out_there() {
         let mut provider = provider("corp", uid, enabled);
         provider.spec.sign_out_there = there;
         provider_logouts.hub.stores().auth_providers.apply(provider);
-        let is_wanted = provider_logouts.wanted(&corp()).is_some();
+        let is_wanted = provider_logouts.enabled_provider(&corp()).is_some();
         assert_eq!(is_wanted, wanted, "{enabled} {there} {uid}");
     }
 }
@@ -59,8 +59,8 @@ async fn provider_token_is_revoked_after_users_last_token() {
     let expired = Time(Timestamp::now() - SignedDuration::from_secs(1));
     let later = std::mem::replace(&mut own.spec.expires_at, expired);
     tokens.apply(own.clone());
-    assert!(!provider_logouts.stands(&person(), &corp()));
+    assert!(!provider_logouts.has_valid_token(&person(), &corp()));
     own.spec.expires_at = later;
     tokens.apply(own);
-    assert!(provider_logouts.stands(&person(), &corp()));
+    assert!(provider_logouts.has_valid_token(&person(), &corp()));
 }

@@ -69,12 +69,12 @@ fn members<'a>(visibility: &'a Visibility, cluster: &ClusterUid) -> impl Iterato
         *scopes.entry((bindings, scope)).or_insert_with(may)
     };
     let there = visibility.grants().in_cluster(cluster);
-    let seen = there.filter(move |grant| match grant.binding.kind {
+    let visible = there.filter(move |grant| match grant.binding.kind {
         BindingKind::Global | BindingKind::Administrator => everywhere,
         BindingKind::Cluster => may_list("clusterroletemplatebindings", &grant.scope),
         BindingKind::Project => may_list("projectroletemplatebindings", &grant.scope),
     });
-    seen.map(|grant| grant.subject.as_str())
+    visible.map(|grant| grant.subject.as_str())
 }
 
 /// Reports whether the caller can list roles that apply in every cluster.

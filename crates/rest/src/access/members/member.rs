@@ -86,8 +86,8 @@ pub(crate) fn description<B: Binding>(binding: &B) -> String {
     let BindingFields { role, subject, .. } = binding.fields();
     let user = subject.user.as_ref().map(|user| &user.name);
     let group = subject.group.as_ref().map(|group| &group.name);
-    let whom = user.or(group).map_or("", String::as_str);
-    format!("{} of {whom}", role.name)
+    let subject = user.or(group).map_or("", String::as_str);
+    format!("{} of {subject}", role.name)
 }
 
 /// Returns the user's valid identities. The login of an invalid identity can belong to another user

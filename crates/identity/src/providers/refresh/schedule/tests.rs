@@ -44,7 +44,7 @@ async fn identity_of_user_with_token_is_refreshed_hourly_and_once_at_a_time() {
         [],
         "the refresh is running"
     );
-    schedule.heard(&key(), Some(Outcome::Confirmed), at(3600));
+    schedule.record_outcome(&key(), Some(Outcome::Confirmed), at(3600));
     assert_eq!(
         schedule.due(&hub, 8, at(3601)),
         [key()],
@@ -59,13 +59,13 @@ async fn unreachable_provider_has_bounded_backoff() {
     let mut now = 3600;
     for _ in 0..20 {
         assert_eq!(schedule.due(&hub, 8, at(now)), [key()]);
-        schedule.heard(&key(), Some(Outcome::Unreachable), at(now));
+        schedule.record_outcome(&key(), Some(Outcome::Unreachable), at(now));
         assert_eq!(
             schedule.due(&hub, 8, at(now + 9)),
             [],
             "the provider is in backoff"
         );
-        let rests = schedule.resting[&key().provider].not_before;
+        let rests = schedule.unreachable[&key().provider].not_before;
         assert!(rests <= at(now + 10 + 300));
         now += 2 * 60 + 30 * 60 + 1;
     }
@@ -77,9 +77,9 @@ async fn rate_limited_user_does_not_delay_the_provider() {
     used(&hub);
     assert_eq!(schedule.due(&hub, 8, at(3600)), [key()]);
     let until = at(3600 + 3600);
-    schedule.heard(&key(), Some(Outcome::NotYet(until)), at(3600));
+    schedule.record_outcome(&key(), Some(Outcome::Postponed(until)), at(3600));
     assert!(
-        schedule.resting.is_empty(),
+        schedule.unreachable.is_empty(),
         "the provider is reachable for others"
     );
     assert_eq!(schedule.due(&hub, 8, at(7199)), []);

@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use super::watched_objects::{Bound, BoundState, WatchedObjects};
 use super::{EVICTED, MAX_TOKENS, MAX_UNUSED, MAX_UNUSED_CHECKS, REJECTION_TTL, Review};
 
-pub(super) enum Known {
+pub(super) enum CacheEntry {
     /// The first review is running.
-    Asked(Review),
+    InReview(Review),
     /// The hub rejected the token at this time.
     Refused(Instant),
     Accepted(Box<Accepted>),
@@ -36,7 +36,7 @@ pub(super) struct Accepted {
     pub(super) unused: u8,
     /// True while the token waits for a review.
     pub(super) queued: bool,
-    pub(super) again: Option<Review>,
+    pub(super) repeat_review: Option<Review>,
 }
 
 impl Accepted {
@@ -58,7 +58,7 @@ impl Accepted {
             open: false,
             unused: 0,
             queued: false,
-            again: None,
+            repeat_review: None,
         }
     }
 
@@ -81,25 +81,25 @@ impl Accepted {
 }
 
 /// Removes expired entries, and then the least recently used tokens if necessary.
-pub(super) fn evict(known: &mut HashMap<TokenDigest, Known>) {
-    known.retain(|_, known| match known {
-        Known::Asked(_) => true,
-        Known::Refused(at) => at.elapsed() < REJECTION_TTL,
-        Known::Accepted(accepted) => accepted.used.elapsed() < MAX_UNUSED,
+pub(super) fn evict(cached: &mut HashMap<TokenDigest, CacheEntry>) {
+    cached.retain(|_, cached| match cached {
+        CacheEntry::InReview(_) => true,
+        CacheEntry::Refused(at) => at.elapsed() < REJECTION_TTL,
+        CacheEntry::Accepted(accepted) => accepted.used.elapsed() < MAX_UNUSED,
     });
-    if known.len() + EVICTED <= MAX_TOKENS {
+    if cached.len() + EVICTED <= MAX_TOKENS {
         return;
     }
-    let mut old: Vec<_> = known
+    let mut old: Vec<_> = cached
         .iter()
-        .map(|(digest, known)| match known {
-            Known::Asked(_) => (Instant::now(), *digest),
-            Known::Refused(at) => (*at, *digest),
-            Known::Accepted(accepted) => (accepted.used, *digest),
+        .map(|(digest, cached)| match cached {
+            CacheEntry::InReview(_) => (Instant::now(), *digest),
+            CacheEntry::Refused(at) => (*at, *digest),
+            CacheEntry::Accepted(accepted) => (accepted.used, *digest),
         })
         .collect();
     old.sort_by_key(|(used, _)| *used);
     for (_, digest) in old.into_iter().take(EVICTED) {
-        known.remove(&digest);
+        cached.remove(&digest);
     }
 }
