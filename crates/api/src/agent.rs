@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::ClusterUid;
 
-/// Protocol versions that this build supports, newest first. Adjacent releases have at least one
-/// version in common.
+/// Protocol versions that this build supports, newest first. Two consecutive releases support at
+/// least one common version.
 pub const PROTOCOLS: [u32; 2] = [2, 1];
 
 /// Header of `GET /v1/connect`: base64 of a JSON [`ConnectProof`].
@@ -18,10 +18,10 @@ pub const PROOF_HEADER: &str = "drover-agent-proof";
 /// Header of `GET /v1/connect`: protocol versions, separated by commas. The response header
 /// contains the selected version.
 pub const PROTOCOL_HEADER: &str = "drover-protocol";
-/// Header of a tunnelled request: its [`Lane`].
+/// Header of a tunnelled request. The value is the name of the request's [`Lane`].
 pub const LANE_HEADER: &str = "drover-lane";
-/// Header of a response in which the agent itself refuses a tunnelled request: the reason, in
-/// PascalCase.
+/// Header of a response with which the agent refuses a tunnelled request. The value is the reason
+/// in PascalCase.
 pub const REFUSED_HEADER: &str = "drover-refused";
 /// Path of the report stream on the report lane.
 pub const REPORT_PATH: &str = "/report";
@@ -30,9 +30,9 @@ pub const REPORT_PATH: &str = "/report";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
-    /// A user's request, impersonated.
+    /// A user's request. The agent impersonates the user.
     User,
-    /// A request of the server's controllers.
+    /// A request that one of the server's controllers sends.
     Controller,
     /// The agent's reports about the cluster.
     Report,
@@ -42,7 +42,7 @@ impl Lane {
     /// All lanes.
     pub const ALL: [Self; 3] = [Self::User, Self::Controller, Self::Report];
 
-    /// The value of [`LANE_HEADER`].
+    /// Returns the value of [`LANE_HEADER`] for the lane.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -56,7 +56,7 @@ impl Lane {
         Self::ALL.into_iter().find(|lane| lane.as_str() == text)
     }
 
-    /// The name of the lane's service account in the agent's namespace.
+    /// Returns the name of the lane's service account in the agent's namespace.
     pub const fn service_account(self) -> &'static str {
         match self {
             Self::User => "drover-user",
@@ -101,11 +101,11 @@ pub struct ChallengeRequest {
     pub cluster_uid: ClusterUid,
 }
 
-/// A nonce to sign. It is valid for one connect within one minute.
+/// A nonce that the agent signs. The nonce is valid for one connection attempt within one minute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Challenge {
-    /// An opaque value for the agent to sign.
+    /// Opaque value that the agent signs.
     pub nonce: String,
 }
 

@@ -63,8 +63,8 @@ pub fn shortened(text: &str) -> String {
     text[..end].chars().map(plain).chain(['…']).collect()
 }
 
-/// Truncates the message of a parse error, because the parser quotes the complete value. Returns
-/// other errors unchanged, because the tunnel's client has truncated them already.
+/// Truncates the message of a parse error, because the parser quotes the complete response. Returns
+/// other errors unchanged, because the tunnel's client has already truncated their messages.
 pub fn shorten_parse_error(error: kube::Error) -> kube::Error {
     match error {
         kube::Error::SerdeError(parse) => {
@@ -75,7 +75,7 @@ pub fn shorten_parse_error(error: kube::Error) -> kube::Error {
     }
 }
 
-/// The text of a client's error for users.
+/// Returns the text of a client error for users.
 pub fn message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => of_status(status),
@@ -89,7 +89,7 @@ pub fn message(error: &kube::Error) -> String {
     }
 }
 
-/// The text of a watch's error for users.
+/// Returns the text of a watch error for users.
 pub fn watch_message(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(cause) => format!("cannot list: {}", message(cause)),
@@ -102,7 +102,8 @@ pub fn watch_message(error: &watcher::Error) -> String {
     }
 }
 
-/// The API server's message with its HTTP code: `namespaces "a" not found (404 NotFound)`.
+/// Returns the API server's message with the HTTP status code: `namespaces "a" not found (404
+/// NotFound)`.
 fn of_status(status: &Status) -> String {
     // Ignore kube's reason for a body that is not a `Status`, and Kubernetes' reasons without
     // information.
@@ -133,7 +134,7 @@ mod tests {
         kube::Error::Api(status.boxed())
     }
 
-    /// The text of the error, followed by the texts of its causes.
+    /// Returns the text of an error, followed by the texts of its causes.
     fn shown(error: &dyn Error) -> String {
         let mut text = error.to_string();
         let mut source = error.source();

@@ -1,4 +1,4 @@
-//! The text of a cluster's state, which the CLI and the web UI share.
+//! Describes the state of a cluster as text. The CLI and the web UI show the same text.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -14,7 +14,7 @@ pub const HOSTS_HUB: &str = "This cluster also runs Drover's hub. Keep the nodes
     Drover's server separate from managed workloads, for example by a taint: a workload that \
     exhausts such a node, or breaks out of its container there, reaches all clusters.";
 
-/// The health of a cluster. The order of the variants is their urgency.
+/// The health of a cluster. The variants are sorted by urgency, the most urgent variant first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Health {
     /// The cluster is connected, but a required condition is not met.
@@ -58,7 +58,7 @@ impl Health {
 /// The state of a cluster, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The health, for example for a colour.
+    /// The health. The CLI and the web UI can select a colour by this value.
     pub health: Health,
     /// A short description, such as `agent not connected`.
     pub summary: String,
@@ -174,7 +174,8 @@ fn problems(cluster: &ClusterView) -> Vec<(String, Option<String>)> {
     problems
 }
 
-/// Describes nodes that are not ready: `node a NotReady`. Older agents report only counts.
+/// Describes the nodes that are not ready: `node a NotReady`. Reports from older agents contain
+/// only the number of these nodes.
 fn nodes(cluster: &ClusterView) -> Option<String> {
     let nodes = cluster.nodes.filter(|nodes| nodes.ready < nodes.total)?;
     let names = &cluster.not_ready_nodes;

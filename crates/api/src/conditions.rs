@@ -19,8 +19,9 @@ pub const CLEANED_UP: &str = "CleanedUp";
 pub const VALID: &str = "Valid";
 /// Condition of a ClusterRegistrationToken: a cluster can register with the token.
 pub const USABLE: &str = "Usable";
-/// Summary condition. A Cluster is Ready if its other conditions are met, a User if the user can
-/// work, a role if its permissions are known, and a binding if its subject has the role.
+/// Summary condition of an object. A Cluster is Ready if all its other conditions are met. A User
+/// is Ready if the user can sign in. A role is Ready if its permissions are known. A binding is
+/// Ready if it grants its role.
 pub const READY: &str = "Ready";
 
 /// The new value of a condition, without its type and time.
@@ -41,12 +42,12 @@ pub enum Tristate {
     True,
     /// The condition is not met.
     False,
-    /// The state of the condition is not known at present.
+    /// The state of the condition is not known yet.
     Unknown,
 }
 
 impl Tristate {
-    /// The value in the API.
+    /// Returns the status as text in the Kubernetes API: `True`, `False` or `Unknown`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -56,8 +57,8 @@ impl Tristate {
     }
 }
 
-/// Sets one condition. `lastTransitionTime` changes only with the status. Returns `true` if the
-/// condition changed in more than its time.
+/// Sets one condition. `lastTransitionTime` changes only when the status changes. Returns `true` if
+/// a field other than `lastTransitionTime` changed.
 pub fn set_condition(
     conditions: &mut Vec<Condition>,
     kind: &str,

@@ -1,12 +1,12 @@
-//! Digests with which an agent reports that applied objects were changed.
+//! Digests of applied objects. An agent reports a new digest after a change of these objects.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The owner of the roles and bindings that the server applies.
+/// Name of the owner of the roles and bindings that the server applies.
 pub const ACCESS: &str = "access";
-/// The owner of the namespaces of projects, and of their quotas and limits.
+/// Name of the owner of projects' namespaces, quotas and limits.
 pub const PROJECTS: &str = "projects";
 
 /// A digest of the objects that the server applied in the cluster, per owner.
@@ -65,18 +65,18 @@ impl<O: Into<String>> FromIterator<(O, String)> for Drift {
 }
 
 impl Drift {
-    /// The digest of `owner`.
+    /// Returns the digest of the objects of `owner`.
     pub fn digest(&self, owner: &str) -> Option<&str> {
         self.0.get(owner).map(String::as_str)
     }
 
-    /// All owners with their digests.
+    /// Returns all owners with their digests.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let digests = self.0.iter();
         digests.map(|(owner, digest)| (owner.as_str(), digest.as_str()))
     }
 
-    /// The digests that differ from those of an earlier report.
+    /// Returns the digests that `earlier` does not contain or that differ in `earlier`.
     #[must_use]
     pub fn changed_since(&self, earlier: &Self) -> Self {
         let changed = self.0.iter();
@@ -88,8 +88,9 @@ impl Drift {
         )
     }
 
-    /// Replaces digests with those of a later report. An owner without a digest in `later` has not
-    /// changed. New owners are ignored if there are already `max_owners`.
+    /// Replaces the digests with the digests in `later`. The digest of an owner without an entry in
+    /// `later` stays unchanged. The method ignores new owners when the map contains `max_owners`
+    /// owners.
     pub fn merge(&mut self, later: Self, max_owners: usize) {
         for (owner, digest) in later.0 {
             if self.0.len() < max_owners || self.0.contains_key(&owner) {
@@ -125,7 +126,7 @@ mod tests {
 
     #[test]
     fn older_server_reads_report_of_newer_agent() {
-        /// The fields that a server without support for the map reads.
+        /// A report as parsed by a server without support for the map `drift`.
         #[derive(Debug, PartialEq, Deserialize)]
         struct OlderReport {
             access: Option<String>,

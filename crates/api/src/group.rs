@@ -10,19 +10,20 @@ pub const HUB_NAMESPACE: &str = "drover-system";
 pub const AGENT_NAMESPACE: &str = "drover-agent";
 /// Field manager of the objects that the server applies.
 pub const SERVER_FIELD_MANAGER: &str = "drover-server";
-/// Label on every object that Drover applies. Helm overwrites its value on objects that Helm
-/// installs.
+/// Label on every object that Drover applies. Helm overwrites the label's value on objects that
+/// Helm installs.
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 /// Value of [`MANAGED_BY_LABEL`].
 pub const MANAGED_BY: &str = "drover";
 /// Label of the roles and bindings in a managed cluster that the server derives from roles on the
 /// hub. The server changes and deletes objects with this label.
 pub const ACCESS_LABEL: &str = "management.drover.dev/access";
-/// Label of a project's namespaces in a managed cluster, and of the quota and limits in them. The
-/// value is the Project's UID. The label is informative: no decision depends on it.
+/// Label of a project's namespaces in a managed cluster, and of the quota and limits in these
+/// namespaces. The value is the Project's UID. The label is informative: the server makes no
+/// decisions by this label.
 pub const PROJECT_LABEL: &str = "management.drover.dev/project";
-/// Label on a Secret of the hub that an AuthProvider may refer to. The value is the provider's
-/// name.
+/// Label that a Secret on the hub needs before an AuthProvider can use the Secret. The value is the
+/// provider's name.
 pub const PROVIDER_SECRET_LABEL: &str = "management.drover.dev/provider-secret";
 /// Reserved name of the cluster that represents the hub.
 pub const LOCAL_CLUSTER: &str = "local";

@@ -21,7 +21,7 @@ macro_rules! uid {
                 Self(uid.into())
             }
 
-            /// The UID as a string.
+            /// Returns the UID as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

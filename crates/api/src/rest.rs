@@ -22,8 +22,8 @@ use crate::kinds::{
 pub struct List<T> {
     /// The objects of this page.
     pub items: Vec<T>,
-    /// Value of the query parameter `continue` of the request for the next page. Absent on the last
-    /// page.
+    /// Value for the query parameter `continue` in the request for the next page. Absent on the
+    /// last page.
     #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
     pub continue_token: Option<String>,
 }
@@ -95,7 +95,8 @@ wire! {
     }
 }
 wire! {
-    /// A password reset by an administrator. The user must set a new password at the next login.
+    /// A request of an administrator to set a user's password. The user must set a new password at
+    /// the next login.
     #[serde(deny_unknown_fields)]
     PasswordReset {
         /// The new password: 12 to 512 characters.
@@ -124,7 +125,7 @@ wire! {
         /// provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
-        /// Free text from the user.
+        /// Description of the token, as free text from the user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         /// Time of creation.
@@ -145,7 +146,7 @@ wire! {
         /// Name of the cluster that the token is limited to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<String>,
-        /// Free text.
+        /// Description of the token, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         /// Time to live in seconds, at least 60. The default and the maximum are settings.
@@ -208,8 +209,8 @@ wire! {
         message: Option<String>,
     }
 }
-/// Maximum age of a provider's confirmation of an identity that is linked to another user. An older
-/// confirmation can belong to a login that the provider has since assigned to another user.
+/// Maximum age of a provider's confirmation of an identity that moves to a different user. After a
+/// longer time, the provider can have assigned the login to a different person.
 pub const MAX_CONFIRMATION_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 wire! {
@@ -229,15 +230,16 @@ wire! {
     UserLinked {
         /// The user who now has the identity.
         user: UserView,
-        /// The user who had the identity. The user is disabled if no way to sign in remains.
+        /// The user who had the identity. The server disables this user if no method to sign in
+        /// remains.
         former: UserView,
-        /// Roles that remain bound to the former user.
+        /// Roles that remain bound to the user who had the identity.
         roles_left: Vec<HeldRole>,
     }
 }
 wire! {
-    /// A role that is bound to a user by name. Without a cluster and a project, the role applies
-    /// everywhere.
+    /// A role that is bound to a user by name. A role without a cluster and a project applies on
+    /// the hub and in all clusters.
     HeldRole {
         /// Name of the role.
         role: String,
@@ -287,7 +289,7 @@ wire! {
         name: String,
         /// UID of the Cluster object.
         uid: String,
-        /// Free text.
+        /// Description of the cluster, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         /// Labels of the Cluster object.
@@ -383,7 +385,7 @@ wire! {
     ClusterCreate {
         /// Name of the Cluster object.
         name: String,
-        /// Free text.
+        /// Description of the cluster, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
         /// Labels of the Cluster object.
@@ -430,8 +432,8 @@ wire! {
         /// The reason why `value` is not in effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
-        /// The reason why the caller cannot change the setting, with the missing right. Absent if
-        /// the caller can change the setting.
+        /// The reason why the caller cannot change the setting, including the missing right. Absent
+        /// if the caller can change the setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_only: Option<String>,
     }

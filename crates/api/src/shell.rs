@@ -1,7 +1,5 @@
-//! Quoting of command lines that users copy.
-//!
-//! A word may begin with `-`: kubectl accepts any word as an option's value, and `drover` accepts
-//! any text after `--option=`.
+//! Quotes the words of command lines that users copy. A word can begin with `-`, unquoted:
+//! kubectl accepts any word as an option's value, and `drover` accepts any text after `--option=`.
 
 /// Returns `text` as one word of a POSIX shell, in single quotes if required.
 pub fn word(text: &str) -> String {

@@ -1,9 +1,9 @@
-//! Detection of unknown fields in JSON that a client sent.
+//! Detects unknown fields in JSON from a client.
 
 use serde_json::Value;
 
-/// Returns the path of a field in `sent` that is absent from `known`, which is the parsed value
-/// serialized again. The path begins with `path`.
+/// Returns the path of a field that `sent` contains and `known` does not contain. `known` is the
+/// parsed value, serialized again. The returned path begins with `path`.
 pub fn unknown_field(sent: &Value, known: &Value, path: &str) -> Option<String> {
     match (sent, known) {
         (Value::Object(sent), Value::Object(known)) => sent
@@ -26,7 +26,7 @@ pub fn unknown_field(sent: &Value, known: &Value, path: &str) -> Option<String> 
     }
 }
 
-/// Reports whether serialization omits the value.
+/// Reports whether serialization can omit the value: null, an empty list or an empty object.
 fn is_omitted(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -64,7 +64,7 @@ pub(crate) struct ClientArgs {
     pub(crate) command: ClientCommand,
 }
 
-/// The format of a list or an object.
+/// The output format of a list or an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Aligned columns

@@ -87,7 +87,7 @@ pub struct Refusal {
     pub reason: String,
     /// Message of the server.
     pub message: String,
-    /// The next step for the user, if the client knows one.
+    /// The recommended next step, if the client has a recommendation for this status.
     pub advice: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl CallError {
         }
     }
 
-    /// Returns the error status of the server, if there is one.
+    /// Returns the error status, if the server returned a status.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) => Some(refusal),
@@ -124,7 +124,7 @@ impl CallError {
         }
     }
 
-    /// Returns true if a retry of the request can succeed.
+    /// Reports whether a retry of the request can succeed.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.code == 429 || refusal.code >= 500,
@@ -175,7 +175,7 @@ impl Client {
         &self.server
     }
 
-    /// Returns a client with another token.
+    /// Returns a client of the same server with a different token.
     #[must_use]
     pub(crate) fn with_token(&self, token: Secret) -> Self {
         Self {
@@ -184,12 +184,12 @@ impl Client {
         }
     }
 
-    /// Sends `GET`. `path` contains the unescaped segments.
+    /// Sends a `GET` request. `path` contains the unescaped segments.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CallError> {
         self.read(self.send(Method::GET, self.url(path), None::<&()>).await?)
     }
 
-    /// Sends `POST` with a body.
+    /// Sends a `POST` request with a body.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -218,7 +218,7 @@ impl Client {
         self.send(method, self.url(path), body).await.map(drop)
     }
 
-    /// Sends `GET` with query parameters.
+    /// Sends a `GET` request with query parameters.
     pub(crate) async fn get_with<T: DeserializeOwned>(
         &self,
         path: &[&str],

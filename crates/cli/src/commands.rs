@@ -1,4 +1,4 @@
-//! One module for each command.
+//! The commands of the client, with one module for each command.
 
 mod access;
 mod audit;

@@ -37,7 +37,7 @@ pub(crate) struct Context {
     pub(crate) name: String,
     /// Address of the server.
     pub(crate) server: ServerUrl,
-    /// Another address of the server, from a kubeconfig that the server created.
+    /// Alternative address of the server, from a kubeconfig that the server created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) announced: Option<ServerUrl>,
     /// The trusted certificate authorities as PEM. `None` means the certificate authorities of the
@@ -130,7 +130,7 @@ impl ConfigFile {
         path.map(|path| Self { path }).ok_or(ConfigError::NoHome)
     }
 
-    /// Reads the file. A missing file is an empty configuration.
+    /// Reads the file. A missing file means an empty configuration.
     pub(crate) fn read(&self) -> Result<Config, ConfigError> {
         let failed = |source| ConfigError::Read {
             path: self.path.clone(),
@@ -167,7 +167,7 @@ impl ConfigFile {
         })
     }
 
-    /// Changes the file under a lock, so that no other `drover` process changes it at the same time.
+    /// Changes the file under a lock that excludes other `drover` processes.
     pub(crate) fn change<T>(
         &self,
         change: impl FnOnce(&mut Config) -> Result<T, ConfigError>,
@@ -215,7 +215,7 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 impl Context {
-    /// Returns true if the server has this address.
+    /// Reports whether the server has this address.
     pub(crate) fn serves(&self, server: &ServerUrl) -> bool {
         self.server == *server || self.announced.as_ref() == Some(server)
     }
@@ -227,7 +227,7 @@ impl Config {
         self.contexts.iter().find(|context| context.name == name)
     }
 
-    /// Returns the named context, or the current one.
+    /// Returns the context with this name, or the current context without a name.
     pub(crate) fn selected(&self, name: Option<&str>) -> Result<Option<&Context>, ConfigError> {
         match name {
             Some(name) => self
@@ -238,8 +238,9 @@ impl Config {
         }
     }
 
-    /// Returns the context of a server. The address of the login precedes an announced address, and
-    /// the current context precedes other contexts.
+    /// Returns the context of a server. A match with the address of the login takes precedence over
+    /// a match with the alternative address. The current context takes precedence over other
+    /// contexts.
     pub(crate) fn for_server(&self, server: &ServerUrl) -> Option<&Context> {
         let current = self.current.as_deref().and_then(|name| self.context(name));
         let ordered = || current.into_iter().chain(&self.contexts);
@@ -248,7 +249,7 @@ impl Config {
             .or_else(|| ordered().find(|context| context.serves(server)))
     }
 
-    /// Adds or replaces a context, and makes it the current one.
+    /// Adds or replaces a context, and makes it the current context.
     pub(crate) fn insert(&mut self, context: Context) {
         self.current = Some(context.name.clone());
         match self
@@ -274,7 +275,7 @@ impl Config {
         Ok(())
     }
 
-    /// Makes a context the current one.
+    /// Makes this context the current context.
     pub(crate) fn select(&mut self, name: &str) -> Result<(), ConfigError> {
         if self.context(name).is_none() {
             return Err(ConfigError::NoContext(name.to_owned()));

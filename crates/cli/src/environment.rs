@@ -26,7 +26,8 @@ pub struct Environment {
     pub(crate) xdg_config_home: Option<PathBuf>,
     /// Value of `$KUBECONFIG`.
     pub(crate) kubeconfig: Option<OsString>,
-    /// Value of `$DROVER_TOKEN`. A flag would show the token to all users of the machine.
+    /// Value of `$DROVER_TOKEN`. The CLI has no flag for the token, because other users of the
+    /// machine can read command lines.
     pub(crate) token: Option<Secret>,
     /// Value of `$KUBERNETES_EXEC_INFO`, which kubectl sets.
     pub(crate) exec_info: Option<String>,
@@ -40,7 +41,7 @@ pub struct Environment {
 pub(crate) enum Target<'a> {
     /// The server of the named or current context.
     Context(Option<&'a str>),
-    /// This server, with a token from a file or variable.
+    /// The server with this address, with a token from a file or a variable.
     Direct(&'a ServerUrl),
 }
 
@@ -64,7 +65,7 @@ impl Environment {
         }
     }
 
-    /// Returns true if a flag is set on the command line.
+    /// Reports whether a flag is set on the command line.
     pub(crate) fn is_typed(&self, flag: &str) -> bool {
         self.typed.contains(flag)
     }
@@ -99,7 +100,7 @@ impl Environment {
         Ok(file)
     }
 
-    /// Creates a client, with a token, of the selected server.
+    /// Creates a client for the selected server, with a token.
     pub(crate) fn client(&self, connection: &Connection) -> Result<Client, Failure> {
         let name = match self.target(connection)? {
             Target::Direct(server) => return self.direct(connection, server),

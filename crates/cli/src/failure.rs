@@ -21,19 +21,19 @@ pub enum Failure {
     /// The server's certificate is not trusted.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// The command could not ask the user.
+    /// The command cannot ask the user for a value.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// The output could not be written.
+    /// The output cannot be written.
     #[error(transparent)]
     Print(#[from] PrintError),
-    /// A kubeconfig could not be written or merged.
+    /// A kubeconfig cannot be written or merged.
     #[error(transparent)]
     Kubeconfig(#[from] KubeconfigError),
     /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    /// No login is stored, or it has expired.
+    /// No login is stored, or the stored login has expired.
     #[error("{0}")]
     NotLoggedIn(String),
     /// A wait timed out.
@@ -56,7 +56,7 @@ pub enum Failure {
     /// An object or file does not exist.
     #[error("{0}")]
     Absent(String),
-    /// Another error, as a message with the next step.
+    /// Any other error, as a message with the next step.
     #[error("{0}")]
     Other(String),
 }
@@ -81,7 +81,8 @@ impl Failure {
         }
     }
 
-    /// Returns the message with those of its sources that it does not contain.
+    /// Returns the error message, followed by the messages of the error's sources. Skips sources
+    /// whose message the text already contains.
     pub fn text(&self) -> String {
         let mut text = self.to_string();
         let mut source = self.source();

@@ -47,7 +47,7 @@ pub enum KubeconfigError {
         "cannot parse the kubeconfig of the server{0}; compare the versions with `drover version`"
     )]
     FromServer(String),
-    /// Entries with the same name have another server or user.
+    /// Existing entries with the same names have a different server or user.
     #[error(
         "cannot merge into {path}: entries with the same name point to another server or user: {}; use --output-file FILE to write a separate file, or --overwrite to replace the entries; nothing was changed",
         .names.join(", ")
@@ -135,7 +135,8 @@ pub(crate) fn merge_into(
     Ok(names)
 }
 
-/// Parses a kubeconfig without a schema to preserve unknown fields. The error is a position.
+/// Parses a kubeconfig without a schema to preserve unknown fields. The error contains only a
+/// position.
 pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());
@@ -151,8 +152,8 @@ pub(crate) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Merges entries by name. New entries replace old entries, but an existing current context is
-/// preserved.
+/// Merges entries by name. New entries replace existing entries. An existing `current-context`
+/// stays.
 fn merge(into: &mut Map<String, Value>, new: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut contexts = Vec::new();
     for (kind, default) in [("apiVersion", "v1"), ("kind", "Config")] {

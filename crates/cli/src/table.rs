@@ -98,7 +98,7 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Returns true if a character controls the terminal or the direction of text.
+/// Reports whether a character controls the terminal or the direction of text.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -15,7 +15,7 @@ pub enum PrintError {
     /// The reader closed the pipe, as `head` does.
     #[error("the reader of standard output closed the pipe")]
     ClosedPipe,
-    /// Another error, such as a full disk.
+    /// Any other write error, such as a full disk.
     #[error("cannot write to standard output: {0}")]
     Write(#[source] io::Error),
     /// The value cannot be encoded.
@@ -44,9 +44,9 @@ pub enum AskError {
     /// Standard input is not a terminal.
     #[error("cannot ask for {what}: standard input is not a terminal; {instead}")]
     NotInteractive {
-        /// The requested value, as a noun phrase.
+        /// Description of the requested value, such as `the password`.
         what: &'static str,
-        /// The advice about the flag to use instead.
+        /// The advice that names the flag to use in scripts.
         instead: &'static str,
     },
     /// Standard input ended.
@@ -67,7 +67,7 @@ pub enum AskError {
     /// The terminal cannot be read.
     #[error("cannot read {what} from the terminal: {source}")]
     Terminal {
-        /// The requested value, as a noun phrase.
+        /// Description of the requested value, such as `the password`.
         what: &'static str,
         /// The error of the operating system.
         source: io::Error,
@@ -100,7 +100,7 @@ pub fn notice(text: &str) {
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
 
-/// Returns true if standard output is a terminal.
+/// Reports whether standard output is a terminal.
 pub fn output_is_terminal() -> bool {
     io::stdout().is_terminal()
 }

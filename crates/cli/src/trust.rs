@@ -23,9 +23,9 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// The trusted certificate authorities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The authorities of the operating system.
+    /// The certificate authorities that the operating system trusts.
     SystemRoots,
-    /// Only these authorities.
+    /// Only these certificate authorities.
     Authorities(Authorities),
 }
 
@@ -213,7 +213,7 @@ impl PresentedCertificates {
     }
 }
 
-/// Returns true if a certificate is a self-signed certificate authority.
+/// Reports whether a certificate is a self-signed certificate authority.
 fn is_root(der: &[u8]) -> bool {
     X509Certificate::from_der(der).is_ok_and(|(_, certificate)| {
         certificate.is_ca() && certificate.subject() == certificate.issuer()

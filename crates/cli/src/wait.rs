@@ -9,9 +9,9 @@ use crate::client::CallError;
 use crate::failure::Failure;
 use crate::terminal::notice;
 
-/// Interval between two successful polls.
+/// Interval between two polls without an error.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// Maximum interval after errors.
+/// Maximum interval between two polls after errors.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The result of a poll.

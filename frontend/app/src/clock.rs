@@ -27,7 +27,7 @@ impl Clock {
         provide_context(clock);
     }
 
-    /// Returns the current time; the caller subscribes to updates.
+    /// Returns the current time and subscribes the caller to updates.
     pub(crate) fn now(self) -> Timestamp {
         self.0.get()
     }

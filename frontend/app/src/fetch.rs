@@ -129,8 +129,8 @@ impl Request {
         Ok((media_type.unwrap_or_default(), text))
     }
 
-    /// Sends the request and returns when the response headers arrive; error bodies are read
-    /// completely.
+    /// Sends the request and returns when the response headers arrive. The method reads error
+    /// bodies completely.
     pub(crate) async fn send(self, signal: &AbortSignal) -> Result<Response, Problem> {
         let init = RequestInit::new();
         init.set_credentials(RequestCredentials::SameOrigin);

@@ -59,8 +59,8 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     }
 }
 
-/// Announces a new screen to screen readers and moves the focus to the screen. The link that had
-/// the focus can be removed.
+/// Announces a new screen to screen readers, and moves the focus to the screen. Without this step,
+/// the focus is lost if the pressed link is removed.
 #[component]
 fn ScreenAnnouncement() -> impl IntoView {
     let pathname = use_location().pathname;
@@ -125,7 +125,7 @@ fn Navigation() -> impl IntoView {
     }
 }
 
-/// Returns the modifier key that opens the palette together with K.
+/// Returns the name of the modifier key in the keyboard shortcut of the palette.
 fn modifier() -> &'static str {
     let agent = window().navigator().user_agent().unwrap_or_default();
     if agent.contains("Mac") {

@@ -25,7 +25,7 @@ pub(crate) enum Freshness {
 }
 
 impl Freshness {
-    /// Combines the freshness of two lists; the worse freshness wins.
+    /// Returns the worse freshness of two lists.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (stale @ Self::Stale { .. }, _) | (_, stale @ Self::Stale { .. }) => stale,

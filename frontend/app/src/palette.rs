@@ -218,7 +218,7 @@ fn option(row: usize, command: Command, place: RwSignal<usize>, run: Callback<us
     .into_any()
 }
 
-/// Returns all entries. The entries of clusters follow after the clusters are loaded.
+/// Returns all entries. The result includes entries for clusters after the clusters are loaded.
 fn commands() -> Memo<Vec<Command>> {
     let clusters = expect_context::<Clusters>();
     let names = Memo::new(move |_| {

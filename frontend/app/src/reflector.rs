@@ -67,7 +67,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         self.items.get()
     }
 
-    /// Reports whether the first response arrived; the caller subscribes to the value.
+    /// Reports whether the first response arrived, and subscribes the caller to changes.
     pub(crate) fn is_known(self) -> bool {
         self.items.with(Option::is_some)
     }

@@ -307,7 +307,8 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Verifies the session after status 401 or 403. A cluster can also send these statuses.
+    /// Verifies the session after status 401 or 403. The status alone does not end the session,
+    /// because a cluster can also return it.
     pub(crate) fn handle(self, problem: &Problem) {
         if matches!(
             problem.kind,
@@ -317,8 +318,8 @@ impl Session {
         }
     }
 
-    /// Loads the session again. An ended session shows the sign-in page. Another user gets new
-    /// screens.
+    /// Loads the session again. If the session has ended, the sign-in page appears. If the user has
+    /// changed, the page creates all screens again.
     fn verify(self) {
         let is_open = self
             .state

@@ -46,7 +46,7 @@ impl From<Problem> for Interruption {
     }
 }
 
-/// The conversion is for callers that expect data within the timeout.
+/// Converts an interruption to an error, for callers that expect data within the timeout.
 impl From<Interruption> for Problem {
     fn from(interruption: Interruption) -> Self {
         match interruption {
@@ -94,7 +94,7 @@ impl LineStream {
         })
     }
 
-    /// Truncates lines above this length, instead of failing.
+    /// Truncates lines above this length. Without this method, such lines are errors.
     pub(crate) fn cutting_lines_at(mut self, longest: usize) -> Self {
         self.lines = Lines::cut_at(longest);
         self

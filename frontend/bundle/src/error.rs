@@ -38,12 +38,12 @@ pub(crate) enum BundleError {
     /// The JavaScript module cannot be generated.
     #[error("cannot generate the JavaScript module: {0}")]
     Bindgen(String),
-    /// The placeholders of a template do not match the given values.
+    /// The placeholders of a template differ from the given values.
     #[error("cannot fill the template {template}: {problem}")]
     Template {
         /// The file name of the template.
         template: &'static str,
-        /// The difference.
+        /// The placeholder that is missing or unknown.
         problem: String,
     },
 }

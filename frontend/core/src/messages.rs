@@ -34,8 +34,9 @@ pub fn t() -> &'static Messages {
 
 /// Declares groups of messages and their English texts.
 ///
-/// `name = "Text";` declares a text. `name(argument: Type) = expression;` declares a `String` of
-/// arguments. `name(argument: Type) -> Rich = expression;` declares another type.
+/// `name = "Text";` declares a text. `name(argument: Type) = expression;` declares a message with
+/// arguments that returns a `String`. `name(argument: Type) -> Rich = expression;` declares a
+/// message with a different return type.
 macro_rules! catalogue {
     ($($(#[$about:meta])* $group:ident: $Group:ident { $(
         $name:ident $(($($argument:ident: $type:ty),* $(,)?))? $(-> $result:ty)? = $text:expr;

@@ -27,11 +27,12 @@ enum Test {
 
 /// An item that a filter can match.
 pub trait Searched {
-    /// Reports whether the shown values contain lower-case text, [ignoring case](contains).
+    /// Reports whether a shown value contains `text`. The argument is lower-case, and the
+    /// comparison [ignores case](contains).
     fn contains(&self, text: &str) -> bool;
     /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str>;
-    /// Reports whether an aspect starts with the value; `None` for unknown aspects.
+    /// Reports whether an aspect starts with the value. Returns `None` for unknown aspects.
     fn is(&self, aspect: &str, value: &str) -> Option<bool>;
 }
 
@@ -92,7 +93,7 @@ impl Test {
     }
 }
 
-/// Reports whether a text contains lower-case text, ignoring case.
+/// Reports whether `shown` contains `lower`, ignoring case. `lower` must be lower-case.
 pub fn contains(shown: &str, lower: &str) -> bool {
     if !shown.is_ascii() {
         return shown.to_lowercase().contains(lower);

@@ -11,7 +11,7 @@ pub enum Severity {
     Progressing,
     /// The object works.
     Healthy,
-    /// The object does not run, as configured.
+    /// The object does not run, because its configuration disables it.
     Idle,
 }
 
@@ -36,7 +36,7 @@ impl Severity {
         }
     }
 
-    /// Returns the severity of a status. Unknown words are healthy.
+    /// Returns the severity of a status. An unknown status is healthy.
     pub fn of_status(status: &str) -> Self {
         if let Some(rest) = status.strip_prefix("Init:") {
             return Self::of_init(rest);

@@ -36,7 +36,8 @@ impl Window {
     }
 }
 
-/// A count of pixels as a count of rows; a negative one (a page that bounces) is none.
+/// Converts a number to a count of rows. The result is 0 for a negative number, which occurs when
+/// the browser scrolls beyond the start.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

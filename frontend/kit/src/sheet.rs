@@ -12,7 +12,7 @@ const INITIAL_VIEWPORT: Viewport = Viewport {
     tall: 600.0,
     columns: 100,
 };
-/// The characters that measure the width of a character.
+/// The text with which the view measures the width of a character.
 const PROBE: &str = "0000000000000000000000000000000000000000";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,7 +139,7 @@ pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
 /// The identity of a row: line number, part of the line, and version of its style.
 pub type RowKey = (u64, usize, u64);
 
-/// Shows rows of text in a fixed-width font. The view draws each key once.
+/// Shows rows of text in a fixed-width font. The view renders each key only once.
 #[component]
 pub fn Sheet(
     /// The scroll position of the view.
@@ -156,7 +156,7 @@ pub fn Sheet(
     /// The number of rows.
     #[prop(into)]
     rows: Signal<usize>,
-    /// The characters of the longest row.
+    /// The number of characters in the longest row.
     #[prop(into)]
     widest: Signal<usize>,
     /// Returns the key of a row.

@@ -94,8 +94,8 @@ pub trait TableColumn: Clone + Send + Sync + 'static {
     fn sorts(&self) -> bool;
     /// Renders the cell of a row.
     fn cell(&self, row: &Self::Row) -> AnyView;
-    /// Returns the sort order after a third click on the heading. With `None`, each click changes
-    /// the direction.
+    /// Returns the sort order after a third click on the heading. If the result is `None`, each
+    /// click changes the direction.
     fn unsorted(&self) -> Option<Sorting<Self::Key>> {
         None
     }

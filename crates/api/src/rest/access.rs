@@ -19,8 +19,8 @@ wire! {
         /// The user's name for display.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// The user's identities at identity providers, for callers who can grant roles here. Empty
-        /// for a user with a local password only.
+        /// The user's identities at identity providers. Only callers who can grant roles in the
+        /// same scope receive them. Empty for a user with a local password only.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<MemberIdentity>,
         /// The group: `drover:<provider>:<id>`. Absent for a user.
@@ -188,22 +188,22 @@ wire! {
 wire! {
     /// The bindings through which users have a permission.
     Explanation {
-        /// Name of the user in the question. Absent if the question is about all users.
+        /// Name of the user whose access was checked. Absent if the check covers all users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// The resource in the question. Absent for a non-resource path.
+        /// The checked resource. Absent for a non-resource path.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource: Option<ExplainedResource>,
-        /// The reason why the resource was resolved without the cluster's discovery, from
-        /// Kubernetes' built-in resources. Absent if the cluster's discovery was used.
+        /// The reason why the server resolved the resource name with Kubernetes' built-in
+        /// resources. Absent if the server used the cluster's discovery API.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unresolved: Option<String>,
-        /// The bindings that grant the permission, or possibly grant it. At most 500.
+        /// The bindings that grant the permission or possibly grant it, at most 500.
         through: Vec<ThroughView>,
-        /// True if more bindings exist.
+        /// True if more than the listed bindings grant the permission.
         more: bool,
-        /// The reason why the list does not contain the cluster's bindings that Drover does not
-        /// manage. Absent if the list contains them.
+        /// The reason why the list omits the cluster's own bindings, which Drover does not manage.
+        /// Absent if the list contains these bindings.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unasked: Option<String>,
     }
@@ -239,10 +239,11 @@ impl ExplainedResource {
 wire! {
     /// A binding that grants the permission to a subject.
     ThroughView {
-        /// `drover:user:<uid>` or `drover:<provider>:<id>`.
+        /// Name of the subject in the cluster: `drover:user:<uid>` for a user, or
+        /// `drover:<provider>:<id>` for a group.
         subject: String,
-        /// Name of the user, if the subject is an existing user whom the caller can list, as a user
-        /// or as a member.
+        /// Name of the user. Absent if the subject is a group, if the user was deleted, or if the
+        /// caller can list neither users nor members.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
         /// Name of the role.

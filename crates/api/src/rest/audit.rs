@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AuditStage {
-    /// A stream has started. Another record reports its end.
+    /// A stream has started. A later record reports the end of the stream.
     Begin,
     /// The request has ended or was refused.
     End,
@@ -97,7 +97,8 @@ wire! {
         /// HTTP method.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         method: Option<String>,
-        /// Path and query without possible secrets. For routes under `/v1`, the route.
+        /// Path and query of the request, without values that can be secrets. For requests under
+        /// `/v1`, the route.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
         /// Length of the complete path and query in bytes, if `path` is truncated.
@@ -106,8 +107,8 @@ wire! {
         /// For routes under `/v1`: name of the user, cluster, token or setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         object: Option<String>,
-        /// Number of unauthenticated requests that the record summarizes, from `time` on for
-        /// `durationMs`.
+        /// Number of unauthenticated requests that the record summarizes. The requests arrived
+        /// within `durationMs` after `time`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u64>,
         /// The outcome of the request.
@@ -145,17 +146,17 @@ wire! {
         /// The records. A page can have fewer records than requested, or none, although `continue`
         /// is set.
         items: Vec<AuditView>,
-        /// Value of the query parameter `continue` of the request for older records. Absent on the
+        /// Value for the query parameter `continue` in the request for older records. Absent on the
         /// last page.
         #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
         continue_token: Option<String>,
-        /// The log is complete from this time on. Absent if the log is empty.
+        /// Time from which the log is complete. Absent if the log is empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept_since: Option<Timestamp>,
         /// The source of the records.
         source: AuditSource,
         /// Number of skipped lines that are not valid records. On the first page, the number
-        /// includes directory entries with the name of a log file that are not files.
+        /// includes directory entries that have the name of a log file but are not files.
         unreadable: u64,
     }
 }

@@ -67,11 +67,12 @@ wire! {
         may_delete: bool,
         /// True if the caller can create a role with the same spec.
         may_copy: bool,
-        /// True if the caller can bind the role in the cluster or project of the request. Absent
-        /// without a cluster or project in the request. For a global role, always set.
+        /// True if the caller can bind the role in the cluster or project of the request. Absent if
+        /// the request has no cluster and no project. Always set for a global role.
         #[serde(skip_serializing_if = "Option::is_none")]
         may_give: Option<bool>,
-        /// True if the caller can delete bindings of the role in the same scope.
+        /// True if the caller can delete bindings of the role in the cluster or project of the
+        /// request.
         #[serde(skip_serializing_if = "Option::is_none")]
         may_take: Option<bool>,
     }
@@ -79,7 +80,7 @@ wire! {
 wire! {
     /// A RoleTemplate with its spec and permissions.
     RoleDetail {
-        /// The role as in a list.
+        /// The fields that lists of roles also contain.
         #[serde(flatten)]
         role: RoleView,
         /// UID of the RoleTemplate object.
@@ -105,7 +106,7 @@ wire! {
 wire! {
     /// A GlobalRole with its spec and permissions.
     GlobalRoleDetail {
-        /// The role as in a list.
+        /// The fields that lists of global roles also contain.
         #[serde(flatten)]
         role: GlobalRoleView,
         /// UID of the GlobalRole object.

@@ -11,14 +11,15 @@ wire! {
         commit: String,
         /// Supported protocol versions of the agent connection.
         protocols: Vec<u32>,
-        /// The address that most users share. Only administrators receive it.
+        /// Warning about a client address that most users share. Only administrators receive this
+        /// field.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shared_address: Option<SharedAddress>,
     }
 }
 wire! {
-    /// A client address that is probably a proxy: within the last 24 hours, at least five users
-    /// signed in from it, and more than half of all users who signed in.
+    /// A client address that is probably a proxy. Within the last 24 hours, at least five users
+    /// signed in from the address. They are more than half of all users who signed in.
     SharedAddress {
         /// An IPv4 address, or the first address of an IPv6 /64.
         address: String,
@@ -28,7 +29,8 @@ wire! {
 }
 
 impl SharedAddress {
-    /// The warning text: the observation, its consequences for limits, and the setting to change.
+    /// Returns the warning text: the observation, its consequences for limits, and the setting to
+    /// change.
     pub fn warning(&self) -> String {
         let Self { address, users } = self;
         format!(

@@ -72,7 +72,8 @@ wire! {
         /// The password at the provider, if the provider requires a password.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Secret>,
-        /// The path in the web UI after the sign-in, for example `/clusters`.
+        /// The path in the web UI that the browser opens after the sign-in, for example
+        /// `/clusters`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         return_to: Option<String>,
     }
@@ -159,11 +160,11 @@ wire! {
         me: Me,
         /// Value of the header `X-Drover-CSRF`, which all requests except `GET` and `HEAD` require.
         csrf_token: Secret,
-        /// The session expires after this time without requests, in seconds, accurate to a few
-        /// minutes. Absent if the user must set a new password.
+        /// Idle timeout of the session in seconds, accurate to a few minutes. Absent if the user
+        /// must set a new password.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idle_seconds: Option<u32>,
-        /// The session expires at this time regardless of its use.
+        /// Expiry time of the session, regardless of its use.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         expires_at: Timestamp,
     }

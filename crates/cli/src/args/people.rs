@@ -175,7 +175,7 @@ pub struct UserCreate {
     /// Make the user an administrator, with all permissions
     #[arg(long)]
     pub administrator: bool,
-    /// The first password. The command asks for it if neither option is set.
+    /// The initial password. The command asks for the password if no option is set.
     #[command(flatten)]
     pub password: NewPassword,
 }
@@ -195,7 +195,7 @@ pub struct UserPassword {
     /// Revoke only the sessions of the other user; API and kubeconfig tokens stay valid
     #[arg(long, requires = "name")]
     pub keep_tokens: bool,
-    /// The new password. The command asks for it if neither option is set.
+    /// The new password. The command asks for the password if no option is set.
     #[command(flatten)]
     pub new: NewPassword,
 }

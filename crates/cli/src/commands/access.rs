@@ -190,7 +190,7 @@ fn through(one: &ThroughView) -> String {
     }
 }
 
-/// Describes the assumed resource, if Drover could not ask the cluster for its resources.
+/// Returns a note about the assumed resource, if Drover could not list the cluster's resources.
 fn unresolved(answer: &Explanation) -> String {
     let (Some(why), Some(resource)) = (&answer.unresolved, &answer.resource) else {
         return String::new();
@@ -202,7 +202,8 @@ fn unresolved(answer: &Explanation) -> String {
     )
 }
 
-/// Explains why Drover did not evaluate the bindings of the cluster itself.
+/// Returns a note with the reason why Drover did not evaluate the cluster's own bindings, which
+/// Drover does not manage.
 fn unasked(answer: &Explanation) -> String {
     let why = answer.unasked.as_deref().map(printable);
     why.map_or_else(String::new, |why| {

@@ -74,7 +74,7 @@ async fn page(
     Ok(client.get_with(&["v1", "audit"], &query).await?)
 }
 
-/// Converts the filters to query parameters. Ages become points in time.
+/// Converts the filters to query parameters, and ages to timestamps.
 fn query(args: &AuditArgs, now: Timestamp) -> Vec<(&'static str, String)> {
     let ago = |ago: Option<DurationArg>| {
         // An age beyond the range of a timestamp selects all records.
@@ -119,7 +119,7 @@ fn table(records: &[AuditView]) -> String {
     table.render()
 }
 
-/// Returns the path with the object, or the number of combined requests.
+/// Returns the path with the object, or the number of requests that the record summarizes.
 fn request(record: &AuditView) -> String {
     match (&record.path, &record.object, record.count) {
         (_, _, Some(count)) => {

@@ -161,8 +161,8 @@ fn client(
     client_of(context, args.request_timeout.0)
 }
 
-/// Returns the error for a server without a login. The server may have a login under another
-/// address.
+/// Returns the error for a server without a stored login. If logins for other servers are stored,
+/// the error lists their addresses.
 fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
     let others: Vec<String> = config
         .contexts
@@ -184,7 +184,8 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
     ))
 }
 
-/// Adds the command that logs in again. kubectl shows the message to its user.
+/// Adds the login command to the error for an expired or revoked login. kubectl shows the error to
+/// the user.
 fn login_advice(error: CallError, client: &Client) -> Failure {
     match error {
         CallError::Refused(refusal) if refusal.code == 401 => Failure::NotLoggedIn(format!(

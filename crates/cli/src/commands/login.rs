@@ -83,8 +83,8 @@ fn target<'a>(
     Ok((context.server.clone(), Some(context)))
 }
 
-/// Returns the name of the context. A name from the command line can replace the context of another
-/// server. A name from $DROVER_CONTEXT cannot.
+/// Returns the name of the context. A name from the command line can replace the context of a
+/// different server. A name from `$DROVER_CONTEXT` cannot replace such a context.
 fn context_name(
     args: &LoginArgs,
     server: &ServerUrl,
@@ -121,7 +121,7 @@ fn authority_file<'a>(
     }
 }
 
-/// Stores the login, then ends the replaced login on the server.
+/// Stores the login, and then ends the session of the replaced login on the server.
 async fn store(file: &ConfigFile, context: Context, client: &Client) -> Result<(), Failure> {
     let message = format!("Logged in to {} as {}.", context.server, context.username);
     let server = context.server.clone();

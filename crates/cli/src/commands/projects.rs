@@ -77,7 +77,7 @@ async fn create(client: &Client, args: &args::ProjectCreate) -> Result<(), Failu
     Ok(())
 }
 
-/// Returns the quotas of the command line, or `None` if the command line has none.
+/// Returns the quotas of the command line, or `None` if the command line sets no quota.
 fn quota(limits: &ProjectLimits) -> Option<ProjectQuota> {
     let map = |pairs: &[(String, String)]| -> BTreeMap<String, String> {
         pairs.iter().cloned().collect()
@@ -89,7 +89,7 @@ fn quota(limits: &ProjectLimits) -> Option<ProjectQuota> {
     (quota != ProjectQuota::default()).then_some(quota)
 }
 
-/// Changes the given fields. Other quotas stay unchanged.
+/// Changes the fields that the command line sets. Quotas of other resources stay unchanged.
 async fn set(client: &Client, args: &args::ProjectSet) -> Result<(), Failure> {
     let mut patch = no_change();
     patch.display_name.clone_from(&args.limits.display_name);

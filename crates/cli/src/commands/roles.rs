@@ -86,7 +86,7 @@ async fn create(client: &Client, args: &args::RoleCreate) -> Result<(), Failure>
     Ok(())
 }
 
-/// Builds the spec of a role from the options.
+/// Creates the spec of a role from the options.
 fn typed(given: &RoleTyped, global: bool) -> Result<Value, Failure> {
     let rules = rules(given);
     let spec = if global {

@@ -15,8 +15,8 @@ fn entries<'a>(config: &'a Kubeconfig, list: &str) -> impl Iterator<Item = &'a V
         .flatten()
 }
 
-/// Returns the kind and name of the present entries that have another server or user than the new
-/// entry with the same name.
+/// Returns the kind and name of the existing entries that conflict with new entries: both have the
+/// same name, but different servers or users.
 pub(super) fn conflicts(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     let mut found = Vec::new();
     for list in NAMED {
@@ -33,9 +33,8 @@ pub(super) fn conflicts(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     found
 }
 
-/// Returns the fields that all entries for one server and user have in common. A token in the file
-/// and a token from the exec plug-in belong to the same user and server, which the name of the
-/// entry contains.
+/// Returns the fields that identify the server and the user of an entry. All Drover credentials in
+/// user entries are equal, because the name of the entry identifies the server and the user.
 fn target(list: &str, entry: &Value) -> Vec<Value> {
     let at = |path: &str| entry.pointer(path).cloned().unwrap_or_default();
     match list {
@@ -56,7 +55,8 @@ fn target(list: &str, entry: &Value) -> Vec<Value> {
     }
 }
 
-/// Returns true if an exec plug-in is exactly `drover credential`.
+/// Reports whether the command of an exec plug-in is `drover credential` without environment
+/// variables.
 fn is_own(exec: &Value) -> bool {
     exec["command"] == "drover" && exec["args"][0] == "credential" && exec["env"].is_null()
 }

@@ -47,7 +47,7 @@ pub(crate) fn hidden<E>(
     line
 }
 
-/// Disables the echo of the terminal until it is dropped.
+/// Disables the echo of the terminal. Dropping the value enables the echo again.
 struct NoEcho(Termios);
 
 impl NoEcho {

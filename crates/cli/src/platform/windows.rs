@@ -23,7 +23,7 @@ pub(crate) fn mode_for_others(_file: &Metadata) -> Option<u32> {
 /// False, because the standard library cannot close standard output on Windows.
 pub(crate) const CLOSES_OUTPUT: bool = false;
 
-/// Does nothing, see [`CLOSES_OUTPUT`].
+/// Does nothing, because [`CLOSES_OUTPUT`] is false on Windows.
 #[expect(clippy::unnecessary_wraps, reason = "Unix has the same signature")]
 pub(crate) fn close_output() -> io::Result<()> {
     Ok(())

@@ -1,7 +1,7 @@
-//! Restores the scroll positions of screens: Back shows a list at its previous position.
+//! Restores the scroll positions of screens. After Back, a list has its previous position.
 //!
-//! The screens scroll in elements, and the rows of a list appear after the response of the server.
-//! The browser's scroll restoration supports neither.
+//! The browser cannot restore these positions, because the screens scroll in elements and the rows
+//! of a list appear after the response of the server.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,7 +28,7 @@ type Offsets = Vec<i32>;
 struct Scrolled {
     /// The offsets by URL; the newest entry is the last one.
     screens: StoredValue<VecDeque<(String, Offsets)>>,
-    /// The offsets that the page restores; `None` while the user scrolls.
+    /// The offsets that the page is restoring; `None` while the user scrolls.
     restoring: StoredValue<Option<Offsets>>,
     /// The number of remaining retries.
     retries: StoredValue<u128>,

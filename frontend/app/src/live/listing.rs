@@ -21,7 +21,7 @@ use crate::session::Session;
 
 /// The interval between two requests of a list.
 const POLL: Duration = Duration::from_secs(10);
-/// The maximum number of pages, as a limit against endless lists.
+/// The maximum number of pages of a list. The limit stops a list that never ends.
 const MAX_PAGES: u32 = 200;
 
 /// An item of a list.
@@ -31,7 +31,7 @@ pub(crate) trait Listed:
 }
 impl<T: DeserializeOwned + Clone + PartialEq + Send + Sync + 'static> Listed for T {}
 
-/// A polled list of the `/v1` API. The list belongs to its screen.
+/// A polled list of the `/v1` API. The polling ends when the list's screen is removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing<T: Listed> {
     followed: Store<T>,

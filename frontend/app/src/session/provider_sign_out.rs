@@ -5,8 +5,8 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlFormElement, HtmlInputElement};
 
-/// Posts the sign-out form to the provider. The provider redirects back. The browser reports a
-/// blocked post later. The sign-out from Drover does not depend on the post.
+/// Posts the sign-out form to the provider, which redirects the browser back to Drover. The user is
+/// already signed out of Drover, also if the browser blocks the post.
 pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     let document = document();
     let form: HtmlFormElement = document.create_element("form").ok()?.dyn_into().ok()?;

@@ -23,13 +23,15 @@ pub(super) fn place() -> Option<i32> {
     (place >= 0).then_some(place)
 }
 
-/// Reports whether a push or replace caused the event, not a history step.
+/// Reports whether the event is from a new or replaced history entry. Returns false for a step in
+/// the history.
 pub(super) fn is_new(event: &Event) -> bool {
     let kind = of(event, "navigationType").and_then(|it| it.as_string());
     kind.is_none_or(|kind| kind != "traverse")
 }
 
-/// Steps through the history asynchronously; returns true if a step follows.
+/// Moves by a number of history entries, asynchronously. Returns true if the browser accepted the
+/// move.
 pub(super) fn step(by: i32) -> bool {
     let go = |by| window().history()?.go_with_delta(by);
     // A step of 0 would reload the page.

@@ -50,7 +50,7 @@ impl<T> Limit<T> {
         }
     }
 
-    /// Inserts an item; returns whether an item was dropped.
+    /// Inserts an item. Returns true if the feed dropped an item.
     fn put(&self, items: &mut BTreeMap<Key, T>, key: Key, item: T) -> bool {
         match self {
             Self::First(most) if items.len() >= *most && !items.contains_key(&key) => true,
@@ -86,7 +86,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Maps the items of the page.
+    /// Converts each item of the page.
     pub(crate) fn map<U>(self, other: impl Fn(T) -> U) -> Page<U> {
         let items = self.items.into_iter();
         Page {
@@ -121,11 +121,11 @@ struct WireEvent<'a> {
 /// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// List from the first page.
+    /// Requests the first page of the list.
     List,
-    /// Request the next page with this continue token.
+    /// Requests the next page of the list with this continue token.
     More(String),
-    /// Watch from this resource version.
+    /// Requests a watch from this resource version.
     Watch(String),
 }
 

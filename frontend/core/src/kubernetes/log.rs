@@ -175,7 +175,8 @@ impl Log {
         ResumePosition::after(lines.map(|line| &line.entry))
     }
 
-    /// Returns the number of lines dropped between the shown and the waiting lines.
+    /// Returns the number of dropped lines between the shown lines and the new lines of a paused
+    /// log.
     fn gap(&self) -> u64 {
         let (last, first) = (self.shown.lines.back(), self.waiting.lines.front());
         let between = last

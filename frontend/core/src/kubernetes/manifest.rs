@@ -64,8 +64,8 @@ impl Manifest {
     }
 }
 
-/// Removes the block `metadata.managedFields` from YAML in the format of API servers. Equal text in
-/// other fields has another indentation and stays.
+/// Removes the block `metadata.managedFields` from YAML in the format of API servers. The same text
+/// in other fields has a different indentation, so it stays.
 fn without_managed_fields(text: &str) -> String {
     let (mut in_metadata, mut within) = (false, false);
     let mut kept = String::with_capacity(text.len());

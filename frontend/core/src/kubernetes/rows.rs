@@ -5,18 +5,19 @@ use std::ops::Range;
 /// The maximum number of columns of a row. Longer lines block browsers.
 pub const WIDEST: usize = 4_000;
 
-/// The columns of the margins.
+/// The width of the margins in columns.
 const MARGINS: usize = 2;
 /// The minimum number of columns of a row.
 const NARROWEST: usize = 10;
 
-/// Returns the columns for text without the gutter. `room` is the width of the view if lines wrap.
+/// Returns the number of columns for text, without the gutter. `room` is the width of the view if
+/// lines wrap.
 pub fn columns(room: Option<usize>, gutter: usize) -> usize {
     let text = room.unwrap_or(WIDEST).saturating_sub(gutter + MARGINS);
     text.max(NARROWEST)
 }
 
-/// Returns the columns of the longest row with its gutter; 0 if lines wrap.
+/// Returns the width in columns of the longest row with its gutter; 0 if lines wrap.
 pub fn widest(columns: usize, gutter: usize, longest: impl FnOnce() -> Option<usize>) -> usize {
     if columns < WIDEST / 2 {
         return 0;
@@ -24,7 +25,7 @@ pub fn widest(columns: usize, gutter: usize, longest: impl FnOnce() -> Option<us
     longest().unwrap_or_default().min(columns) + gutter + MARGINS
 }
 
-/// Returns the columns of a character in a fixed-width font.
+/// Returns the width of a character in columns of a fixed-width font.
 fn width(letter: char) -> usize {
     match u32::from(letter) {
         // Combining marks take no column.

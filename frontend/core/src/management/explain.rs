@@ -118,7 +118,7 @@ pub fn resource(answer: &Explanation) -> Option<String> {
     })
 }
 
-/// Returns the text for the part of the answer that is missing, with the cause.
+/// Returns the text about the missing part of the answer and its cause.
 pub fn unasked(answer: &Explanation) -> Option<String> {
     let why = answer.unasked.as_deref()?;
     Some(t().access.bindings_unknown(why))

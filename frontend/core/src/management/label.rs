@@ -53,7 +53,7 @@ pub fn user_labels(labels: &Labels) -> Labels {
     labels
 }
 
-/// Formats labels for [`read`].
+/// Formats labels as text that [`read`] can parse.
 pub fn written(labels: &Labels) -> String {
     let pairs = labels.iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join(" ")

@@ -8,9 +8,9 @@ use crate::age::age;
 use crate::messages::t;
 use crate::search::has_words;
 
-/// The maximum of the warning period before expiry.
+/// The maximum duration of the warning period before expiry.
 const MAX_WARNING_PERIOD: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The divisor of the lifetime that gives the warning period.
+/// The divisor for the warning period: the lifetime divided by this number.
 const WARNING_DIVISOR: i32 = 5;
 
 /// Returns a short text for the purpose of a token.

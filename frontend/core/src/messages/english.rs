@@ -1,7 +1,8 @@
 //! English, and the declaration of all messages.
 //!
-//! Words: buttons are verbs, labels are nouns, help is one short sentence, an empty state says what
-//! would be here and how to get it, a state says state, cause and next step. Sentence case.
+//! Buttons are verbs, and labels are nouns. A help text is one short sentence. An empty state
+//! explains what the list contains and how to add an item. The text of a state contains the state,
+//! the cause and the next step. All texts use sentence case.
 
 use super::{LocalTime, Noun, Rich, Unit, catalogue, code, link, strong};
 use crate::severity::Severity;
@@ -1190,7 +1191,7 @@ catalogue! {
         retry = "Retry failed";
     }
 
-    /// The addresses of screens.
+    /// Messages about the URLs of screens.
     address: Address {
     }
 

@@ -25,9 +25,9 @@ pub fn parse(text: &str) -> Option<SignedDuration> {
     whole.then(|| SignedDuration::from_secs(seconds))
 }
 
-/// Returns the time that was `text` before `told`.
-pub fn before(text: &str, told: Timestamp) -> Option<Timestamp> {
-    told.checked_sub(parse(text)?).ok()
+/// Returns the time that precedes `reported_at` by the duration `text`.
+pub fn before(text: &str, reported_at: Timestamp) -> Option<Timestamp> {
+    reported_at.checked_sub(parse(text)?).ok()
 }
 
 #[cfg(test)]

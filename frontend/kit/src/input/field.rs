@@ -266,7 +266,7 @@ fn is_typed(event: &KeyboardEvent) -> bool {
     target.is_some_and(|it| it.closest(taken).ok().flatten().is_some())
 }
 
-/// Shows a text field with suggestions. The value applies when the text equals a suggestion, or
+/// Shows a text field with suggestions. The value is applied when the text equals a suggestion, or
 /// when the field loses the focus.
 #[component]
 pub fn SuggestField(

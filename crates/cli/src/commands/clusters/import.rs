@@ -88,8 +88,9 @@ async fn ensure(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
     }
 }
 
-/// Returns two shell commands. The first sets the token in a variable and never in a URL. The
-/// second uses the variable.
+/// Returns two shell commands. The first command stores the token in a variable. The second command
+/// downloads the manifest and reads the token from the variable, because a URL must not contain a
+/// token.
 fn curl_lines(import: &Import) -> String {
     let token = shell::quoted(import.registration_token.expose());
     format!(

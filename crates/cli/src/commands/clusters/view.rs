@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::output::{Listed, Page};
 use crate::table::{DASH, Table, age, describe, or_dash};
 
-/// Returns true if the cluster is ready and is not being deleted.
+/// Reports whether the cluster is ready and is not being deleted.
 pub(super) fn is_ready(cluster: &ClusterView) -> bool {
     !cluster.deleting && condition(cluster, READY).is_some_and(|c| c.status == "True")
 }
@@ -35,7 +35,7 @@ pub(super) fn deletion_progress(cluster: &ClusterView) -> String {
     }
 }
 
-/// Returns the message about a cleanup that failed or is incomplete.
+/// Returns the message of the condition about a cleanup that failed or is incomplete.
 pub(super) fn incomplete_cleanup(cluster: &ClusterView) -> Option<String> {
     condition(cluster, CLEANED_UP)
         .filter(|condition| condition.status == "False")

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::table::printable;
 use crate::terminal::notice;
 
-/// Shortest interval between two requests for the result.
+/// Minimum interval between two requests for the result of the login.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Logs in with an identity provider.

@@ -30,7 +30,7 @@ struct AccessCheck {
     object: RwSignal<String>,
     namespace: RwSignal<String>,
     user: RwSignal<String>,
-    /// The last question, which the URL contains.
+    /// The last submitted question. The URL contains this question.
     asked: RwSignal<Question>,
     answer: RwSignal<Option<Explanation>>,
     sending: Sending,

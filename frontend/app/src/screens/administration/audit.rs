@@ -29,8 +29,8 @@ use filters::{Filters, Typed};
 use record::{Opened, RecordDialog};
 
 const SCREEN: &str = "/audit";
-/// The number of attempts. The server allows one search per user, and a previous search can still
-/// be running.
+/// The maximum number of attempts. The server allows one search per user, and a previous search can
+/// still be running.
 const MAX_ATTEMPTS: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
@@ -39,9 +39,9 @@ const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 struct AuditSearch {
     session: Session,
     typed: Typed,
-    /// The last filter, which the URL contains.
+    /// The last submitted filter. The URL contains this filter.
     asked: RwSignal<Filter>,
-    /// The last filter with absolute times, for the following pages.
+    /// The last filter with absolute times. Requests for the following pages use this filter.
     fixed: RwSignal<Filter>,
     reading: RwSignal<Option<AuditResults>>,
     sending: Sending,

@@ -28,7 +28,7 @@ use log::LogFilter;
 
 type Settings = Memo<Arc<Vec<SettingView>>>;
 
-/// The setting in the dialog, which the URL contains.
+/// The name of the setting that the dialog edits. The URL contains this name.
 #[derive(Clone, Copy, Debug)]
 struct Editing {
     open: RwSignal<bool>,

@@ -20,7 +20,8 @@ impl Row for Numbered {
 }
 
 impl Numbered {
-    /// Returns a pseudo-random value of the number, as a second sort order.
+    /// Returns a pseudo-random value that derives from the row number, for a column with a
+    /// different order.
     const fn mixed(&self) -> u32 {
         self.0.wrapping_mul(2_654_435_761) >> 16
     }

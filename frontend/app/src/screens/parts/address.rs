@@ -22,7 +22,7 @@ pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send +
     });
 }
 
-/// Keeps the URL equal to `path` without new history entries.
+/// Replaces the URL with `path` after each change of `path`, without new history entries.
 pub(crate) fn keep(path: impl Fn() -> String + Send + Sync + 'static) {
     Effect::new(move |earlier: Option<String>| {
         let path = path();
@@ -65,7 +65,7 @@ pub(crate) fn in_place() -> NavigateOptions {
     }
 }
 
-/// Returns a path with the non-empty parts as its query.
+/// Returns a URL path with a query of the parameters whose values are not empty.
 pub(crate) fn path(screen: &str, parts: &[(&str, String)]) -> String {
     let parts = parts.iter().filter(|(_, value)| !value.is_empty());
     let query: Vec<_> = parts
@@ -87,7 +87,7 @@ pub(crate) fn sorting_text(sorting: Sorting, by_default: Sorting) -> String {
     format!("{sign}{}", sorting.column)
 }
 
-/// Parses the sort order of a URL; the default for unknown columns.
+/// Parses the sort order of a URL. Returns the default order for unknown columns.
 pub(crate) fn sorting(text: &str, columns: &[&'static str], by_default: Sorting) -> Sorting {
     let (descending, key) = match text.strip_prefix('-') {
         Some(key) => (true, key),

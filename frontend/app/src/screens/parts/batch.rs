@@ -42,8 +42,8 @@ impl Batch {
         self.progress.with(Option::is_some)
     }
 
-    /// Reports whether the next run must include the object: the action has not started, or failed
-    /// for the object.
+    /// Reports whether the next run must include the object: the action has not started or has
+    /// failed for the object.
     pub(crate) fn wants(self, name: &str) -> bool {
         self.progress.with_untracked(|progress| match progress {
             None => true,

@@ -69,8 +69,8 @@ impl Sending {
         self.send_instead(request, then);
     }
 
-    /// Sends a request and aborts the pending request. `then` receives the response of a successful
-    /// request.
+    /// Aborts the pending request, and sends a new request. `then` receives the response of a
+    /// successful request.
     pub(crate) fn send_instead<T: 'static>(
         self,
         request: impl Future<Output = Result<T, Problem>> + 'static,
@@ -95,8 +95,8 @@ impl Sending {
         });
     }
 
-    /// Aborts the pending request. Use the method only for reads: the server can still apply a
-    /// change.
+    /// Aborts the pending request. Use the method only for reads, because the server can still
+    /// apply a change after the abort.
     pub(crate) fn stop(self) {
         let going = self.going.try_update_value(Option::take).flatten();
         if let Some(handle) = going {
@@ -139,7 +139,7 @@ pub(crate) fn FormDialog<F, V>(
     /// The title of the dialog.
     #[prop(into)]
     title: String,
-    /// True to block closing for another reason, such as a secret that is shown once.
+    /// True if the dialog must stay open, for example while it shows a secret once.
     #[prop(optional, into)]
     held: Signal<bool>,
     /// Renders the form.
@@ -189,7 +189,7 @@ pub(crate) fn FormFoot(
     /// True to disable the submit button.
     #[prop(optional, into)]
     disabled: Signal<bool>,
-    /// A button before the other buttons.
+    /// An additional button before the cancel button.
     #[prop(optional)]
     children: Option<Children>,
 ) -> impl IntoView {

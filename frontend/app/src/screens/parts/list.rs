@@ -40,7 +40,7 @@ pub(crate) enum ListState {
 }
 
 impl ListState {
-    /// Returns the state for the number of all rows and of shown rows.
+    /// Returns the state of a list from the number of all rows and the number of shown rows.
     pub(crate) fn of(known: bool, freshness: Freshness, rows: usize, shown: usize) -> Self {
         match (known, freshness) {
             (false, Freshness::Stale { problem, .. }) => Self::Problem(problem),

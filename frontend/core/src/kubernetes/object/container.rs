@@ -187,7 +187,7 @@ fn ended(state: &Value) -> Verdict {
     Verdict::of(severity, words).because(why)
 }
 
-/// Returns the verdict for a waiting container.
+/// Returns the state of a waiting container: severity, text, and cause with the next step.
 pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
     let (severity, advice) = match reason {
         "ContainerCreating" | "PodInitializing" => (Severity::Progressing, ""),

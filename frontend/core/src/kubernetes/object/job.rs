@@ -1,4 +1,4 @@
-//! Verdicts and facts of Jobs and CronJobs.
+//! States and facts of jobs and cron jobs.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn condition<'a>(job: &'a Value, kind: &str) -> Option<&'a Value> {
     })
 }
 
-/// Returns the verdict for a job.
+/// Returns the state of a job: severity, text, and cause with the next step.
 pub(crate) fn verdict(job: &Object) -> Verdict {
     let job = job.value();
     if condition(job, "Complete").is_some() {
@@ -102,7 +102,7 @@ fn seconds(job: &Value, pointer: &str) -> Option<String> {
     read::number(job, pointer).map(|seconds| t().durations.seconds(seconds))
 }
 
-/// Returns the verdict for a cron job.
+/// Returns the state of a cron job: severity, text, and cause with the next step.
 pub(crate) fn cron_verdict(cron: &Object) -> Verdict {
     let cron = cron.value();
     if read::is_true(cron, "/spec/suspend") {

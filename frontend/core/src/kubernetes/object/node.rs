@@ -1,4 +1,4 @@
-//! Verdicts and facts of nodes.
+//! States and facts of nodes.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::messages::t;
 use crate::quantity;
 use crate::severity::Severity;
 
-/// Returns the verdict for a node.
+/// Returns the state of a node: severity, text, and cause with the next step.
 pub(crate) fn verdict(node: &Object) -> Verdict {
     let node = node.value();
     let conditions = read::list(node, "/status/conditions");

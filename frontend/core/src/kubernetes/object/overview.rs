@@ -1,4 +1,4 @@
-//! The overview of an object: verdict, facts, containers and conditions.
+//! The overview of an object: state, facts, containers and conditions.
 
 use jiff::Timestamp;
 
@@ -22,7 +22,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Creates a verdict without a cause.
+    /// Creates a state without a cause.
     pub(crate) fn of(severity: Severity, words: impl Into<String>) -> Self {
         Self {
             severity,
@@ -31,7 +31,7 @@ impl Verdict {
         }
     }
 
-    /// Adds a cause.
+    /// Adds the cause and the next step.
     pub(crate) fn because(mut self, why: impl Into<String>) -> Self {
         let why = why.into();
         self.why = (!why.is_empty()).then(|| sentence(why));
@@ -137,7 +137,7 @@ impl Overview {
         }
     }
 
-    /// Creates the overview of an object.
+    /// Creates the overview of an object without the states of nodes.
     pub fn of(kind: Kind, object: &Object) -> Self {
         let (verdict, mut sections) = match kind.name {
             "Pod" => (pod::verdict(object), pod::sections(object)),

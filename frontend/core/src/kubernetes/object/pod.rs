@@ -1,4 +1,4 @@
-//! Verdicts and facts of pods.
+//! States and facts of pods.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub struct PodLine {
 }
 
 impl PodLine {
-    /// Creates the line for a pod.
+    /// Creates the line for a pod without the state of its node.
     pub fn of(pod: &Object) -> Self {
         Self::with(pod, verdict(pod))
     }
@@ -61,7 +61,8 @@ pub fn is_finished(pod: &Object) -> bool {
     )
 }
 
-/// Returns the verdict for a pod. `not_ready` contains the names of nodes that are not Ready.
+/// Returns the state of a pod: severity, text and cause. `not_ready` contains the names of nodes
+/// that are not Ready.
 pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
     let lost = pod
         .node_name()
@@ -72,7 +73,7 @@ pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
     }
 }
 
-/// Returns the verdict for a pod without knowledge of its node.
+/// Returns the state of a pod, without regard to the state of its node.
 pub(crate) fn verdict(pod: &Object) -> Verdict {
     let value = pod.value();
     let phase = read::text(value, "/status/phase").unwrap_or_default();
@@ -186,7 +187,7 @@ fn pending(pod: &Value, containers: &[Container]) -> Verdict {
     }
 }
 
-/// Returns the verdict for a pod whose containers have no state yet.
+/// Returns the state of a pod whose status contains no container states yet.
 fn not_started(pod: &Value) -> Verdict {
     let node = read::text(pod, "/spec/nodeName");
     // The kubelet sets the start time when it accepts the pod.
@@ -198,7 +199,7 @@ fn not_started(pod: &Value) -> Verdict {
     }
 }
 
-/// Returns the verdict for a pod on a node that does not report. The pod's state is outdated.
+/// Returns the state of a pod on a node that does not report. The status of such a pod is outdated.
 fn on_lost_node(node: &str) -> Verdict {
     Verdict::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
 }

@@ -1,4 +1,4 @@
-//! Verdicts and facts of Deployments, StatefulSets and DaemonSets.
+//! States and facts of Deployments, StatefulSets and DaemonSets.
 
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ impl Replicas {
     }
 }
 
-/// Returns the verdict for a workload.
+/// Returns the state of a workload: severity, text, and cause with the next step.
 pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     let value = object.value();
     let Replicas {

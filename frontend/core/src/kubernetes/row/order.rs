@@ -27,7 +27,7 @@ enum Value<'a> {
     Number(f64),
     Pair(f64, f64),
     Text(&'a str),
-    /// A severity and a status.
+    /// A severity, and the status for rows of equal severity.
     State(Severity, &'a str),
 }
 

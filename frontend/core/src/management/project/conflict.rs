@@ -39,7 +39,7 @@ impl ProjectPart {
 
 impl Draft {
     /// Merges a draft that is based on `before` into `now`. Returns the merged draft, and the other
-    /// user's changes as text. If both users changed the same part, the draft wins.
+    /// user's changes as text. If both users changed the same part, the value of the draft stays.
     pub fn merged_into(&self, before: &ProjectView, now: &ProjectView) -> (Self, Vec<String>) {
         let (theirs, mine) = (Self::of(now), self.parts());
         let (before, after) = (Self::of(before).parts(), theirs.parts());

@@ -58,8 +58,9 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the context. Cluster roles have one list of rules. Cluster rules that move into this
-    /// list are stored in `moved`, and move back if they are unchanged.
+    /// Sets the context. A cluster role has only one list of rules, so the cluster rules of a
+    /// project role move into this list. `moved` stores the rules that moved. If the context
+    /// changes back, unchanged rules move back.
     pub fn set_context(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
         let Self::Template(spec) = self else {
             return;
@@ -230,7 +231,7 @@ impl RoleSpec {
         }
     }
 
-    /// Creates a copy that can be granted.
+    /// Returns a copy of the spec for a new role, without the display name and the flag.
     #[must_use]
     pub fn copied(&self) -> Self {
         let mut spec = self.clone();

@@ -1,6 +1,6 @@
 //! Formats and parses lists of names in one line.
 
-/// The written name of the core API group.
+/// The text for the core API group, whose name is empty.
 const CORE: &str = "core";
 
 /// The type of a list of names.

@@ -23,7 +23,7 @@ pub(super) const BY_TIME: Sorting = Sorting {
 /// A record of the audit log in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AuditRow {
-    /// The number of newer records.
+    /// The number of newer records in the log.
     pub(super) place: usize,
     pub(super) record: Arc<AuditView>,
 }

@@ -42,7 +42,8 @@ struct Answer {
 enum Known {
     /// The text cannot be a user name.
     Nothing,
-    /// The search is running. The previous answer can already contain a user with this user name.
+    /// The search is running. If the previous result contains a user with this name, the form can
+    /// be submitted.
     Asked(Option<PersonView>),
     /// The search found these users.
     People(Vec<PersonView>),

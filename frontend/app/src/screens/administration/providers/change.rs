@@ -14,7 +14,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The number of attempts. The server's status updates cause conflicts.
+/// The maximum number of attempts for an update. The server's status updates cause conflicts.
 const MAX_ATTEMPTS: usize = 5;
 
 /// Shows the dialog that edits an identity provider.

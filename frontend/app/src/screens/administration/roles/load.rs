@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::session::Session;
 
-/// The number of attempts. The server's status updates cause conflicts.
+/// The maximum number of attempts for an update. The server's status updates cause conflicts.
 const MAX_ATTEMPTS: usize = 5;
 
 /// Reads a role from the server.

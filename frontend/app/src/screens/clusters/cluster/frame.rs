@@ -22,7 +22,7 @@ use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 /// The current cluster, as a context within [`ClusterFrame`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CurrentCluster {
-    /// The cluster. After the deletion of the cluster, its last state.
+    /// The current state of the cluster, or the last state after the deletion of the cluster.
     pub(crate) cluster: Signal<Arc<ClusterView>>,
     /// The name of the cluster.
     pub(crate) name: Memo<String>,

@@ -65,7 +65,7 @@ impl View {
         self.wide.set(of("wide") == "true");
     }
 
-    /// Resets the filters that the page applies.
+    /// Resets the text filter and the state filter.
     pub(super) fn show_all(self) {
         self.text.set(String::new());
         self.severity.set(None);

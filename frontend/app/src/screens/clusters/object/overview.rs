@@ -15,7 +15,7 @@ use super::words::{Age, AgeForm, Link};
 use crate::command::CliCommand;
 use crate::screens::kinds::tone_of;
 
-/// The length from which values of labels and annotations are collapsed.
+/// The length in characters above which the page collapses the value of a label or annotation.
 const LONG: usize = 120;
 
 /// Shows the overview tab.

@@ -81,7 +81,7 @@ impl View {
     }
 }
 
-/// A filter next to the text filter. The URL contains the filter as a word.
+/// A filter next to the text filter. The URL contains the filter's value as a query parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filter {
     name: &'static str,

@@ -16,7 +16,7 @@ use super::reader::{Reader, ReaderState};
 use super::view::LogView;
 use crate::screens::object::words::Refused;
 
-/// The columns of a timestamp, such as `2026-11-22T14:03:59.123Z`, and a space.
+/// The width of a timestamp and a space in characters, for example `2026-11-22T14:03:59.123Z`.
 const TIME_COLUMNS: usize = 25;
 
 /// Shows the lines and the search field.
@@ -78,9 +78,9 @@ fn pause_unless_at_end(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
 struct Pages {
     log: RwSignal<Log>,
     layout: Memo<Layout>,
-    /// The characters per row without the gutter.
+    /// The number of characters per row, without the gutter.
     columns: Memo<usize>,
-    /// The characters of the timestamp gutter.
+    /// The width of the timestamp gutter in characters.
     gutter: Memo<usize>,
     /// The line number of the current match.
     current: RwSignal<Option<u64>>,
@@ -157,7 +157,7 @@ impl Pages {
             .into_any()
     }
 
-    /// Returns the characters of the longest row; 0 if all rows fit.
+    /// Returns the number of characters in the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
         rows::widest(self.columns.get(), self.gutter.get(), || {
             self.log.with(|log| {

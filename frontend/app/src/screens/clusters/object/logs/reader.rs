@@ -62,8 +62,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads the requested log until cleanup. Another request, or another pod UID, starts a new
-    /// log.
+    /// Reads the requested log until cleanup. A change of the request or of the pod's UID starts a
+    /// new log.
     pub(super) fn begin(
         request: Memo<Option<LogRequest>>,
         uid: Memo<Option<String>>,

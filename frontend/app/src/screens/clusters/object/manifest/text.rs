@@ -63,9 +63,9 @@ fn CopyAndDownload(text: Memo<Arc<String>>, file: String) -> impl IntoView {
 struct TextView {
     lines: Memo<Arc<Vec<String>>>,
     layout: Memo<Layout>,
-    /// The characters per row without the gutter.
+    /// The number of characters per row, without the gutter.
     columns: Memo<usize>,
-    /// The characters of the line number gutter.
+    /// The width of the line number gutter in characters.
     gutter: Memo<usize>,
     find: Memo<Find>,
     /// The indexes of the matching lines.
@@ -162,7 +162,7 @@ impl TextView {
         .into_any()
     }
 
-    /// Returns the characters of the longest row; 0 if all rows fit.
+    /// Returns the number of characters in the longest row; 0 if all rows fit.
     fn widest(self) -> usize {
         rows::widest(self.columns.get(), self.gutter.get(), || {
             self.lines.with(|lines| lines.iter().map(String::len).max())
