@@ -257,8 +257,8 @@ impl Tunnels {
 
     /// Returns a Kubernetes client whose requests use a lane to a cluster.
     ///
-    /// Responses are limited to [`ANSWER_BYTES`]. Pass errors through [`told`] before you show or
-    /// log them.
+    /// Responses are limited to [`ANSWER_BYTES`]. Pass errors through
+    /// [`drover_api::client_error::shorten_parse_error`] before you show or log them.
     pub fn client(&self, cluster: &ClusterUid, lane: Lane) -> kube::Client {
         let through = TunnelService {
             tunnels: self.clone(),

@@ -1,7 +1,7 @@
 //! Controllers on the runtime of `drover-reconcile`: observe → decide (pure) → act.
 //!
 //! The controllers of clusters have the UID of a Cluster as key and share the facts about the
-//! cluster ([`managed`]). They handle the report stream, access, projects, agent upgrades, the
+//! cluster (`managed`). They handle the report stream, access, projects, agent upgrades, the
 //! status, and removal. The other controllers have a single key. They handle conditions of users
 //! and tokens (`credentials`), roles (`roles`), bindings (`bindings`), the built-in roles, and
 //! projects without a cluster.

@@ -171,7 +171,7 @@ impl Embedded {
     }
 }
 
-/// The error of a request after [`Embedded::close`].
+/// The error of a request after `Embedded::close`.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("the embedded hub is closed because the server is shutting down")]
 pub struct Closed;

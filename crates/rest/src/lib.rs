@@ -1,7 +1,7 @@
 //! The REST API under `/v1`.
 //!
 //! [`Routes`] builds the router, the OpenAPI document and the list of required rights from one
-//! declaration of each route. The handler's extractor ([`caller`]) enforces the right.
+//! declaration of each route. The handler's extractor (`caller`) enforces the right.
 
 mod access;
 mod accounts;
@@ -186,7 +186,7 @@ pub fn document() -> serde_json::Value {
     document::complete(serde_json::to_value(document).unwrap_or_default())
 }
 
-/// The router of [`declared`].
+/// The router of `declared`.
 pub fn router(state: RestState) -> Router {
     declared()
         .into_router()
