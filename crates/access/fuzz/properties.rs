@@ -7,7 +7,8 @@ use drover_access::token::{RegistrationToken, UserToken};
 use drover_access::{credential, guard, headers, impersonation};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
-/// A forwarded path names one target, and agent and server reach the same decision about it.
+/// A forwarded path names one target. The agent and the server reach the same decision about a
+/// path.
 pub(crate) fn path(data: &[u8]) {
     if let Ok(rest) = Uri::try_from(data)
         && let Ok(whole) = Uri::try_from([CLUSTER_PATH_PREFIX.as_bytes(), b"a", data].concat())
@@ -36,7 +37,8 @@ pub(crate) fn path(data: &[u8]) {
     );
 }
 
-/// A stripped request has no identity headers, and a request has at most one identity.
+/// A request has no identity headers after `strip_inbound`, and the proxy adds at most one
+/// identity.
 pub(crate) fn headers(data: &[u8]) {
     let mut map = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n') {
@@ -62,7 +64,7 @@ pub(crate) fn headers(data: &[u8]) {
     assert!(!map.keys().any(|name| name.as_str().starts_with("drover-")));
 }
 
-/// A text is a token of at most one family.
+/// A text parses as a token of at most one family.
 pub(crate) fn token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -70,8 +72,7 @@ pub(crate) fn token(data: &[u8]) {
     assert!(UserToken::parse(text).is_none() || RegistrationToken::parse(text).is_none());
 }
 
-/// A text is not both a service account's token and a Drover token, and the hub receives the
-/// unchanged text.
+/// A service account's token never parses as a Drover token. The hub receives the token unchanged.
 pub(crate) fn account_token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -81,7 +81,7 @@ impl AccountToken {
         self.digest
     }
 
-    /// Returns the expiry by the token's claims. The hub never accepts the token longer.
+    /// Returns the expiry in the token's claims. The hub rejects the token after that time.
     pub fn expires_at(&self) -> Timestamp {
         self.expires_at
     }

@@ -133,7 +133,8 @@ impl<'a> Write<'a> {
         self.writer.starts_with(names::PREFIX)
     }
 
-    /// Reports whether a service account writes. The account's creator may have lost access since.
+    /// Reports whether the writer is a service account. Its creator may have lost access after the
+    /// account was created.
     fn is_by_service_account(&self) -> bool {
         self.writer.starts_with(ACCOUNT_PREFIX)
     }
@@ -146,8 +147,8 @@ impl<'a> Write<'a> {
         self.old.and_then(|object| object.pointer(part))
     }
 
-    /// The object's name, or its prefix if the hub generates it. Objects of a collection deletion
-    /// carry their names.
+    /// The object's name, or its `generateName` prefix if the hub generates the name. In a
+    /// collection deletion, each object has its own name.
     fn object_name(&self) -> &'a str {
         if !self.name.is_empty() {
             return self.name;
@@ -174,7 +175,7 @@ fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
     one == other || (nothing(one) && nothing(other))
 }
 
-/// The hub that requests admission, and the server's account there.
+/// The hub that requests admission, and the server's account on that hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdmissionContext<'a> {
     server: &'a str,
@@ -186,7 +187,7 @@ pub struct AdmissionContext<'a> {
 enum Controllers {
     /// The controllers run in the API server's process and use its identity.
     InProcess,
-    /// The controllers are programs with an account each.
+    /// Each controller is a program with its own service account.
     Accounts,
 }
 
@@ -208,7 +209,7 @@ impl<'a> AdmissionContext<'a> {
         }
     }
 
-    /// Writes of the server for users. All writers are users, so no name is exempt.
+    /// Writes that the server makes for users. All writers are users, so no name is exempt.
     pub const fn for_users() -> Self {
         Self {
             server: "",
@@ -263,7 +264,8 @@ pub fn role_needed(write: &Write<'_>, context: AdmissionContext<'_>) -> Option<R
     }
 }
 
-/// Decides a write; `role` is the stored role that [`role_needed`] names, if it exists.
+/// Allows or rejects a write. `role` is the stored role that [`role_needed`] names, if the role
+/// exists.
 pub fn admit(
     write: &Write<'_>,
     context: AdmissionContext<'_>,
@@ -298,7 +300,7 @@ pub const KINDS_CHECKED_ON_DELETE: [&str; 9] = [
     "users",
 ];
 
-/// Reports whether a write needs a decision of [`admit_by_roles`] too.
+/// Reports whether [`admit_by_roles`] must also check a write.
 pub fn depends_on_roles(write: &Write<'_>) -> bool {
     roles::concerns(write) || administered::concerns(write)
 }
@@ -308,8 +310,8 @@ pub fn depends_on_writer(write: &Write<'_>) -> bool {
     (roles::concerns(write) && !roles::keeps_spec(write)) || administered::concerns(write)
 }
 
-/// Decides a write by Drover's roles, after [`admit`]; `changed` is the user that [`changed_user`]
-/// names.
+/// Allows or rejects a write by Drover's roles. Call after [`admit`]. `changed` is the user that
+/// [`changed_user`] names.
 pub fn admit_by_roles(
     write: &Write<'_>,
     writer: &WriterRights,

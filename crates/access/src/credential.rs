@@ -3,8 +3,8 @@
 //! Credentials have three sources: `Authorization: Bearer` (RFC 6750); for WebSocket clients that
 //! cannot set headers, the subprotocol `base64url.bearer.authorization.k8s.io.<token>` of the
 //! Kubernetes API server; and the cookie of the web UI, which needs the checks of
-//! [`crate::same_origin`]. Two credentials are rejected instead of ranked, because a proxy and the
-//! server could rank them differently.
+//! [`crate::same_origin`]. A request with two credentials is rejected, because a proxy and the
+//! server could choose different credentials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,8 +20,8 @@ pub const WEBSOCKET_BEARER: &str = "base64url.bearer.authorization.k8s.io.";
 /// exact host and all paths (RFC 6265bis §4.1.3.2).
 pub const SESSION_COOKIE: &str = "__Host-drover";
 
-/// A token and its source. A browser sends a cookie with any request, even one that another page
-/// caused.
+/// A token and its source. A browser sends the cookie with every request to the server, including
+/// requests that pages of other origins cause.
 #[derive(Debug)]
 pub enum Presented {
     /// The client sent the token itself.

@@ -1,8 +1,9 @@
 //! The index of all role bindings.
 //!
 //! [`Grants::of`] builds the index from the hub's objects. Permits, escalation checks, the objects
-//! in clusters, and explanations all use this index. A binding that is not pinned, or that names a
-//! missing object, grants nothing; [`Grants::problems`] has the reason.
+//! in clusters, and explanations all use this index. A binding without the UIDs of its named
+//! objects grants nothing, and neither does a binding that names a missing object.
+//! [`Grants::problems`] lists the reasons.
 
 mod digest;
 mod downstream;
@@ -42,7 +43,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The name in clusters.
+    /// Returns the subject's name in clusters.
     pub fn as_str(&self) -> &str {
         match self {
             Self::User(name) => name.as_str(),
@@ -119,11 +120,11 @@ pub struct Role {
     pub uid: String,
     /// Rules in clusters and projects.
     pub scoped: Scoped,
-    /// Rules in single namespaces of the hub, by namespace.
+    /// Rules in individual namespaces of the hub, by namespace.
     pub namespaced: BTreeMap<String, Rights>,
 }
 
-/// UID of the implicit role of administrators; no object has it.
+/// UID of the implicit role of administrators. No object on the hub has this UID.
 pub const ADMINISTRATOR: &str = "administrator";
 
 impl Role {
@@ -157,7 +158,7 @@ pub struct Grant {
 /// Reasons why a binding grants nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
-    /// The server has not pinned a name to a UID yet.
+    /// The server has not stored the UID of a named object in the binding yet.
     #[error("the server has not pinned the {0} to a UID yet")]
     Unpinned(&'static str),
     /// The named object does not exist.
@@ -168,7 +169,7 @@ pub enum Problem {
         /// Name of the object.
         name: String,
     },
-    /// The pinned object was deleted. Another object may have its name.
+    /// The object with the stored UID was deleted. A newer object may have the same name.
     #[error(
         "the {what} {name:?} of this binding was deleted: delete the binding, and create it \
          again for another {what} of that name"
@@ -185,10 +186,10 @@ pub enum Problem {
          an id of at most 253 visible ASCII characters"
     )]
     NoGroup(String),
-    /// The role is for projects and the binding for clusters, or vice versa.
+    /// The role has another context (cluster or project) than the binding.
     #[error("the role {0:?} has another context: use a role with the context of the binding")]
     Context(String),
-    /// The subject has both a user and a group, or neither.
+    /// The subject does not have exactly one of user and group.
     #[error("spec.subject must have either user or group")]
     NoSubject,
     /// The role cannot be resolved.
@@ -196,7 +197,7 @@ pub enum Problem {
     Role {
         /// Name of the role.
         role: String,
-        /// Reason for the failure.
+        /// Reason why the role cannot be resolved.
         source: Unresolved,
     },
 }
@@ -211,9 +212,9 @@ pub struct Grants {
     by_cluster: HashMap<ClusterUid, Vec<usize>>,
     everywhere: Vec<usize>,
     namespaces: HashMap<ProjectUid, Vec<String>>,
-    /// Members of each group that has a role.
+    /// Members of each group to which a binding grants a role.
     members: HashMap<GroupName, Vec<UserName>>,
-    /// Digest of the objects of each cluster, without the objects of all clusters.
+    /// Digest of each cluster's objects, without the objects that all clusters have.
     digests: HashMap<ClusterUid, u64>,
     everywhere_digest: u64,
     hub_digest: u64,
@@ -221,7 +222,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// All grants.
+    /// Returns the grants of all subjects.
     pub fn all(&self) -> &[Grant] {
         &self.all
     }

@@ -130,7 +130,7 @@ fn user_lane(headers: &HeaderMap) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Prefix of the headers for Drover's own extras, as `headers::impersonate` writes them.
+/// Prefix of the header names that `headers::impersonate` writes for Drover's own extras.
 const OUR_EXTRAS: &str = "impersonate-extra-management.drover.dev%2f";
 
 fn no_impersonation(headers: &HeaderMap) -> Result<(), Refused> {

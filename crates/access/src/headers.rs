@@ -13,11 +13,11 @@ use thiserror::Error;
 use crate::identity::Account;
 use crate::names::KubernetesIdentity;
 
-/// `Impersonate-User`.
+/// Header `Impersonate-User`: name of the impersonated user.
 pub const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
-/// `Impersonate-Group`.
+/// Header `Impersonate-Group`: one group of the impersonated user.
 pub const IMPERSONATE_GROUP: HeaderName = HeaderName::from_static("impersonate-group");
-/// `Impersonate-Uid`.
+/// Header `Impersonate-Uid`: UID of the impersonated user.
 pub const IMPERSONATE_UID: HeaderName = HeaderName::from_static("impersonate-uid");
 /// Prefix of the headers `Impersonate-Extra-<key>`.
 pub const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
@@ -61,7 +61,7 @@ pub fn strip_inbound(headers: &mut HeaderMap) {
     }
 }
 
-/// Reports whether a header could claim another identity.
+/// Reports whether a header could claim an identity for the request.
 fn is_claim(name: &HeaderName) -> bool {
     // Some servers treat `_` as `-` (CVE-2025-64484), so compare both spellings.
     let name = name.as_str();
@@ -83,7 +83,8 @@ fn is_claim(name: &HeaderName) -> bool {
         || starts("x-drover-")
 }
 
-/// An identity that no header can carry; Drover's own identities never cause this error.
+/// The error for an identity with characters that a header cannot contain. Drover's own identities
+/// never cause this error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("cannot write the {0} into a header")]
 pub struct Unrepresentable(&'static str);

@@ -9,7 +9,7 @@ use crate::names::{
     AccountName, EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, KubernetesIdentity, UserName,
 };
 
-/// Extra with the ID of a token in Kubernetes.
+/// Key of the extra with a token's ID in Kubernetes.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
 /// The identity of a proxied request.
@@ -38,7 +38,7 @@ pub struct Identity {
     pub user_uid: UserUid,
     /// Name of the User, for display.
     pub user_name: String,
-    /// Name to display to others.
+    /// Name of the User that other users see.
     pub display_name: Option<String>,
     /// True if the user is an administrator of the hub and all clusters.
     pub administrator: bool,
@@ -57,7 +57,8 @@ pub struct TokenLimits {
     pub purpose: TokenPurpose,
     /// The only cluster on which the token is valid, if limited.
     pub cluster: Option<ClusterUid>,
-    /// The identity provider of the token's session. Derived tokens depend on it too.
+    /// The identity provider of the token's session. Tokens that were created in this session
+    /// depend on the same provider.
     pub provider: Option<TokenProvider>,
     /// Expiry of the token.
     pub expires_at: Timestamp,
@@ -79,7 +80,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// The token's ID from the hub, if it has one (KEP-4193).
+    /// Returns the ID that the hub assigned to the token (KEP-4193); `None` if the token has no ID.
     pub fn token_id(&self) -> Option<&str> {
         let mut extras = self.extras.iter();
         let (_, id) = extras.find(|(key, _)| key == CREDENTIAL_ID)?;
@@ -88,7 +89,7 @@ impl Account {
 }
 
 impl Identity {
-    /// The user's identity in a cluster, limited to these groups.
+    /// Returns the user's identity in a cluster with only these groups.
     pub fn with_groups(&self, groups: Vec<GroupName>) -> KubernetesIdentity {
         let identity = KubernetesIdentity::new(UserName::of(&self.user_uid), groups)
             .with_extra(EXTRA_TOKEN_ID, self.token.id.clone());

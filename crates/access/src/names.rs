@@ -36,12 +36,12 @@ impl UserName {
         is_part(uid).then(|| Self(text.to_owned()))
     }
 
-    /// The full name.
+    /// Returns the complete name, as RBAC objects and impersonation headers contain it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// UID of the named user.
+    /// Returns the UID in the name.
     pub fn uid(&self) -> UserUid {
         let uid = self.0.strip_prefix(PREFIX);
         let uid = uid.and_then(|name| name.strip_prefix("user:"));
@@ -67,13 +67,13 @@ impl GroupName {
         Self::of(provider, id)
     }
 
-    /// Name of the group's provider.
+    /// Returns the name of the group's provider.
     pub fn provider(&self) -> &str {
         let rest = self.0.strip_prefix(PREFIX).unwrap_or_default();
         rest.split_once(':').map_or("", |(provider, _)| provider)
     }
 
-    /// The full name.
+    /// Returns the complete name, as RBAC objects and impersonation headers contain it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -81,7 +81,8 @@ impl GroupName {
 
 /// Name of a service account on the hub: `system:serviceaccount:<namespace>:<name>`.
 ///
-/// The name is valid on the hub only. In a managed cluster, it would be another account.
+/// The name is valid on the hub only. In a managed cluster, the same name belongs to another
+/// account.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountName(String);
 
@@ -93,7 +94,7 @@ impl AccountName {
         (fits && is_dns_name(name, 253)).then(|| Self(text.to_owned()))
     }
 
-    /// The full name.
+    /// Returns the complete name, as RBAC objects and impersonation headers contain it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -172,7 +173,7 @@ impl KubernetesIdentity {
         }
     }
 
-    /// Adds one of the extras of this module.
+    /// Adds an extra, whose key is one of the constants of this module.
     #[must_use]
     pub fn with_extra(mut self, key: &'static str, value: impl Into<String>) -> Self {
         self.extras.push((key, value.into()));

@@ -46,8 +46,8 @@ pub enum PathError {
     /// The path has a segment `.` or `..`, encoded or not.
     #[error("the path must not have a segment \".\" or \"..\"")]
     DotSegment,
-    /// The path has a backslash or control character, encoded or not, or an encoded slash before a
-    /// possible name.
+    /// The path has a backslash or control character, encoded or not, or an encoded slash in a
+    /// segment that the API server could interpret as a name.
     #[error("the path must not have a backslash, an encoded slash or a control character")]
     Ambiguous,
 }

@@ -31,10 +31,11 @@ pub enum Holder {
         token_id: String,
         /// Name and groups at the target.
         identity: KubernetesIdentity,
-        /// The roles on which the permit depends; the permit ends with any of them.
+        /// The roles on which the permit depends. The permit ends when the user loses a right of
+        /// these roles.
         provenance: Provenance,
     },
-    /// A service account of the hub, which keeps its own identity there.
+    /// A service account of the hub. The hub sees the account's own identity.
     Account(Account),
 }
 
@@ -49,7 +50,7 @@ impl Permit {
         &self.holder
     }
 
-    /// End of the permit, and of its open streams.
+    /// Returns the time at which the permit and its open streams end.
     pub fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
@@ -70,7 +71,7 @@ pub enum Denied {
     /// No binding grants access.
     #[error("you have no role in this cluster: ask an administrator for a role")]
     NoBinding,
-    /// A service account requests another target than the hub.
+    /// A service account requests a target that is not the hub.
     #[error(
         "a service account of the hub can access only the hub (cluster \"local\"): use a user's \
          token for other clusters"
@@ -131,7 +132,7 @@ fn decide_person(
 }
 
 /// Decides for a service account. The hub's own RBAC decides its permissions, as for a direct
-/// request. In a managed cluster, the name would be another account.
+/// request. In a managed cluster, the same name belongs to another account.
 fn decide_account(account: &Account, target: &Target, now: Timestamp) -> Result<Permit, Denied> {
     if now >= account.expires_at {
         return Err(Denied::Expired);

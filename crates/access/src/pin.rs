@@ -1,13 +1,13 @@
-//! The UID to which a name in a binding is pinned.
+//! Determines the UID for a name in a binding.
 //!
 //! Users write names, and an object with a name can be deleted and created again. The server
-//! therefore writes the UID once, soon after the creation of the binding. From then on, the UID
+//! therefore writes the UID once, soon after the creation of the binding. After that write, the UID
 //! identifies the object.
 
 use jiff::Timestamp;
 use thiserror::Error;
 
-/// An object with the name in a binding.
+/// The object that currently has the name in a binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// UID of the object.
@@ -18,7 +18,7 @@ pub struct Candidate<'a> {
     pub leaves: bool,
 }
 
-/// Reasons why a name cannot be pinned.
+/// Reasons why the server cannot store the UID of a named object.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PinError {
     /// The named object does not exist yet.
@@ -29,7 +29,8 @@ pub enum PinError {
         /// Name of the object.
         name: String,
     },
-    /// The object was created after the binding, so the binding meant another object.
+    /// The object was created after the binding, so the binding's creator referred to an older
+    /// object.
     #[error(
         "the {what} {name:?} was created after this binding: to use it, delete the binding and \
          create it again"
@@ -44,8 +45,8 @@ pub enum PinError {
 
 /// Returns the UID for a name, if the object existed when the binding was created.
 ///
-/// The admission of the binding checked its creator against the objects of that time. A later
-/// object could be a more powerful role or another user's cluster.
+/// The admission of the binding checked its creator against the objects of that time. An object
+/// that was created later could be a role with more rights or a cluster of another user.
 pub fn pin<'a>(
     what: &'static str,
     name: &str,

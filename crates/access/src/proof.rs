@@ -39,7 +39,7 @@ impl PublicKey {
         bytes.try_into().map(Self).map_err(|_| ProofError::BadKey)
     }
 
-    /// Base64, as in objects and messages.
+    /// Returns the key as base64, the form in Cluster objects and tunnel messages.
     pub fn encode(&self) -> String {
         STANDARD.encode(self.0)
     }

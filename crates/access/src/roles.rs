@@ -25,7 +25,7 @@ pub use resolve::{Unresolved, resolve};
 pub(crate) use valid::check_all;
 pub use valid::{InvalidRule, Reach};
 
-/// Maximum number of missing rights in a message.
+/// Maximum number of missing rights that an error message lists.
 const MAX_LISTED_RULES: usize = 20;
 
 /// The rights in one scope.
@@ -56,7 +56,7 @@ pub struct Lacking {
 }
 
 impl Rights {
-    /// All rights.
+    /// Returns all rights on all resources and paths.
     pub fn everything() -> Self {
         Self {
             rules: everything().to_vec(),
@@ -64,7 +64,7 @@ impl Rights {
         }
     }
 
-    /// The rights of these rules.
+    /// Creates the rights of these rules.
     pub fn of(rules: &[PolicyRule]) -> Self {
         Self {
             rules: rules.iter().map(rule).collect(),
@@ -77,7 +77,7 @@ impl Rights {
         self.rules.iter().map(policy_rule).collect()
     }
 
-    /// Reports whether there are no rights.
+    /// Reports whether the set of rights is empty.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.external.is_empty()
     }
@@ -98,7 +98,8 @@ impl Rights {
         self.external.extend(others.external.iter().cloned());
     }
 
-    /// The rights in `wanted` that are missing here; `None` if all are covered.
+    /// Returns the rights in `wanted` that `self` lacks; `None` if `self` covers all rights in
+    /// `wanted`.
     ///
     /// The server knows only the ClusterRoles of Kubernetes, which may aggregate further rules.
     /// Such a role is therefore covered only by itself or by all rights.
@@ -123,8 +124,9 @@ impl Rights {
         (!covered).then_some(lacking)
     }
 
-    /// The rights for the cluster itself. Excludes rules for Drover's group: they concern objects
-    /// on the hub, and would concern other objects in a cluster that is a hub too.
+    /// Returns the rights that the cluster's RBAC receives. Excludes rules for Drover's API group,
+    /// because these rules are about objects on the hub. In a cluster that is also a hub, they
+    /// would grant access to unrelated objects.
     #[must_use]
     pub fn downstream(&self) -> Self {
         let rules = self.rules.iter().filter_map(|rule| {

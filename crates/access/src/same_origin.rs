@@ -1,8 +1,8 @@
 //! Checks whether Drover's own web page sent a request with a session cookie.
 //!
 //! A browser adds the cookie to requests that any page causes. The cookie is `SameSite=Strict`,
-//! which excludes other *sites* in supporting browsers. These checks do not depend on that, and
-//! also exclude other origins of the same site:
+//! which excludes other *sites* in supporting browsers. The following checks do not depend on
+//! `SameSite`, and also reject requests from other origins of the same site:
 //!
 //! 1. `Sec-Fetch-Site` (Fetch Metadata, W3C), if present, is `same-origin` or `none` (an address
 //!    that the user typed).
@@ -25,7 +25,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Reasons to reject a request with a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CrossOrigin {
-    /// Another page caused the request, or the required origin is missing.
+    /// A page of another origin caused the request, or the `Origin` header is missing.
     #[error(
         "this request did not come from Drover's own page: only that page can use a browser \
          session; programs send \"Authorization: Bearer <token>\""
@@ -39,7 +39,7 @@ pub enum CrossOrigin {
     Csrf,
 }
 
-/// Head of a request.
+/// Method, target and headers of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     /// Method of the request.
@@ -70,7 +70,7 @@ impl<'a, B> From<&'a Request<B>> for Head<'a> {
     }
 }
 
-/// Rejects a request from a page of another origin, without a session: for the sign-in.
+/// Rejects a request without a session, such as a sign-in, that a page of another origin sent.
 pub fn check_origin(head: Head<'_>) -> Result<(), CrossOrigin> {
     let site = single(head.headers, &SEC_FETCH_SITE)?;
     let origin = single(head.headers, &ORIGIN)?;
@@ -101,8 +101,8 @@ pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), CrossOrigin> {
     }
 }
 
-/// Reports whether a method changes state. Upgrades have their own rule, because a page cannot set
-/// their headers.
+/// Reports whether a method changes state. A separate check handles upgrades, because a page cannot
+/// set the headers of an upgrade.
 fn changes(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::CONNECT)
 }
@@ -121,8 +121,9 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u
     }
 }
 
-/// The server's origin from the browser's view, by the requested host. A page with another host
-/// name but our address has no cookie, because cookies belong to a name.
+/// Returns the server's origin as the browser sees it, from the requested host. A page on a host
+/// name that only resolves to the server's address has no cookie, because browsers store cookies by
+/// host name.
 fn own_origin(head: Head<'_>) -> Option<String> {
     let host = match head.uri.authority() {
         Some(authority) => authority.as_str(),

@@ -26,11 +26,11 @@ pub enum Setting {
     SessionTtl,
     /// Lifetime of an idle browser session.
     SessionIdleTtl,
-    /// Filter of log lines.
+    /// Log filter, such as `info,drover_proxy=debug`.
     LogFilter,
     /// Interval of identity refreshes at providers.
     GroupsRefresh,
-    /// Time for which a provider's last response stays valid while the provider fails.
+    /// Duration for which a provider's last response stays valid while the provider is unreachable.
     ProviderGrace,
 }
 
@@ -82,7 +82,7 @@ impl Setting {
         Self::ALL.into_iter().find(|setting| setting.name() == name)
     }
 
-    /// Effect and format of the setting, for users.
+    /// Returns a description of the setting's effect and format for users.
     pub const fn description(self) -> &'static str {
         match self {
             Self::ServerUrl => {
@@ -141,7 +141,7 @@ impl Setting {
     /// clusters, the lifetime of credentials and groups, or the content of logs.
     ///
     /// The other settings are defaults for tokens without a requested lifetime. A user may request
-    /// any lifetime up to `token-max-ttl` anyway.
+    /// any lifetime up to `token-max-ttl` regardless of these defaults.
     pub const fn needs_administrator(self) -> bool {
         match self {
             Self::ServerUrl
@@ -198,7 +198,8 @@ impl Setting {
         }
     }
 
-    /// The effective value: `wanted` if set and valid, else the default.
+    /// Returns the effective value: `wanted` if this text is not empty and is valid, else the
+    /// default.
     pub fn in_effect(self, wanted: &str) -> &str {
         if wanted.is_empty() || self.check(wanted).is_err() {
             self.default_value()
@@ -210,13 +211,13 @@ impl Setting {
 
 /// Minimum lifetime of a token.
 pub const MIN_TTL: Duration = Duration::from_mins(1);
-/// Maximum lifetime that a setting may have.
+/// Maximum value of a setting that is a token lifetime.
 pub const MAX_TTL: Duration = Duration::from_hours(3650 * 24);
 
-/// Valid refresh intervals. The maximum is half of the minimum [`PROVIDER_GRACE`], so that no user
-/// loses access because of a missing refresh.
+/// Range of valid refresh intervals. The maximum is half of the minimum [`PROVIDER_GRACE`], so that
+/// no user loses access because of a missing refresh.
 const GROUPS_REFRESH: RangeInclusive<Duration> = Duration::from_mins(5)..=Duration::from_hours(6);
-/// Valid grace periods of providers.
+/// Range of valid values of [`PROVIDER_GRACE`].
 const PROVIDER_GRACE: RangeInclusive<Duration> =
     Duration::from_hours(12)..=Duration::from_hours(30 * 24);
 
@@ -224,7 +225,7 @@ fn is_within(value: &str, bounds: RangeInclusive<Duration>) -> bool {
     parse_ttl(value).is_some_and(|duration| bounds.contains(&duration))
 }
 
-/// Parses `30d`, `12h`, `90m` or `60s`.
+/// Parses a duration such as `30d`, `12h`, `90m` or `60s`.
 pub fn parse_ttl(text: &str) -> Option<Duration> {
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let seconds = match unit {

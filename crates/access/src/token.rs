@@ -12,8 +12,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret as _, SecretString};
 use subtle::ConstantTimeEq as _;
 
-/// Letters and digits without similar characters and without vowels (no 0, 1, l), so that tokens
-/// contain no words.
+/// Alphabet of tokens. Excludes similar characters (0, 1, l), and vowels, so that tokens contain no
+/// words.
 const ALPHABET: &[u8; 32] = b"23456789bcdfghjkmnpqrstvwxzBCDFG";
 /// The subset of [`ALPHABET`] that Kubernetes permits in names.
 const ID_ALPHABET: &[u8; 16] = b"bcdfghjkmnpqrstv";
@@ -24,7 +24,7 @@ const SECRET_LEN: usize = 32;
 /// Number of random bytes for [`issue`].
 pub const ENTROPY_BYTES: usize = 32;
 
-/// A family of tokens with its own prefix.
+/// A family of tokens that share a prefix.
 pub trait Family {
     /// The prefix before the first underscore.
     const WORD: &'static str;
@@ -85,7 +85,7 @@ impl<F: Family> Bearer<F> {
         &self.id
     }
 
-    /// Compares the secret with a stored hash in constant time.
+    /// Reports whether the secret has the stored hash. Compares in constant time.
     pub fn matches(&self, stored: &TokenHash) -> bool {
         hash(self.secret.expose_secret())
             .0
@@ -135,12 +135,13 @@ impl TokenHash {
         Self(text.to_owned())
     }
 
-    /// A hash without matching secret, so that the check of a missing token takes the same time.
+    /// A hash that no secret matches. The check of a missing token compares with this hash, so that
+    /// it takes as long as the check of an existing token.
     pub fn of_nothing() -> Self {
         Self(format!("sha256:{}", "0".repeat(64)))
     }
 
-    /// The text that the object stores.
+    /// Returns the text that the object on the hub stores.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -156,7 +157,7 @@ impl fmt::Debug for TokenHash {
 pub struct Issued {
     /// Name of the object.
     pub id: String,
-    /// The full token; show it once.
+    /// The full token. Show the token to the user once.
     pub token: SecretString,
     /// The hash to store on the hub.
     pub hash: TokenHash,

@@ -1,10 +1,10 @@
 //! The Kubernetes verb of a request, from its method, path and query.
 //!
-//! The verb serves audit, metrics and time limits. It never decides about permissions, which the
-//! API server checks. To prevent wrong audit records, this module parses like the API server (Go's
-//! `net/url`, and `RequestInfo` of `k8s.io/apiserver`): it decodes segments and parameters first,
-//! and `watch` counts only without an object name. It rejects no spelling that the API server
-//! accepts.
+//! Audit records, metrics and time limits use the verb. Permissions do not depend on the verb,
+//! because the API server checks them. To prevent wrong audit records, this module parses like the
+//! API server (Go's `net/url`, and `RequestInfo` of `k8s.io/apiserver`): it decodes segments and
+//! parameters first, and `watch` counts only without an object name. The parser accepts every path
+//! that the API server accepts.
 
 mod query;
 
@@ -51,7 +51,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// All verbs.
+    /// All verbs, for the labels of metrics.
     pub const ALL: [Self; 14] = [
         Self::Get,
         Self::List,
@@ -147,14 +147,14 @@ fn of_path(method: &Method) -> Verb {
     }
 }
 
-/// The parts of a resource path.
+/// Resource, name and subresource of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource<'a> {
-    /// `pods`
+    /// Plural name of the resource, such as `pods`.
     pub resource: &'a str,
     /// Name of the object.
     pub name: Option<&'a str>,
-    /// `log`
+    /// Subresource, such as `log`.
     pub subresource: Option<&'a str>,
     /// True for the deprecated form `/api/v1/watch/…`.
     pub watched: bool,
@@ -163,7 +163,7 @@ pub struct Resource<'a> {
 impl<'a> Resource<'a> {
     /// Parses `/api/v1/…` and `/apis/<group>/<version>/…`, decoded; `None` for other paths.
     ///
-    /// Inner empty segments count, as in the API server; leading and trailing ones do not.
+    /// Like the API server, ignores leading and trailing empty segments only.
     pub fn parse(path: &'a str) -> Option<Self> {
         let mut segments = path.trim_matches('/').split('/');
         match segments.next()? {

@@ -60,7 +60,7 @@ impl<K> Diff<K> {
         }
     }
 
-    /// Adds the changes of another diff.
+    /// Adds the changes of the diff `other` to this diff.
     pub fn extend(&mut self, other: Self) {
         self.create.extend(other.create);
         self.replace.extend(other.replace);

@@ -24,7 +24,7 @@ pub enum ApplyError {
         /// Error of the Kubernetes client.
         source: ClientError,
     },
-    /// Another owner has an object with the name.
+    /// An object with the name exists and has another owner.
     #[error(
         "cannot {operation}: an object of this name exists and does not belong to Drover; delete or \
          rename it"
@@ -100,7 +100,7 @@ impl Failure {
     }
 }
 
-/// Combines errors into one.
+/// Combines errors into one error: the first error and the number of the others.
 pub fn combine(errors: impl IntoIterator<Item = ApplyError>) -> Result<(), ApplyError> {
     let mut errors = errors.into_iter();
     let first = errors.next();
@@ -115,7 +115,8 @@ pub fn combine(errors: impl IntoIterator<Item = ApplyError>) -> Result<(), Apply
     }
 }
 
-/// Awaits a call within [`CALL_TIMEOUT`]. `operation` is a verb and an object: "create ClusterRole a".
+/// Awaits a call within [`CALL_TIMEOUT`]. `operation` is a verb and an object, for example "create
+/// ClusterRole a".
 pub async fn call<T>(
     operation: String,
     call: impl Future<Output = kube::Result<T>>,

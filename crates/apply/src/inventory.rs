@@ -1,4 +1,4 @@
-//! The objects of one owner in the cluster.
+//! The list of an owner's objects of one kind in the cluster.
 
 use kube::Resource;
 

@@ -57,7 +57,7 @@ impl<K> Debug for Objects<K> {
 
 impl<K> Objects<K> {
     /// Declares that only the owner uses the desired names, for example because the names contain
-    /// UIDs. An object with such a name then belongs to the owner even without the label.
+    /// UIDs. An object with a desired name then belongs to the owner even if the label is missing.
     #[must_use]
     pub fn with_reserved_names(self) -> Self {
         Self {
@@ -128,8 +128,8 @@ where
         Ok(Inventory { objects, complete })
     }
 
-    /// Calls `take` with each page until `take` returns a break. The second argument of `take` is
-    /// true if more pages follow.
+    /// Calls `take` with each page until `take` returns `ControlFlow::Break`. The second argument
+    /// of `take` is true if more pages follow.
     pub async fn for_each_page(
         &self,
         mut take: impl FnMut(Vec<K>, bool) -> ControlFlow<()>,

@@ -26,10 +26,10 @@ pub trait KindChanges: Send + Sync {
     fn write(&self) -> BoxFuture<'_, Vec<Failure>>;
 }
 
-/// A diff and the access to its objects.
+/// A diff of one kind and the client that applies the diff.
 #[derive(Debug)]
 pub struct Changes<'a, K> {
-    /// Access to the objects of the kind.
+    /// The client for the objects of the kind.
     pub objects: &'a Objects<K>,
     /// Changes of the objects.
     pub diff: &'a Diff<K>,

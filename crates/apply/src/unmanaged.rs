@@ -28,7 +28,7 @@ pub trait RoleBindingLike: Comparable {
     /// Returns the role of the binding.
     fn role(&self) -> &RoleRef;
 
-    /// Returns the same binding with other subjects.
+    /// Returns a copy of the binding with these subjects.
     #[must_use]
     fn with(self, subjects: Vec<Subject>) -> Self;
 }

@@ -3,8 +3,8 @@
 //! The [`Grants`](drover_access::grants::Grants) determine the objects: a ClusterRole and bindings
 //! for each scope of each granted role, in the cluster or in a project's namespaces, and the names
 //! that the user lane's service account may impersonate. [`desired`] computes the objects, [`plan`]
-//! computes the ordered changes, [`act`] applies them, and [`reconciler`] schedules the
-//! application.
+//! computes the ordered changes, and [`act`] applies the changes. [`reconciler`] decides when to
+//! apply.
 //!
 //! Object names contain the role's UID. Sets of names and subjects are split into chunks because
 //! the size of an object is limited. The server changes and deletes only objects with

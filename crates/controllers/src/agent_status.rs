@@ -1,7 +1,7 @@
 //! The reported status of a cluster: merges the lines of the report stream. Pure.
 //!
 //! The reported values are stored on the hub and the agent is not trusted, so the server truncates
-//! them to the size of an honest report.
+//! them to the maximum size of a valid report.
 
 mod bound;
 
@@ -11,7 +11,7 @@ use drover_api::report::{AgentReport, EventReport, NodesReport, Refusal, Report}
 
 use self::bound::bounded;
 
-/// Maximum number of owners in the drift report; an honest agent reports fewer.
+/// Maximum number of owners in the drift report. An unmodified agent reports fewer owners.
 const MAX_OWNERS: usize = 64;
 
 /// The latest value of each section of the report.
@@ -31,7 +31,7 @@ pub struct ReportedStatus {
     pub drift: Drift,
 }
 
-/// The events of a report line, which are published once.
+/// The events of a report line. The server publishes each event once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReportEvents {
     /// Requests that the agent rejected.

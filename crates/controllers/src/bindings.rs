@@ -1,10 +1,11 @@
-//! Pins the names in bindings and projects to UIDs, and writes conditions that show whether each
-//! grants access.
+//! Stores the UIDs of named objects in bindings and projects, and writes conditions that show
+//! whether each binding or project grants access.
 //!
-//! A name is pinned once, to the object that existed when the binding was created ([`pin`]). Until
-//! then the binding grants nothing, so the controller runs as soon as the grants change. It costs
-//! one pass over memory on a blocking thread after each change of roles, bindings or users, one
-//! write after the creation of each object, and one write when its condition changes.
+//! The controller stores a UID once, for the object that existed when the binding was created
+//! ([`pin`]). The binding grants nothing before that write, so the controller runs as soon as the
+//! grants change. After each change of roles, bindings or users, the controller reads the stores
+//! once on a blocking thread. The controller writes an object once after its creation, and once for
+//! each change of its condition.
 //!
 //! [`pin`]: drover_access::pin::pin
 
@@ -35,13 +36,14 @@ use super::BATCH_TIMEOUT;
 use super::status_writer::{Change, StatusWriter, Write, changed_conditions, conditions_of};
 use drover_hub::{Hub, HubError, Store, Stores};
 
-/// The debounce is short because a new binding takes effect when it is pinned.
+/// The debounce is short, because a new binding grants nothing before the controller stores its
+/// UIDs.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 /// Maximum time between two reconciliations.
 const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write the pins or condition of a binding or project";
 
-/// Writes pins and conditions.
+/// Writes UIDs and conditions of bindings and projects.
 struct Bindings {
     hub: Hub,
 }
@@ -152,8 +154,8 @@ fn binding_conditions(status: Option<&BindingStatus>) -> &[Condition] {
     conditions_of(status.map(|status| &status.conditions))
 }
 
-/// The pending writes of one kind, pins before conditions, because a pin causes another
-/// reconciliation.
+/// Returns the pending writes of one kind: UIDs first, then conditions, because a stored UID causes
+/// another reconciliation.
 fn to_write<K: Resource>(
     store: &Store<K>,
     now: Timestamp,

@@ -1,11 +1,11 @@
 //! Writes conditions of Users, Tokens and ClusterRegistrationTokens that show whether they are
 //! usable.
 //!
-//! No decision depends on these conditions. They cost one comparison in memory after a change of
-//! the stores (at most one a second), and one write of an object when it is created, when the
-//! condition's meaning changes, and when the object expires. A token that `drover credential`
-//! creates for kubectl therefore costs one small write seconds after its creation and one at its
-//! expiry; the creating request waits for neither.
+//! No decision depends on these conditions. The controller compares the conditions in memory after
+//! a change of the stores, at most once a second. It writes an object after its creation, when the
+//! meaning of the condition changes, and when the object expires. A token that `drover credential`
+//! creates for kubectl therefore causes one small write seconds after its creation and one at its
+//! expiry. The request that creates the token does not wait for these writes.
 
 pub(crate) mod decide;
 
@@ -21,7 +21,8 @@ use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Stores};
 use drover_identity::authenticator::idle_deadline;
 
-/// Merges the creation of a user and of their first token into one reconciliation.
+/// The debounce. Merges the creation of a user and of the user's first token into one
+/// reconciliation.
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// Maximum time between two reconciliations, since the wall clock may be adjusted.
 const INTERVAL: Duration = Duration::from_mins(5);

@@ -1,8 +1,8 @@
 //! The access of users on the hub itself: roles and bindings for requests to `local`.
 //!
-//! A user who loses a role loses its permissions as soon as the server observes the change; the
-//! user's permit ends at the same time. The next reconciliation reverts changes that others made to
-//! these objects.
+//! A user who loses a role loses the role's permissions as soon as the server observes the change.
+//! The user's permit ends at the same time. The next reconciliation reverts changes of these
+//! objects by other clients.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::access::desired::on_hub;
 use drover_apply::ApplyError;
 use drover_hub::Hub;
 
-/// Maximum time between two reconciliations; repairs changes that others made.
+/// Maximum time between two reconciliations. A reconciliation reverts changes by other clients.
 const INTERVAL: Duration = Duration::from_mins(5);
 /// Time between checks whether the stores are complete again.
 const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from
 /// Applies the hub's roles and bindings to the hub.
 struct HubAccess {
     hub: Hub,
-    /// The digest of the applied access, and the time of the application.
+    /// The digest of the applied access, and the time when the server applied it.
     applied: Mutex<Option<(u64, Instant)>>,
 }
 

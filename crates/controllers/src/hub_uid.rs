@@ -36,7 +36,8 @@ impl Reconciler for HubUid {
         Ok(Action::await_change())
     }
 
-    /// Old charts do not grant the permission. The dependent condition is then omitted.
+    /// Logs that the server may not read the namespace. Charts of earlier versions do not grant the
+    /// permission, and the condition that depends on the UID is then omitted.
     fn is_expected(&self, _: &HubError) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! The list of managed clusters: all Clusters on the hub.
+//! Reconciles the list of managed clusters with the Clusters on the hub.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -10,7 +10,7 @@ use kube::ResourceExt as _;
 
 use super::Controllers;
 
-/// Maximum time between two comparisons of the list.
+/// Maximum time between two comparisons of the list with the Clusters on the hub.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Runtime options; the debounce merges changes that arrive together.

@@ -1,4 +1,4 @@
-//! The facts about a managed cluster, and the state that its controllers share or keep.
+//! The facts about a managed cluster, and the state of its controllers.
 
 mod facts;
 mod memory;
@@ -35,12 +35,13 @@ pub(super) struct ClusterState {
     gone: CancellationToken,
     /// Cancelled when deletion of the Cluster begins.
     deleting: CancellationToken,
-    /// Work that must end before the removal begins holds a read lock.
+    /// A lock that delays the removal of the cluster. Work that must end before the removal begins
+    /// holds a read lock.
     active_work: RwLock<()>,
     pub(super) status_writer: Mutex<StatusWriter>,
     pub(super) access: Mutex<Progress>,
     pub(super) projects: tokio::sync::Mutex<ProjectsState>,
-    /// The digest of the projects that were applied last.
+    /// The digest of the projects that the server applied most recently.
     pub(super) projects_digest: Mutex<Option<u64>>,
     pub(super) removal: tokio::sync::Mutex<RemovalState>,
 }
@@ -53,7 +54,8 @@ struct Facts {
     upgrade: Upgrade,
 }
 
-/// The progress of an agent upgrade, with the time of the request ([`UpgradeState`] has its age).
+/// The progress of an agent upgrade, with the time of the request. [`UpgradeState`] has the time
+/// since the request.
 #[derive(Clone, Default)]
 pub(super) enum Upgrade {
     #[default]
@@ -114,14 +116,14 @@ impl ManagedCluster {
         self.state.managed_since.elapsed() < SETTLED_AFTER
     }
 
-    /// Runs `work` until deletion of the Cluster begins; `None` if deletion interrupted or
-    /// prevented it.
+    /// Runs `work` until deletion of the Cluster begins; `None` if the deletion interrupted or
+    /// prevented the work.
     pub(super) async fn unless_deleted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let _working = self.state.active_work.read().await;
         self.state.deleting.run_until_cancelled(work).await
     }
 
-    /// Cancels all work that runs in [`Self::unless_deleted`], and waits for its end.
+    /// Cancels all work that runs in [`Self::unless_deleted`], and waits until this work has ended.
     pub(super) async fn stop_work(&self) {
         self.state.deleting.cancel();
         let _ended = self.state.active_work.write().await;
@@ -185,8 +187,9 @@ impl ManagedCluster {
         self.trigger_status();
     }
 
-    /// Ends an upgrade whose image runs in the cluster. Clears an earlier failure too. A replica
-    /// that becomes unavailable after the rollout is no failed upgrade.
+    /// Resets the upgrade state when the requested image runs in the cluster, also after an earlier
+    /// failure. A replica that becomes unavailable after the rollout does not count as a failed
+    /// upgrade.
     pub(super) fn finish_upgrade(&self) {
         let mut facts = self.state.facts.lock();
         let over = match (&facts.upgrade, &facts.reported.agent) {

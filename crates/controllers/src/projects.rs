@@ -8,11 +8,11 @@
 //! sets their quotas and limits, and removes Drover's labels from all others. The next
 //! reconciliation completes interrupted work.
 //!
-//! A namespace that a project loses leaves the status before any other change, because users'
-//! access depends on the status. A namespace that a project gains enters the status last, after it
-//! is labelled. The status announces namespaces before the server creates them: see
-//! [`NamespaceInCreation`](drover_api::kinds::NamespaceInCreation). The controller never deletes a
-//! namespace.
+//! The controller removes a lost namespace from the status before any other change, because users'
+//! access depends on the status. The controller adds a gained namespace to the status last, after
+//! the namespace has its labels. Before the server creates a namespace, the status announces the
+//! creation: see [`NamespaceInCreation`](drover_api::kinds::NamespaceInCreation). The controller
+//! never deletes a namespace.
 
 pub(crate) mod act;
 pub(crate) mod decide;
@@ -31,10 +31,11 @@ use drover_hub::Stores;
 const NAME_ANNOTATION: &str = "management.drover.dev/project-name";
 /// Annotation of a namespace that the server created, with its secret value.
 const CREATED_WITH_ANNOTATION: &str = "management.drover.dev/made-with";
-/// Annotation with the Pod Security level that Drover set, so that it removes only its own level.
+/// Annotation with the Pod Security level that Drover set. Drover removes a level only if this
+/// annotation contains the level.
 const LEVEL_ANNOTATION: &str = "management.drover.dev/pod-security";
 
-/// The projects that are pinned to a cluster.
+/// Returns the projects whose spec contains the cluster's UID.
 pub(super) fn of_cluster(stores: &Stores, cluster: &ClusterUid) -> Vec<Arc<Project>> {
     let pinned = |project: &Project| project.spec.cluster.uid.as_ref() == Some(cluster);
     stores.projects.page(None, usize::MAX, pinned).0

@@ -9,10 +9,11 @@ use kube::ResourceExt as _;
 
 use drover_hub::{Hub, HubError, Writer};
 
-/// Time between two deletions of spent tokens.
+/// Time between two deletions of unusable tokens.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Reports whether a token is unusable for ever; `cluster` is the Cluster with its UID.
+/// Reports whether a token can never be used again. `cluster` is the Cluster with the UID in the
+/// token.
 pub(crate) fn is_spent(
     token: &ClusterRegistrationToken,
     cluster: Option<&Cluster>,
@@ -27,7 +28,7 @@ pub(crate) fn is_spent(
         || registration.is_some_and(|registration| registration.token_id == token.name_any())
 }
 
-/// Deletes spent registration tokens.
+/// Deletes unusable registration tokens.
 struct RegistrationTokens {
     hub: Hub,
 }

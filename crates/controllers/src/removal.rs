@@ -2,7 +2,8 @@
 //! objects on the hub.
 //!
 //! A finalizer delays the deletion. The server waits a bounded time for an unreachable cluster, and
-//! a condition of the Cluster shows this. The agent's key is invalid after the Cluster is deleted.
+//! a condition of the Cluster shows the wait. The agent's key is invalid after the Cluster is
+//! deleted.
 
 mod report;
 
@@ -30,14 +31,15 @@ use super::projects;
 use drover_apply::{ApplyError, call as cluster_call, unless_gone};
 use drover_hub::{Hub, HubError, Writer, call};
 
-/// Maximum time to wait for the agent and to clean up. Agents dial at least every 15 s.
+/// Maximum time to wait for the agent and to clean up. Agents try to connect at least every 15 s.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time for which the Cluster shows a failed clean-up before its deletion, so that clients can read
 /// the condition.
 const FAILURE_SHOWN_FOR: Duration = Duration::from_secs(6);
 /// Maximum wait until the store shows the deletion of the Cluster.
 const DELETION_VISIBLE_WITHIN: Duration = Duration::from_secs(5);
-/// Cluster-scoped roles of the manifest. The deletion of the namespace alone does not delete them.
+/// Names of the cluster-scoped roles of the manifest. The deletion of the agent's namespace does
+/// not delete these roles.
 const MANIFEST_ROLES: [&str; 2] = ["drover-controller", "drover-report"];
 
 /// Reports whether a finalizer delays the deletion of a Cluster until its removal.

@@ -20,7 +20,8 @@ use super::status_writer::{StatusWriter, changes, condition_false, condition_tru
 use drover_hub::stores::grants::Objects;
 use drover_hub::{Hub, HubError};
 
-/// Merges the creation of a role and of roles that inherit it into one reconciliation.
+/// The debounce. Merges the creation of a role and of the roles that inherit this role into one
+/// reconciliation.
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// Maximum time between two reconciliations.
 const INTERVAL: Duration = Duration::from_mins(5);
@@ -113,7 +114,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
     results.into_iter().collect()
 }
 
-/// The verdict about a role whose rules can be resolved.
+/// Returns the condition of a role whose rules can be resolved.
 fn usable(has_reserved_name: bool) -> Verdict {
     if has_reserved_name {
         return condition_true(

@@ -40,7 +40,7 @@ pub(super) fn conditions_of(conditions: Option<&Vec<Condition>>) -> &[Condition]
     conditions.map_or(&[], Vec::as_slice)
 }
 
-/// Creates a condition with status True.
+/// Creates the content of a condition with status True.
 pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -> Verdict {
     Verdict {
         status: Tristate::True,
@@ -49,7 +49,7 @@ pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -
     }
 }
 
-/// Creates a condition with status False.
+/// Creates the content of a condition with status False.
 pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) -> Verdict {
     Verdict {
         status: Tristate::False,
@@ -58,7 +58,7 @@ pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) 
     }
 }
 
-/// The conditions to write on an object; `None` if `present` has the same meaning as the verdict.
+/// Returns the conditions to write on an object; `None` if `present` already has the same meaning.
 pub(super) fn changed_conditions(
     object: &impl Resource,
     present: &[Condition],
@@ -82,10 +82,10 @@ pub(super) fn changed_conditions(
     set_condition(&mut wanted, kind, verdict, generation, now).then_some(wanted)
 }
 
-/// The objects of one kind whose condition must change.
+/// Returns the objects of one kind whose condition must change.
 ///
-/// `observe` returns the verdict about an object and the object's present conditions; `None` if the
-/// verdict cannot be decided.
+/// `observe` returns the desired condition and the present conditions of an object; `None` if the
+/// condition cannot be decided.
 pub(super) fn changes<K: Resource>(
     store: &Store<K>,
     kind: &str,
@@ -148,8 +148,8 @@ where
         }
     }
 
-    /// Sends the resourceVersion of the decision. A newer object causes a conflict and is
-    /// reconciled again.
+    /// Writes one object with the resourceVersion on which the decision is based. A newer version
+    /// of the object causes a conflict, and the next reconciliation handles this object.
     async fn send(&self, change: &Change<K>) -> Result<Option<K>, HubError> {
         let (operation, api) = (self.operation, &self.api);
         let version = change.object.resource_version();

@@ -8,7 +8,7 @@ use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use secrecy::SecretString;
 use thiserror::Error;
 
-/// The operating system returned no random bytes.
+/// The error of the operating system's random generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the system's random generator failed")]
 pub struct NoRandomness;

@@ -30,13 +30,13 @@ pub enum AdmissionError {
     /// A rule rejects the write.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The hub failed while the check read a role or a binding.
+    /// A call to the hub failed while the check read a role or a binding.
     #[error("cannot read the bound role or binding from the hub; try again")]
     RolesUnknown(#[source] HubError),
-    /// The hub failed while the check asked for the writer's permissions.
+    /// A SubjectAccessReview of the writer's permissions failed.
     #[error("cannot check your permissions on the hub; try again")]
     WriterUnknown(#[source] HubError),
-    /// The stores are not synced, or are older than the hub.
+    /// The stores are not synced, or do not contain the latest changes on the hub.
     #[error("{}", .0.message())]
     Unavailable(#[source] Status),
     /// The hub returned an object that cannot be serialized as a role.
@@ -84,8 +84,8 @@ impl WriteAuthorizer {
         self.ask(context, write, &role_check::DIRECT_WAITING).await
     }
 
-    /// Checks one write that the server makes for a user. All rules apply that apply when the user
-    /// sends the write to the hub.
+    /// Checks one write that the server makes for a user. The check applies the same rules as for a
+    /// write that the user sends to the hub.
     pub async fn check_for_user(
         &self,
         user: &UserName,

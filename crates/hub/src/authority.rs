@@ -19,9 +19,9 @@ use super::secret::{Data, create_or_read, entry, secret};
 use super::{HubError, call};
 use drover_tls::ServingCertificate;
 
-/// The Secret of the certificate authority that agents and kubeconfigs pin.
+/// The name of the Secret with the certificate authority that agents and kubeconfigs trust.
 pub const CA_SECRET: &str = "server-ca";
-/// The Secret of the listener's serving certificate.
+/// The name of the Secret with the listener's serving certificate.
 pub const SERVING_SECRET: &str = "server-serving";
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
@@ -30,7 +30,8 @@ const CA_VALIDITY: Duration = Duration::from_hours(24 * 3650);
 const SERVING_VALIDITY: Duration = Duration::from_hours(24 * 90);
 /// The remaining validity below which a serving certificate is renewed.
 const RENEW_BEFORE: Duration = Duration::from_hours(24 * 30);
-/// The number of attempts when another server renews concurrently.
+/// The maximum number of attempts to renew a certificate while another server renews it
+/// concurrently.
 const MAX_ATTEMPTS: usize = 5;
 
 /// The error of loading or issuing a certificate.

@@ -23,7 +23,7 @@ pub enum HubOptions {
     Kubeconfig {
         /// The path of the kubeconfig.
         file: PathBuf,
-        /// The context; the file's current context by default.
+        /// The name of the context; `None` for the current context of the kubeconfig.
         context: Option<String>,
     },
     /// The Kubernetes API of the cluster in which this process runs, by the pod's service account.
@@ -72,8 +72,8 @@ impl ProcessEnvironment {
 }
 
 impl HubOptions {
-    /// Chooses the hub: the named one, else the pod's cluster, else the embedded hub in the user's
-    /// data folder.
+    /// Selects the hub. The configured hub has precedence, then the cluster of the pod, then the
+    /// embedded hub in the user's data folder.
     pub fn choose(
         kubeconfig: Option<PathBuf>,
         context: Option<String>,
@@ -121,7 +121,7 @@ pub struct Connection {
     embedded: Option<Embedded>,
 }
 
-/// A client with a `Debug` implementation.
+/// Wraps a client to implement `Debug`.
 struct ClientOf(Client);
 
 impl std::fmt::Debug for ClientOf {
@@ -136,8 +136,8 @@ impl Connection {
         self.client.0.clone()
     }
 
-    /// Returns whether the hub is embedded and so calls admission in process. An external hub needs
-    /// a webhook.
+    /// Returns whether the hub is embedded. An embedded hub calls admission in process, and an
+    /// external hub needs a webhook.
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }

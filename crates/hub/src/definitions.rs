@@ -16,9 +16,9 @@ use super::{HubError, call};
 pub const REVISION_ANNOTATION: &str = "management.drover.dev/schema-revision";
 /// The revision of the schemas. Increase it by one when a released schema changes.
 pub const SCHEMA_REVISION: u32 = 1;
-/// The maximum time until the API server serves a new kind.
+/// The timeout to wait until the API server serves a new kind.
 const ESTABLISH_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of attempts when another client changes the same definition.
+/// The maximum number of attempts while another client changes the same definition.
 const MAX_ATTEMPTS: usize = 5;
 
 /// The error of [`install`].
@@ -100,8 +100,8 @@ async fn install_one(
     Ok(())
 }
 
-/// Rejects a stored definition of a newer server: an older schema could drop fields that are in
-/// use.
+/// Rejects a stored definition of a newer server, because an older schema could drop fields of
+/// stored objects.
 fn refuse_newer(name: &str, stored: Option<&CustomResourceDefinition>) -> Result<(), InstallError> {
     let Some(text) = stored.and_then(|s| s.annotations().get(REVISION_ANNOTATION)) else {
         return Ok(());

@@ -1,8 +1,8 @@
 //! The embedded hub: a Kubernetes API in this process, stored in one file.
 //!
-//! Only [`super::connect`] opens the embedded hub. Its callers use a normal [`kube::Client`]. A
-//! request extension that only code of this process can set identifies the server as the caller.
-//! Impersonation headers name another user, as on any hub.
+//! Only [`super::connect`] opens the embedded hub. Its callers use a normal [`kube::Client`]. The
+//! server identifies itself as the caller with a request extension, which only code of this process
+//! can set. Impersonation headers select a user, as on any hub.
 
 pub mod data_dir;
 
@@ -38,10 +38,10 @@ const MAX_EVENTS: usize = 256 << 20;
 
 /// The server's account on its embedded hub.
 pub const SERVER: &str = "drover:server";
-/// The maximum lifetime of a service account token, the same as the default of user tokens. Longer
-/// requests are shortened.
+/// The maximum lifetime of a service account token, equal to the default lifetime of user tokens.
+/// The hub shortens longer requested lifetimes to this maximum.
 const MAX_TOKEN_LIFETIME: Duration = Duration::from_hours(90 * 24);
-/// The maximum time that open requests delay the close at shutdown.
+/// The maximum time that the shutdown waits for open requests.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timeout for reading the hub's metrics.
 const METRICS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -84,7 +84,7 @@ impl From<StartError> for EmbeddedError {
 pub(super) struct Embedded {
     service: HubService,
     rules: Arc<InProcess>,
-    /// The CA certificate in token Secrets.
+    /// The CA certificate that the hub writes into token Secrets.
     token_ca: Arc<OnceLock<String>>,
     /// Stops the controllers, and with them the watches, when dropped.
     stop: DropGuard,
@@ -136,7 +136,8 @@ impl Embedded {
         Client::new(self.service.clone(), HUB_NAMESPACE)
     }
 
-    /// Accepts writes of other accounts from now on, and checks them against these stores.
+    /// Enables writes of accounts other than the server's, and checks these writes against the
+    /// stores.
     pub(super) fn enforce_rules(&self, stores: Stores) {
         let client = self.client();
         self.rules
@@ -176,7 +177,7 @@ impl Embedded {
 #[error("the embedded hub is closed because the server is shutting down")]
 pub struct Closed;
 
-/// The HTTP service for [`Client`], until it is closed.
+/// The HTTP service behind the [`Client`]. The service rejects requests after the hub is closed.
 #[derive(Clone)]
 pub(super) struct HubService(Arc<RwLock<Option<Router>>>);
 

@@ -20,7 +20,7 @@ pub enum HubError {
         /// The client's error.
         source: ClientError,
     },
-    /// The hub's admission webhook matched the server's own write.
+    /// The hub's admission webhook denied the server's own write or could not be reached.
     #[error(
         "cannot {operation} on the hub: the webhook \"{CONFIGURATION}\" does not exempt this \
          account. Use the server's account, which the webhook's annotation \

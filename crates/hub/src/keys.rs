@@ -1,4 +1,4 @@
-//! The server's keys: signatures of node plans, challenges, and encryption of stored data.
+//! The server's keys: to sign node plans, to authenticate challenges, and to encrypt stored data.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ use super::HubError;
 use super::secret::{Data, create_or_read, entry, secret};
 use drover_entropy::{NoRandomness, random};
 
-/// The Secret of the Ed25519 keys that sign node plans, one entry per key.
+/// The name of the Secret with the Ed25519 keys that sign node plans, one entry per key.
 ///
 /// Entry names sort by age, and the last key signs. To rotate, add an entry, wait until the
 /// manifest of every cluster is applied again, and remove the old entry.
 pub const PLAN_KEYS: &str = "plan-signing-keys";
-/// The Secret of the key that authenticates challenges.
+/// The name of the Secret with the key that authenticates challenges.
 pub const CHALLENGE_KEY: &str = "challenge-key";
 /// The name of the entry in [`CHALLENGE_KEY`].
 const CHALLENGE_ENTRY: &str = "key";
@@ -110,7 +110,8 @@ impl Keys {
         })
     }
 
-    /// The public keys that a cluster pins to verify plans; the signing key is last.
+    /// The public keys that a cluster stores to verify plans. The last key is the current signing
+    /// key.
     pub fn plan_public_keys(&self) -> Vec<PublicKey> {
         self.plan
             .iter()
@@ -124,7 +125,8 @@ impl Keys {
         &self.challenge
     }
 
-    /// Encrypts the state of logins that have started, which browsers store until the login ends.
+    /// Returns the key that encrypts the state of started logins. Browsers store the encrypted
+    /// state until the login ends.
     pub fn login_state(&self) -> &Seal {
         &self.login_state
     }
@@ -134,13 +136,14 @@ impl Keys {
         &self.webhook_path_segment
     }
 
-    /// Encrypts the tokens of identity providers, which the hub stores.
+    /// Returns the key that encrypts the tokens of identity providers. The hub stores the encrypted
+    /// tokens.
     pub fn provider_tokens(&self) -> &Seal {
         &self.provider_tokens
     }
 }
 
-/// Derives a key for one purpose from the challenge key with HKDF (RFC 5869). The salt differs from
+/// Derives a key for one purpose from the challenge key with HKDF (RFC 5869). The salt cannot equal
 /// the input of any challenge.
 fn seal(of: &[u8], purpose: &str) -> Result<Seal, Unspecified> {
     let key = derive_key(of, purpose)?;
@@ -172,7 +175,8 @@ impl fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Encrypts bytes. `of` is the additional authenticated data, which [`Self::open`] must repeat.
+    /// Encrypts bytes. `of` is the additional authenticated data. [`Self::open`] needs the same
+    /// data.
     pub fn close(&self, of: &str, plain: &[u8]) -> Result<Vec<u8>, NoRandomness> {
         let mut sealed = plain.to_vec();
         let of = Aad::from(of.as_bytes());
@@ -182,8 +186,8 @@ impl Seal {
         Ok(all)
     }
 
-    /// Decrypts bytes that were encrypted for `of`; `None` if the bytes are invalid or belong to
-    /// another context.
+    /// Decrypts bytes; `None` if the bytes are invalid or were encrypted with different additional
+    /// data than `of`.
     pub fn open(&self, of: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;

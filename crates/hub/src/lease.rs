@@ -2,9 +2,9 @@
 //!
 //! Clocks of different machines are never compared. A waiting server takes the Lease when the Lease
 //! has not changed for [`LEASE_DURATION`] by its own monotonic clock, or when the holder's process
-//! on the same machine has ended (see `presence`). A leader loses its confirmation by a timer,
-//! [`RENEW_DEADLINE`] after the start of its last renewal, even while a call to the hub hangs. So
-//! no server leads longer than its Lease.
+//! on the same machine has ended (see `presence`). A timer ends a leader's confirmation
+//! [`RENEW_DEADLINE`] after the start of its last renewal, even while a call to the hub hangs. A
+//! server is therefore never the leader after its Lease expired.
 //!
 //! ```text
 //! Waiting ──free, silent or gone──▶ Leading ──no renewal for RENEW_DEADLINE──▶ Unsure ──too long──▶ end
@@ -30,10 +30,10 @@ pub use self::presence::Presence;
 
 /// The name of the Lease.
 pub const LEASE: &str = "drover-server";
-/// The time without renewal after which a holder has lost the Lease.
+/// The time after which an unrenewed Lease expires.
 pub const LEASE_DURATION: Duration = Duration::from_secs(15);
-/// The time after the start of the last renewal during which a leader is confirmed. The rest of
-/// [`LEASE_DURATION`] is for calls in progress.
+/// The time after the start of the last renewal during which a leader is confirmed. The remaining
+/// time of [`LEASE_DURATION`] allows calls in progress to end.
 pub const RENEW_DEADLINE: Duration = Duration::from_secs(12);
 /// The interval at which the holder renews and other servers check.
 const RENEW_PERIOD: Duration = Duration::from_secs(5);
@@ -48,7 +48,8 @@ pub enum LeaseState {
     },
     /// This server holds the Lease.
     Leading {
-        /// The number of leader transitions, this one included; informational.
+        /// The number of leader transitions, including the transition to this server. For
+        /// information only.
         term: i32,
     },
     /// This server held the Lease at its last renewal. It serves requests and pauses controllers.
@@ -95,8 +96,8 @@ impl Leadership {
         self.0.borrow().clone()
     }
 
-    /// Waits until the state matches `wanted` and returns the state; `None` if the election has
-    /// ended.
+    /// Waits until `wanted` returns true for the state, and returns the state; `None` if the
+    /// election has ended.
     pub async fn wait_for(&mut self, wanted: impl Fn(&LeaseState) -> bool) -> Option<LeaseState> {
         self.0
             .wait_for(|state| wanted(state))
@@ -129,7 +130,7 @@ impl Leadership {
     }
 }
 
-/// The reason why a leader must shut down.
+/// The reason why a server must shut down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadershipEnd {
     /// Another server with this name holds the Lease.

@@ -1,8 +1,8 @@
 //! The hub: the Kubernetes API that holds the server's own state.
 //!
 //! *Owns* the connection, the installed kinds, the server's Secrets, settings and Lease, the
-//! admission of writes, and the synced stores. *Never* accesses state in another way than through
-//! one [`kube::Client`].
+//! admission of writes, and the synced stores. *Never* accesses state except through one
+//! [`kube::Client`].
 
 pub mod admission;
 pub mod authority;

@@ -19,7 +19,8 @@ pub struct Settings {
     fallback_url: Arc<str>,
     /// The log filter of the command line, which overrides the setting.
     log_filter: Option<Arc<str>>,
-    /// An additional DNS name for the serving certificate: the name in the admission webhook.
+    /// An additional DNS name of the serving certificate: the host name in the admission webhook's
+    /// address.
     additional_name: Option<String>,
 }
 
@@ -41,15 +42,15 @@ impl Settings {
         self
     }
 
-    /// Adds a name to the serving certificate.
+    /// Adds a DNS name to the names of the serving certificate.
     #[must_use]
     pub fn with_certificate_name(mut self, name: Option<String>) -> Self {
         self.additional_name = name;
         self
     }
 
-    /// Checks a value with the rules of the code that applies the value. The error names the valid
-    /// format.
+    /// Checks a value with the same parser that later applies the value. The error describes the
+    /// valid format.
     pub fn check(setting: Setting, value: &str) -> Result<(), String> {
         setting.check(value).map_err(|error| error.to_string())?;
         match setting {
@@ -60,7 +61,7 @@ impl Settings {
         }
     }
 
-    /// The reason why a valid value is not in effect.
+    /// Returns the reason why a valid value is not in effect.
     pub fn override_reason(&self, setting: Setting) -> Option<&'static str> {
         let with_option = setting == Setting::LogFilter && self.log_filter.is_some();
         with_option.then_some("the server's option --log-filter overrides the setting")
@@ -87,7 +88,8 @@ impl Settings {
         self.resolve(setting, &self.configured(setting))
     }
 
-    /// The value that would be in effect if the Setting object had the value `wanted`.
+    /// Returns the value that would be in effect after a write of the value `wanted` to the Setting
+    /// object.
     pub fn resolve(&self, setting: Setting, wanted: &str) -> String {
         if let (Setting::LogFilter, Some(filter)) = (setting, &self.log_filter) {
             return filter.to_string();

@@ -41,9 +41,9 @@ pub struct Stores {
     pub registration_tokens: Store<ClusterRegistrationToken>,
     /// Identity providers by name.
     pub auth_providers: Store<AuthProvider>,
-    /// Roles in clusters and projects by name.
+    /// Roles for clusters and projects by name.
     pub role_templates: Store<RoleTemplate>,
-    /// Roles on the hub and in every cluster by name.
+    /// Roles for the hub and every cluster by name.
     pub global_roles: Store<GlobalRole>,
     /// Global role bindings by name.
     pub global_role_bindings: Store<GlobalRoleBinding>,
@@ -63,12 +63,12 @@ pub struct Stores {
 pub struct StoresHealth {
     /// True after every kind was listed once.
     pub synced: bool,
-    /// The time since the hub last confirmed the oldest store.
+    /// The age of the oldest store: the time since the last response of the hub to its watch.
     pub oldest: Duration,
 }
 
 impl StoresHealth {
-    /// Returns whether decisions may use the stores.
+    /// Returns whether the stores are synced and recent enough for access decisions.
     pub fn is_trusted(self) -> bool {
         self.synced && self.oldest < MAX_STORE_AGE
     }
@@ -194,8 +194,8 @@ impl Stores {
         }
     }
 
-    /// Waits until every kind has been listed once, or until `limit`. Returns whether all are
-    /// synced.
+    /// Waits until every kind has been listed once, at most for `limit`. Returns whether all stores
+    /// are synced.
     pub async fn wait_until_synced(&self, limit: Duration) -> bool {
         let mut changed = self.changed();
         let waiting = async {

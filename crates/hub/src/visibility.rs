@@ -26,7 +26,7 @@ pub struct Visibility {
 }
 
 impl Visibility {
-    /// The visibility of this caller, including the latest writes.
+    /// Computes the visibility of this caller from grants that include the latest writes.
     pub fn of(stores: &Stores, caller: &Identity) -> Self {
         Self {
             stores: stores.clone(),
@@ -36,7 +36,7 @@ impl Visibility {
         }
     }
 
-    /// The visibility of a user who is just signing in.
+    /// Computes the visibility of a user during the sign-in.
     pub fn of_user(stores: &Stores, user: &User) -> Self {
         let uid = UserUid::new(user.uid().unwrap_or_default());
         Self {
@@ -52,7 +52,7 @@ impl Visibility {
         &self.grants
     }
 
-    /// The caller as a subject of grants.
+    /// Returns the caller as a subject of grants.
     pub fn rights_holder(&self) -> RightsHolder<'_> {
         RightsHolder {
             user: &self.user,
@@ -65,8 +65,8 @@ impl Visibility {
         self.grants.of(self.rights_holder()).next().is_some()
     }
 
-    /// Returns whether the caller may see a cluster because of a role in the cluster. A cluster in
-    /// deletion grants nothing, but the subjects of its bindings still see the cluster.
+    /// Returns whether the caller has a role in the cluster. Roles in a cluster that is being
+    /// deleted grant nothing, but the subjects of its bindings may still see the cluster.
     pub fn can_see(&self, cluster: &Cluster) -> bool {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
         let is_deleting = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
@@ -128,7 +128,7 @@ impl Visibility {
         })
     }
 
-    /// The caller's permissions for a cluster and its namespaces.
+    /// Returns the caller's permissions for a cluster and its namespaces.
     pub fn cluster_rights(&self, cluster: &Cluster) -> ClusterRights {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
         let rule_target = RuleTarget::Resource {
@@ -197,13 +197,15 @@ pub fn cluster_scope(cluster: &Cluster) -> Scope {
     Scope::Cluster(ClusterUid::new(cluster.uid().unwrap_or_default()))
 }
 
-/// The scope of a project's objects; `None` until the server has pinned the project's cluster.
+/// The scope of a project's objects; `None` until the server has stored the cluster's UID in the
+/// project.
 pub fn project_scope(project: &Project) -> Option<Scope> {
     let uid = project.uid().map(drover_api::ids::ProjectUid::new)?;
     Some(Scope::Project(project.spec.cluster.uid.clone()?, uid))
 }
 
-/// The scope of a project's objects; status 503 until the server has pinned the project's cluster.
+/// The scope of a project's objects; status 503 until the server has stored the cluster's UID in
+/// the project.
 pub fn require_project_scope(project: &Project) -> Result<Scope, Status> {
     project_scope(project).ok_or_else(|| {
         Status::unavailable(

@@ -1,7 +1,7 @@
 //! Typed writes of the server to its hub.
 //!
-//! A successful write returns after the store contains the result, or after the store's timeout. So
-//! later decisions use the write.
+//! A successful write returns after the store contains the result, or after the store's timeout.
+//! Later decisions therefore include the write.
 
 use std::fmt::Debug;
 

@@ -21,7 +21,7 @@ pub enum BoundKind {
 }
 
 impl BoundKind {
-    /// All kinds.
+    /// All kinds of objects to which a token can be bound.
     pub const ALL: [Self; 4] = [Self::ServiceAccount, Self::Secret, Self::Pod, Self::Node];
 }
 
@@ -39,8 +39,8 @@ pub struct BoundObject {
     pub uid: Option<String>,
 }
 
-/// The objects in the claims, the account first; empty if the account's UID is missing or a part is
-/// invalid.
+/// The objects in the claims, the account first. Empty if the account's UID is missing or a claim
+/// is invalid.
 pub(super) fn objects(claims: &Value) -> Vec<BoundObject> {
     let objects = match claims.get("kubernetes.io") {
         Some(subject) => of_request(subject),
@@ -96,7 +96,7 @@ fn of_secret(claims: &Value) -> Option<Vec<BoundObject>> {
     ])
 }
 
-/// Returns a non-empty text.
+/// Returns the claim's text; `None` if the text is empty.
 fn text(value: &Value, key: &str) -> Option<String> {
     let text = value.get(key)?.as_str()?;
     (!text.is_empty()).then(|| text.to_owned())

@@ -58,8 +58,8 @@ fn matter(write: &Write<'_>) -> Option<Matter> {
     }
 }
 
-/// Returns the field of [`OWNERSHIP`] that a write changes. Roles, bindings and projects have a
-/// stricter rule: only the server changes these fields there, see [`roles`].
+/// Returns the field of [`OWNERSHIP`] that a write changes. In roles, bindings and projects, only
+/// the server may change these fields: see [`roles`].
 fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
     if write.operation == Operation::Delete || roles::concerns(write) {
         return None;
@@ -113,8 +113,8 @@ pub(super) fn admit(
     )))
 }
 
-/// Reports whether the changed user is an administrator, or will be one when enabled again; a
-/// disabled user has no grant.
+/// Reports whether the changed user is an administrator, or becomes an administrator when enabled
+/// again. A disabled user has no grant.
 fn above_others(
     write: &Write<'_>,
     changed: Option<&UserWithGroups>,

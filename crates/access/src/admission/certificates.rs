@@ -1,4 +1,4 @@
-//! Certificate signing requests.
+//! Admission of certificate signing requests.
 
 use serde_json::Value;
 

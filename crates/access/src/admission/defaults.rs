@@ -46,7 +46,7 @@ pub const DEFAULT_ROLES: &[&str] = &[
 const MARK: &str = "/metadata/labels/kubernetes.io~1bootstrapping";
 /// Namespaces with default roles.
 const NAMESPACES: &[&str] = &[SYSTEM_NAMESPACE, "kube-public"];
-/// Fields that define a default role, and fields that could delete it.
+/// Fields that define a default role, and fields that can cause its deletion.
 const SUBSTANCE: &[&str] = &[
     "/rules",
     "/aggregationRule",
@@ -57,8 +57,8 @@ const SUBSTANCE: &[&str] = &[
 /// Prefixes of Kubernetes' own labels; labels with the second prefix select roles for aggregation.
 const LABELS: &[&str] = &["kubernetes.io/", "rbac.authorization.k8s.io/"];
 
-/// Rejects writes of Drover users and of service accounts, which users can leave behind. Other
-/// users of the hub may change default roles.
+/// Rejects writes of default roles by Drover users and by service accounts, because a user's
+/// service account can outlive the user's access. Writers of other kinds may change default roles.
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let asked = write.is_by_drover_user() || write.is_by_service_account();
     if !asked || !is_default(write) || !matters(write) {
@@ -87,7 +87,7 @@ fn matters(write: &Write<'_>) -> bool {
         || labels(write.object) != labels(write.old)
 }
 
-/// The labels with a prefix of Kubernetes.
+/// Returns the labels whose keys have a prefix of Kubernetes.
 fn labels(role: Option<&Value>) -> BTreeMap<&String, &Value> {
     let all = role.and_then(|role| role.pointer("/metadata/labels")?.as_object());
     let all = all.into_iter().flatten();

@@ -31,7 +31,7 @@ struct Right {
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
     scope: SensitiveScope,
-    /// Completes the message "the role lets users …".
+    /// The right as the end of the message "the role lets users …".
     what: &'static str,
 }
 
@@ -156,7 +156,7 @@ const RIGHTS: &[Right] = &[
     },
 ];
 
-/// Resources of impersonation.
+/// Resources whose verb `impersonate` permits impersonation.
 const IMPERSONATED: &[&str] = &[
     "*",
     "users",

@@ -83,7 +83,8 @@ fn judged_by_role(write: &Write<'_>) -> bool {
         && (write.is_by_drover_user() || new.iter().any(|subject| is_everybody(subject)))
 }
 
-/// Subjects that the write adds; all subjects if the role changes.
+/// Returns the subjects that the write adds to a binding, or all subjects if the write changes the
+/// binding's role.
 fn new_subjects<'a>(write: &Write<'a>) -> Vec<&'a Value> {
     let list = |value: Option<&'a Value>| {
         let list = value.and_then(Value::as_array);
@@ -141,7 +142,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     }))
 }
 
-/// The creation of a role does not check its existing bindings; Kubernetes itself may create it.
+/// Rejects the binding of a missing role, because the creation of a role does not check its
+/// existing bindings.
 fn missing(write: &Write<'_>) -> Refusal {
     let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
     Refusal::new(format!(
@@ -159,7 +161,8 @@ fn scope<'a>(write: &Write<'a>) -> RuleScope<'a> {
     }
 }
 
-/// Checks a role that a Drover user writes, because it may be bound before or after.
+/// Checks the rules of a role that a Drover user writes, because bindings of the role may exist or
+/// be created later.
 fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     if !write.is_by_drover_user() {
         return Ok(());

@@ -34,9 +34,9 @@ use crate::roles::{BUILT_IN_LABEL, Rights, Scoped, is_built_in};
 /// The hub's roles and bindings at the time of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct HubRoles<'a> {
-    /// The objects.
+    /// The roles and bindings on the hub.
     pub facts: &'a Facts<'a>,
-    /// The grants of the objects.
+    /// The grants that the roles and bindings define.
     pub grants: &'a Grants,
 }
 
@@ -50,7 +50,7 @@ pub struct UserWithGroups {
 }
 
 impl UserWithGroups {
-    /// The user in the form for grants.
+    /// Returns the user in the form that grants use.
     pub fn rights_holder(&self) -> RightsHolder<'_> {
         RightsHolder {
             user: &self.user,
@@ -64,9 +64,9 @@ impl UserWithGroups {
 pub enum WriterRights {
     /// A Drover user with roles.
     User(UserWithGroups),
-    /// A Drover name whose User is deleted or disabled; its rights on the hub do not count.
+    /// A Drover name whose User is deleted or disabled. The check ignores its rights on the hub.
     DisabledUser,
-    /// A user with all rights on the hub, who could make itself an administrator.
+    /// A user with all rights on the hub. This user could create an administrator.
     HubAdministrator,
     /// Any other user of the hub.
     OtherUser,
@@ -157,7 +157,7 @@ pub(super) fn concerns(write: &Write<'_>) -> bool {
     write.group == GROUP && write.subresource.is_empty() && RESOURCES.contains(&write.resource)
 }
 
-/// Kind of an object in a reference.
+/// Kind of the object that a reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
     /// A cluster.
@@ -170,7 +170,8 @@ pub enum ReferenceKind {
     GlobalRole,
 }
 
-/// A reference of a new binding or project, which the server will pin.
+/// A reference from a new binding or project to an object. The server later stores the UID of this
+/// object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectReference<'a> {
     /// Kind of the named object.
@@ -209,18 +210,19 @@ pub fn references_in<'a>(write: &Write<'a>) -> Vec<ObjectReference<'a>> {
     named.collect()
 }
 
-/// The role template that a write deletes; no other role may inherit it.
+/// The role template that a write deletes. Admission rejects the write if another role inherits
+/// this template.
 pub fn deleted_role<'a>(write: &Write<'a>) -> Option<&'a str> {
     let deletes = write.operation == Operation::Delete && write.resource == "roletemplates";
     (deletes && concerns(write)).then(|| write.object_name())
 }
 
-/// Reports whether a write keeps the spec, so that it grants and revokes nothing.
+/// Reports whether a write leaves the spec unchanged. Such a write grants and revokes no right.
 pub(super) fn keeps_spec(write: &Write<'_>) -> bool {
     write.operation == Operation::Update && !write.changes("/spec")
 }
 
-/// Decides whether a role, a binding or a project may be stored.
+/// Allows or rejects a write of a role, a binding or a project.
 pub(super) fn admit(
     write: &Write<'_>,
     writer: &WriterRights,
@@ -274,9 +276,9 @@ fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
 
 /// The spec of an object before a write.
 enum Before<T> {
-    /// The object is new.
+    /// The write creates the object.
     Nothing,
-    /// The relevant part of the previous spec.
+    /// The parsed spec before the write. For a role, also the resolved rights.
     Known(T),
     /// The previous spec cannot be read or resolved. It may have granted any right.
     Unknown,

@@ -15,8 +15,8 @@ pub const SERVERS_SECRETS: &[&str] = &[
     "cluster-key-*",
 ];
 
-/// Type of a bootstrap token, a Secret in Kubernetes' own namespace that authenticates with the
-/// groups that it names.
+/// Type of a Secret with a bootstrap token. The token authenticates a client as member of the
+/// groups that the Secret lists.
 pub const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 /// Type of a Secret that Kubernetes fills with an account's token.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";

@@ -1,5 +1,5 @@
-//! Cases that the common table of hubs (`server/tests/kubernetes/admission.rs`) does not include:
-//! the exempt writers, and writes that add no rights.
+//! Tests of exempt writers, and of writes that add no rights. The tests in
+//! `server/tests/kubernetes/admission.rs` do not include these cases.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Digests that detect changes of the objects of a cluster without computing the objects. With
-//! hundreds of clusters, most changes of roles and bindings affect few of them.
+//! Digests of the input from which a cluster's RBAC objects are computed. An equal digest avoids
+//! the computation, because most changes of roles and bindings affect few clusters.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;

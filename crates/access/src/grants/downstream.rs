@@ -27,7 +27,7 @@ pub struct Bound {
 /// Scope of rights in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DownstreamScope {
-    /// The whole cluster.
+    /// All namespaces of the cluster, and cluster-scoped objects.
     Cluster,
     /// The namespaces of a project, possibly none.
     Project(ProjectUid, Vec<String>),
@@ -54,7 +54,7 @@ pub struct OnHub {
     pub subjects: BTreeSet<Subject>,
 }
 
-/// Scope of rights, without the namespaces.
+/// Key of a scope, without the namespaces of the project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ScopeKey {
     Cluster,

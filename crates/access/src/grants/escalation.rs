@@ -11,7 +11,7 @@ use crate::roles::{Lacking, Rights, Scoped};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("your own roles {scope} lack rights that this write requires: {lacking}")]
 pub struct Escalation {
-    /// The scope, as the end of "your own roles …".
+    /// The scope, as the end of the message "your own roles …".
     pub scope: &'static str,
     /// The missing rights.
     pub lacking: Lacking,
@@ -46,7 +46,7 @@ impl Grants {
         }
     }
 
-    /// Checks whether a user may grant rights in single namespaces of the hub.
+    /// Checks whether a user may grant rights in individual namespaces of the hub.
     pub fn may_grant_in_hub_namespaces(
         &self,
         who: RightsHolder<'_>,
@@ -70,11 +70,12 @@ impl Grants {
         })
     }
 
-    /// Checks whether a user may write or delete a RoleTemplate. A RoleTemplate may be granted
-    /// anywhere, so the user needs all its old and new rights in every cluster.
+    /// Checks whether a user may write or delete a RoleTemplate. A RoleTemplate may be granted in
+    /// every cluster, so the user needs all its old and new rights in every cluster.
     ///
-    /// The old rights count too. Otherwise a user could remove the role's rules, grant the harmless
-    /// role, and gain the old rules when an administrator restores them.
+    /// The check includes the old rights. Otherwise a user could remove the role's rules and grant
+    /// the harmless role. The grant would contain the old rules after an administrator restores
+    /// them.
     pub fn may_write_template(
         &self,
         who: RightsHolder<'_>,

@@ -9,7 +9,7 @@ use super::rights::is_in;
 use super::{Grant, Grants, RightsHolder, Scope};
 use crate::roles::{Rights, known_group, known_rules};
 
-/// A question about an action in a cluster.
+/// An action in a cluster. The input of the search for grants that allow the action.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// UID of the cluster.
@@ -27,11 +27,11 @@ pub struct Question<'a> {
 pub struct Answer<'a> {
     /// The grant, with its binding.
     pub grant: &'a Grant,
-    /// The part of the role that allows the action.
+    /// The rule or the ClusterRole that allows the action.
     pub through: Through,
 }
 
-/// The part of a role that allows an action.
+/// The rule or the ClusterRole of a role that allows an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Through {
     /// A rule of the role.
@@ -43,7 +43,7 @@ pub enum Through {
 }
 
 impl Grants {
-    /// All grants that allow the action, or may allow it.
+    /// Returns all grants that allow the action or may allow it.
     pub fn who_can(&self, question: Question<'_>) -> Vec<Answer<'_>> {
         let grants = self.in_cluster(question.cluster);
         grants

@@ -65,12 +65,12 @@ pub struct Facts<'a> {
     pub cluster_bindings: Vec<(&'a str, &'a ClusterRoleTemplateBindingSpec)>,
     /// Bindings of roles in projects.
     pub project_bindings: Vec<(&'a str, &'a ProjectRoleTemplateBindingSpec)>,
-    /// Sets of namespaces.
+    /// Projects by name.
     pub projects: HashMap<&'a str, ProjectFacts>,
-    /// Clusters.
+    /// UIDs of the clusters, by name.
     pub clusters: HashMap<&'a str, ClusterUid>,
-    /// People.
+    /// Users by name.
     pub users: HashMap<&'a str, UserFacts>,
-    /// Identity providers.
+    /// Identity providers by name.
     pub providers: HashMap<&'a str, ProviderFacts>,
 }

@@ -54,7 +54,7 @@ impl Grants {
         grants
     }
 
-    /// Collects the members of groups that have a role; other groups are irrelevant.
+    /// Collects the members of each group that has a role.
     fn join(&mut self, facts: &Facts<'_>) {
         let mut users: Vec<_> = facts.users.values().filter(|user| user.enabled).collect();
         users.sort_unstable_by(|one, other| one.uid.cmp(&other.uid));

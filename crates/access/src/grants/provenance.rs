@@ -1,4 +1,5 @@
-//! The roles on which a decision depends, to check later whether the decision is still valid.
+//! The roles on which an access decision depends. They serve to check later whether the decision is
+//! still valid.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -43,7 +44,8 @@ impl Grants {
         (!granted_roles.is_empty()).then_some(Provenance(granted_roles))
     }
 
-    /// Reports whether a subject still has all rights of a decision, through any roles.
+    /// Reports whether a subject still has all rights on which a decision depends, from the same or
+    /// other roles.
     pub fn still_has(&self, who: RightsHolder<'_>, provenance: &Provenance) -> bool {
         provenance
             .0
@@ -95,7 +97,7 @@ impl Grants {
     }
 }
 
-/// Reports whether a grant in one scope applies to another scope.
+/// Reports whether a grant in scope `given` also applies to scope `here`.
 fn covers_scope(given: &Scope, here: &Scope) -> bool {
     match (given, here) {
         (Scope::EveryCluster, Scope::Cluster(_) | Scope::Project(..)) => true,

@@ -44,21 +44,24 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// Resolution of names in a binding.
+/// The method to find the object that a binding names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Uses pinned UIDs only; an unpinned name grants nothing.
+    /// Uses the UIDs that the server stored in the binding. A name without a stored UID grants
+    /// nothing.
     Pinned,
-    /// Uses the current object with the name, unless the binding is pinned to another UID.
+    /// Uses the current object with the name, unless the binding contains the UID of another
+    /// object.
     Current,
 }
 
-/// Roles in scopes.
+/// The grants of a binding: roles, each in a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedRoles(pub Vec<(Scope, Arc<Role>)>);
 
 impl ResolvedRoles {
-    /// Checks whether a user has all these rights, and so may grant or revoke them.
+    /// Checks whether a user has all rights of these roles, which granting or revoking the roles
+    /// requires.
     pub fn check_grantable(
         &self,
         grants: &Grants,

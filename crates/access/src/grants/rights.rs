@@ -9,7 +9,7 @@ use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 use crate::target::Target;
 
-/// A user with all groups of the user.
+/// A user and all groups of this user.
 #[derive(Clone, Copy, Debug)]
 pub struct RightsHolder<'a> {
     /// Name of the user.
@@ -74,7 +74,7 @@ impl Grants {
         })
     }
 
-    /// Reports whether a user has any role at a target, which access requires.
+    /// Reports whether a user has any role at a target. Access to a target requires a role.
     pub fn may_enter(&self, who: RightsHolder<'_>, target: &Target) -> bool {
         self.of(who).any(|grant| gives_access_to(grant, target))
     }

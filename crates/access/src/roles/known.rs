@@ -20,7 +20,8 @@ static RULES: LazyLock<BTreeMap<String, Vec<Rule>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The minimum rules of the ClusterRole with this name; empty for an unknown role.
+/// Returns the rules that every cluster's ClusterRole with this name has; empty for an unknown
+/// role.
 pub fn rules(name: &str) -> &'static [Rule] {
     if name == "cluster-admin" {
         return &*EVERYTHING;

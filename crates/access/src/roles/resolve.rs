@@ -9,8 +9,8 @@ use super::{InvalidRule, Reach, Rights, Scoped, check_all};
 
 /// Maximum depth of inheritance.
 const MAX_DEPTH: usize = 16;
-/// Maximum number of rules of a role, and of its single rights. A ClusterRole has a maximum size,
-/// and admission compares the rights at each write.
+/// Maximum number of a role's rules, and of the individual rights in these rules. The size of a
+/// ClusterRole is limited, and admission compares the rights at each write.
 const MAX_RULES: usize = 500;
 const MAX_RIGHTS: usize = 5_000;
 
@@ -31,7 +31,7 @@ pub enum Unresolved {
     /// The role inherits itself.
     #[error("the role inherits itself: {}; remove one of these roles from spec.inherits", .0.join(" → "))]
     Circle(Vec<String>),
-    /// An inherited role has another context.
+    /// An inherited role has another context (cluster or project) than the inheriting role.
     #[error(
         "{role:?} inherits {inherited:?}, which is for {}: inherit roles of the same context",
         place(*.context)
@@ -39,7 +39,7 @@ pub enum Unresolved {
     Elsewhere {
         /// Name of the role with the `spec.inherits`.
         role: String,
-        /// Name of the role with the other context.
+        /// Name of the inherited role.
         inherited: String,
         /// Context of the inherited role.
         context: RoleContext,
@@ -106,7 +106,7 @@ pub fn resolve<'a>(
 struct Walk<F> {
     find: F,
     context: RoleContext,
-    /// Names from the resolved role to the current role.
+    /// Names on the path of inheritance from the resolved role to the current role.
     path: Vec<String>,
     /// Visited roles, with the depth of their inheritance.
     heights: BTreeMap<String, usize>,

@@ -1,19 +1,19 @@
 //! Validation of rules as in Kubernetes.
 //!
-//! Kubernetes rejects a ClusterRole with one invalid rule as a whole, and the old rules would stay
-//! in the cluster. The hub therefore rejects roles with invalid rules, and a stored invalid role
+//! Kubernetes rejects the whole ClusterRole if one rule is invalid, so the old rules would stay in
+//! the cluster. The hub therefore rejects roles with invalid rules, and a stored invalid role
 //! grants nothing.
 
 use drover_rbac::Rule;
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use thiserror::Error;
 
-/// Scope of rules.
+/// The scope for which a role's rules are validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The whole cluster, including paths such as `/metrics`.
     Cluster,
-    /// Namespaces, without paths.
+    /// Namespaces only. Rules for non-resource paths are invalid.
     Namespaces,
 }
 

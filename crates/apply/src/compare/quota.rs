@@ -55,7 +55,7 @@ fn items(limits: &LimitRange) -> &[LimitRangeItem] {
     limits.spec.as_ref().map_or(&[], |spec| &spec.limits)
 }
 
-/// Parses quantities. Text that is not a quantity equals only itself.
+/// Parses quantities. An invalid quantity stays a text and is compared as text.
 fn values(amounts: Option<&Amounts>) -> BTreeMap<&str, Result<i128, &str>> {
     let amounts = amounts.into_iter().flatten();
     amounts

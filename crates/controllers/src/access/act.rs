@@ -32,9 +32,9 @@ struct AccessChanges {
 /// Applies the desired access to a cluster or to the hub; `label` marks Drover's objects.
 ///
 /// Changes that revoke access come first. A failure does not prevent the other changes, with one
-/// exception: after a failure in a namespace or in the cluster, subjects stay in their old chunk of
-/// a role there until the next reconciliation, because their new chunk may not exist. Subjects that
-/// keep a role therefore never lose access.
+/// exception: after a failure in a namespace or in the cluster scope, the subjects of roles in this
+/// scope stay in their old chunks until the next reconciliation, because the new chunks may not
+/// exist. Subjects that keep a role therefore never lose access.
 pub(crate) async fn apply(
     client: &Client,
     label: &str,
@@ -63,7 +63,7 @@ pub(crate) async fn apply(
 }
 
 impl AccessChanges {
-    /// Excludes the last step in namespaces with a failure.
+    /// Removes the changes of the last step in namespaces where an earlier step failed.
     fn exclude_failed(&mut self, failures: &[Failure]) {
         let failed = failures.iter().map(|failure| failure.namespace.as_str());
         let failed: BTreeSet<&str> = failed.collect();

@@ -150,7 +150,8 @@ pub(crate) fn on_hub(access: &[OnHub]) -> DesiredAccess {
 }
 
 impl DesiredAccess {
-    /// Adds the names that the user lane may impersonate: exactly those with a role in the cluster.
+    /// Adds the names that the user lane may impersonate: exactly the users and groups with a role
+    /// in the cluster.
     fn user_lane(&mut self, users: &BTreeSet<UserName>, groups: &BTreeSet<GroupName>) {
         let users: Vec<&str> = users.iter().map(UserName::as_str).collect();
         let groups: Vec<&str> = groups.iter().map(GroupName::as_str).collect();
@@ -218,8 +219,8 @@ fn in_namespace(metadata: ObjectMeta, namespace: &str) -> ObjectMeta {
     }
 }
 
-/// The roles that a scope of a role refers to, with the prefix of their bindings' names: Drover's
-/// own ClusterRole with the rules, and the cluster's existing roles.
+/// Returns the ClusterRoles that grant a role in one scope, each with the name prefix of its
+/// bindings: Drover's own ClusterRole with the rules, and existing ClusterRoles of the cluster.
 fn references(base: &str, rights: &Rights) -> Vec<(String, RoleRef)> {
     let own = (!rights.rules.is_empty()).then(|| (base.to_owned(), role_ref("ClusterRole", base)));
     let external = rights.external.iter().map(|name| {
@@ -248,9 +249,10 @@ fn to_subjects(subjects: &[&GrantSubject]) -> Vec<Subject> {
     subjects.iter().map(subject).collect()
 }
 
-/// Splits names into chunks of about [`CHUNK`], each with its number. The chunk of a name depends
-/// only on the name and on the number of chunks, which doubles when they are full. A new or removed
-/// name therefore changes one object, and all other subjects keep their access during the write.
+/// Splits names into numbered chunks of about [`CHUNK`] names. The chunk of a name depends only on
+/// the name and on the number of chunks. The number of chunks doubles when the chunks are full. A
+/// new or removed name therefore changes one object, and all other subjects keep their access
+/// during the write.
 fn chunks<'a, T: Name + ?Sized>(names: &[&'a T]) -> Vec<(usize, Vec<&'a T>)> {
     let count = names.len().div_ceil(CHUNK).next_power_of_two();
     let mut chunks = vec![Vec::new(); count];
@@ -264,7 +266,7 @@ fn chunks<'a, T: Name + ?Sized>(names: &[&'a T]) -> Vec<(usize, Vec<&'a T>)> {
     chunks.filter(|(_, chunk)| !chunk.is_empty()).collect()
 }
 
-/// A value with a name in RBAC.
+/// A user or group with its name in RBAC objects.
 trait Name {
     fn name(&self) -> &str;
 }

@@ -72,7 +72,7 @@ pub(super) fn for_cluster_roles(
     plan
 }
 
-/// Plans the changes of Roles, which have no subjects.
+/// Plans the changes of Roles. A Role has no subjects, so its changes need no separate steps.
 pub(super) fn for_roles(present: &Inventory<Role>, desired: &[Role]) -> Plan<Role> {
     let second = diff(&present.objects, desired);
     [Diff::default(), second, Diff::default()]
@@ -92,7 +92,8 @@ fn plan<K: SubjectSet>(present: &[K], desired: &[K], complete: bool) -> Plan<K> 
     ]
 }
 
-/// The present objects, each reduced to the subjects that keep the same access in any object.
+/// Returns the present objects without revoked subjects. A subject remains if any desired object
+/// grants the same access to the subject.
 fn reduced<K: SubjectSet>(present: &[K], desired: &[K]) -> Vec<K> {
     let desired_by_key: BTreeMap<_, _> =
         desired.iter().map(|object| (key(object), object)).collect();
@@ -122,7 +123,8 @@ fn reduced<K: SubjectSet>(present: &[K], desired: &[K]) -> Vec<K> {
     reduced.collect()
 }
 
-/// The desired objects, plus the subjects that are still in their present objects.
+/// Returns the desired objects, each with the additional subjects of the present object of the same
+/// name.
 fn merged<K: SubjectSet>(reduced: &[K], desired: &[K]) -> Vec<K> {
     let mut present_by_key: BTreeMap<_, _> =
         reduced.iter().map(|object| (key(object), object)).collect();
@@ -147,9 +149,9 @@ fn merged<K: SubjectSet>(reduced: &[K], desired: &[K]) -> Vec<K> {
 /// The access that a binding grants.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum BindingGrant {
-    /// The names that the user lane may impersonate; each binding refers to its own role.
+    /// A user lane role. Each binding of the user lane refers to a separate role.
     UserLane,
-    /// A role in a namespace; an empty namespace means the whole cluster.
+    /// A role and a namespace. The namespace is empty for a binding in the whole cluster.
     Role {
         namespace: String,
         kind: String,
@@ -204,7 +206,8 @@ impl SubjectSet for RoleBinding {
     }
 }
 
-/// The implementation for the user lane's roles.
+/// Treats the user lane's ClusterRoles as grants: the names that a role may impersonate are its
+/// subjects.
 impl SubjectSet for ClusterRole {
     type Grant = ();
     /// The resource (`users` or `groups`) and the name.

@@ -19,7 +19,7 @@ use drover_apply::ApplyError;
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
 /// Time between checks whether the stores are complete again.
 const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
-/// Timeout of one application.
+/// Timeout of one application of the desired access.
 const APPLY_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Applies the desired access to each cluster.
@@ -38,7 +38,7 @@ impl Reconciler for Access {
     }
 }
 
-/// Reports whether the desired access differs from that of the last comparison.
+/// Reports whether the desired access has changed since the last comparison.
 pub(crate) fn is_outdated(cluster: &ManagedCluster) -> bool {
     cluster.state.access.lock().desired() != Some(digest(cluster))
 }
@@ -133,8 +133,8 @@ fn digest(cluster: &ManagedCluster) -> u64 {
 }
 
 /// Reports whether a disconnected cluster has outdated access. A connected cluster receives changes
-/// immediately, so the last result stays until an application fails, and a new grant does not make
-/// the cluster unready.
+/// immediately. The last result stays until an application fails, so a new grant does not make the
+/// cluster unready.
 fn is_outdated_offline(applied: Option<u64>, desired: u64, connected: bool) -> bool {
     !connected && applied.is_some_and(|applied| applied != desired)
 }

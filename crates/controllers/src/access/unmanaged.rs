@@ -22,12 +22,12 @@ use drover_apply::{ApplyError, call, is_conflict, is_gone};
 
 pub(super) use self::bound::BoundSubjects;
 
-/// The result of a sweep.
+/// The result of removing subjects from unmanaged bindings.
 #[derive(Default)]
 pub(super) struct SweepResult {
     /// The changed and deleted bindings, for display.
     pub(super) changed: Vec<String>,
-    /// The first failure.
+    /// The error of the first failed read or write.
     pub(super) failed: Option<ApplyError>,
 }
 
@@ -62,8 +62,8 @@ pub(super) async fn sweep(
 }
 
 impl SweepResult {
-    /// Removes subjects that do not stay from a binding. The next reconciliation handles a binding
-    /// that changed concurrently.
+    /// Removes the subjects that are not in `bound` from a binding. The next reconciliation handles
+    /// a binding that changed concurrently.
     async fn remove_subjects<K>(
         &mut self,
         api: &Api<K>,
@@ -106,7 +106,7 @@ impl SweepResult {
     }
 }
 
-/// The subjects that stay; `None` if all of them stay.
+/// Returns the subjects that remain in the binding; `None` if the binding needs no change.
 fn remaining(subjects: &[Subject], stays: impl Fn(&Subject) -> bool) -> Option<Vec<Subject>> {
     let remaining: Vec<_> = subjects.iter().filter(|it| stays(it)).cloned().collect();
     (remaining.len() < subjects.len()).then_some(remaining)

@@ -10,8 +10,8 @@ use drover_api::report::{EventReport, MAX_NOT_READY, NodesReport, Refusal, Repor
 const MAX_ENTRIES: usize = 64;
 /// Maximum number of characters in a text.
 const MAX_CHARS: usize = 256;
-/// Maximum number of characters in an image name. A Cluster may name an image of 512 characters,
-/// which is compared with the running image.
+/// Maximum number of characters in an image name. The image of a Cluster may have 512 characters,
+/// and the server compares this image with the running image.
 const MAX_IMAGE_CHARS: usize = 1024;
 
 /// Maximum number of characters in a digest.

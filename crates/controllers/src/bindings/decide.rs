@@ -1,4 +1,4 @@
-//! Decides pins and conditions of bindings and projects from the stores. Pure.
+//! Decides the UIDs and conditions of bindings and projects from the stores. Pure.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use serde_json::{Value, json};
 use crate::status_writer::{condition_false, condition_true};
 use drover_hub::{Store, Stores};
 
-/// The decision about an object.
+/// The write that a binding or project needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
     /// Merge these UIDs into the spec.
     Pin(Value),
     /// Set this condition.
     SetCondition(Verdict),
-    /// The stores lack the subject, cluster or project. If the hub confirms its deletion, the
-    /// object must be deleted too.
+    /// The stores do not contain the subject, cluster or project of the binding. Delete the binding
+    /// if the hub confirms the deletion of that object.
     Orphan,
 }
 
-/// Decides the pins and the condition of a binding; `None` if the stores lack the necessary data.
+/// Decides the UIDs and the condition of a binding; `None` if the stores lack the necessary data.
 pub(crate) fn binding(
     stores: &Stores,
     problems: &BTreeMap<BindingId, Problem>,
@@ -58,9 +58,9 @@ pub(crate) fn binding(
     Some(Decision::SetCondition(verdict))
 }
 
-/// Reports whether the stores lack the user, cluster or project to which the binding is pinned;
-/// UIDs are never reused. A deleted role or provider is no reason for deletion: the condition shows
-/// it.
+/// Reports whether the stores lack the user, cluster or project with the UID in the binding. UIDs
+/// are never reused. A binding of a deleted role or provider stays, and its condition shows the
+/// reason.
 fn is_orphan(stores: &Stores, binding: Binding<'_>) -> bool {
     dependencies(binding).any(|kind| !kind.is_known(stores))
 }
@@ -88,7 +88,7 @@ pub(crate) struct Dependency<'a> {
 }
 
 impl Dependency<'_> {
-    /// Reports whether the stores have the object.
+    /// Reports whether the stores contain the object.
     pub(crate) fn is_known(&self, stores: &Stores) -> bool {
         match self.kind {
             DependencyKind::User => stores.users.by_uid(self.uid).is_some(),
@@ -98,7 +98,7 @@ impl Dependency<'_> {
     }
 }
 
-/// The pinned references to objects whose deletion deletes the binding.
+/// Returns the references (with UID) to objects whose deletion deletes the binding.
 pub(crate) fn dependencies(binding: Binding<'_>) -> impl Iterator<Item = Dependency<'_>> {
     let user = binding.subject().user.as_ref();
     let user = user.and_then(|user| {
@@ -123,8 +123,8 @@ pub(crate) fn dependencies(binding: Binding<'_>) -> impl Iterator<Item = Depende
     both.map(|(kind, name, uid)| Dependency { kind, name, uid })
 }
 
-/// Decides the pin of a project's cluster, and the condition of a project without cluster; `None`
-/// if the cluster exists.
+/// Decides the cluster UID of a project, and the condition of a project without cluster; `None` if
+/// the cluster exists.
 pub(crate) fn project(stores: &Stores, project: &Project) -> Option<Decision> {
     let cluster = &project.spec.cluster;
     let name = cluster.name.as_str();
@@ -167,13 +167,13 @@ fn kind(binding: Binding<'_>) -> BindingKind {
     }
 }
 
-/// The pins of an object with this creation time.
+/// The UIDs to store in an object with this creation time.
 struct Pins {
     bound_at: Timestamp,
-    /// For each pin: JSON pointer into the spec to the object with the name, field of the UID, and
-    /// UID.
+    /// For each UID to store: JSON pointer into the spec to the reference, name of the UID field,
+    /// and UID.
     found: Vec<(&'static str, &'static str, String)>,
-    /// The error of the first name that cannot be pinned.
+    /// The error of the first name whose UID cannot be stored.
     error: Option<PinError>,
 }
 
@@ -186,7 +186,7 @@ impl Pins {
         })
     }
 
-    /// Resolves all names that are not pinned.
+    /// Resolves all names without a stored UID.
     fn resolve_all(&mut self, stores: &Stores, binding: Binding<'_>) {
         let subject = binding.subject();
         if let Some(user) = subject.user.as_ref().filter(|user| user.uid.is_none()) {
@@ -257,7 +257,7 @@ impl Pins {
         }
     }
 
-    /// The merge patch of the spec; `None` without pins.
+    /// Returns the merge patch that stores the UIDs in the spec; `None` if no UID is to be stored.
     fn patch(&self) -> Option<Value> {
         let mut patch = json!({});
         for (pointer, field, uid) in &self.found {
@@ -279,7 +279,7 @@ fn unpinned(error: &PinError) -> Verdict {
     condition_false(reason, error.to_string())
 }
 
-/// The reason why a pinned binding grants nothing.
+/// Returns the reason why a binding with stored UIDs grants nothing.
 fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> Verdict {
     // A project is in a cluster only after its own cluster is pinned.
     if let (Problem::Gone { what, name }, Binding::Project(spec)) = (problem, binding)
@@ -304,7 +304,8 @@ fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> Verdict 
     condition_false(reason, problem.to_string())
 }
 
-/// Decides whether the subject can use the role.
+/// Decides the condition of a binding from the state of its subject: false for a disabled user and
+/// for a group of a disabled provider.
 fn subject(stores: &Stores, binding: Binding<'_>) -> Verdict {
     let subject = binding.subject();
     if let Some(user) = &subject.user {

@@ -1,7 +1,8 @@
-//! Confirms on the hub that the subject, cluster or project of a binding was deleted.
+//! Queries the hub to confirm that the subject, cluster or project of a binding was deleted.
 //!
-//! The stores of different kinds are independent, and one may lag minutes behind another. A missing
-//! object in a store is therefore no reason to delete a binding, since deletion is permanent.
+//! The stores of different kinds are updated independently, and a store may be minutes older than
+//! another store. An object that is missing in a store may exist on the hub. The controller asks
+//! the hub before it deletes a binding, because a deletion is permanent.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -23,7 +24,7 @@ const MAX_DELETIONS: usize = 100;
 pub(super) struct Orphans<'a> {
     client: Client,
     stores: &'a Stores,
-    /// True for deleted objects, among those for which the hub was queried.
+    /// The objects for which the hub was queried. The value is true if the object is deleted.
     deleted_objects: HashMap<(DependencyKind, String), bool>,
     deleted: usize,
     postponed: usize,
@@ -42,7 +43,8 @@ impl<'a> Orphans<'a> {
         }
     }
 
-    /// Drops deletions whose object exists on the hub, and deletions beyond the maximum.
+    /// Returns the changes without the deletions that the hub does not confirm, and without the
+    /// deletions beyond the maximum.
     pub(super) async fn only<K>(
         &mut self,
         changes: Vec<Change<K>>,
@@ -59,7 +61,7 @@ impl<'a> Orphans<'a> {
         remaining
     }
 
-    /// Logs a failure, and the number of postponed deletions.
+    /// Logs the number of postponed deletions, and returns the error of the first failed query.
     pub(super) fn end(self) -> Result<(), HubError> {
         if self.postponed > 0 {
             tracing::warn!(
@@ -85,7 +87,8 @@ impl<'a> Orphans<'a> {
         false
     }
 
-    /// An unknown object is not a deleted one. Stop querying a failing hub in this reconciliation.
+    /// Queries the hub and returns true if the object is deleted. After a failed query, returns
+    /// false and sends no further query in this reconciliation.
     async fn is_gone(&mut self, missing: Dependency<'_>) -> bool {
         let key = (missing.kind, missing.uid.to_owned());
         if let Some(deleted_objects) = self.deleted_objects.get(&key) {

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// The metadata of an object with this name, UID and creation time in seconds.
+/// Returns metadata with this name, UID and creation time in seconds.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, uid: &str, second: i64, spec: &Value) -> K {
     let at = Timestamp::from_second(second).unwrap();
     let whole = json!({

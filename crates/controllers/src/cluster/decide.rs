@@ -1,4 +1,4 @@
-//! Decides the conditions of a cluster from its facts. Pure.
+//! Decides the conditions of a cluster from the facts about the cluster. Pure.
 
 mod verdicts;
 
@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use self::verdicts::{verdict, verdicts};
 use crate::managed::ClusterFacts;
 
-/// Time without a report after which a connected cluster counts as silent.
+/// Time without a report after which the condition of a connected cluster shows a missing report.
 pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(35);
 /// Interval of writes of `lastSeen` while nothing else changes.
 const LAST_SEEN_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
@@ -74,7 +74,8 @@ fn was_true(present: &ClusterStatus, kind: &str) -> bool {
     condition(present, kind).is_some_and(|before| before.status == Tristate::True.as_str())
 }
 
-/// Reports whether a condition keeps its present value because its facts are not available yet.
+/// Reports whether a condition keeps its present value because the facts for the condition are not
+/// available yet.
 fn is_retained(
     present: &ClusterStatus,
     facts: &ClusterFacts,
@@ -136,8 +137,8 @@ fn copy_report(status: &mut ClusterStatus, facts: &ClusterFacts) {
     }
 }
 
-/// Copies the pods' requests and usage, which change constantly. They are written only with other
-/// changes, with a new resource, and with the periodic update of `lastSeen`.
+/// Copies the pods' requests and usage, which change constantly. The server writes them only
+/// together with another change, with a new resource, or with the periodic update of `lastSeen`.
 fn copy_amounts(status: &mut ClusterStatus, facts: &ClusterFacts) {
     if let Some(nodes) = &facts.reported.nodes {
         status.requests.clone_from(&nodes.requests);
@@ -149,12 +150,14 @@ fn is_reporting(facts: &ClusterFacts) -> bool {
     facts.tunnels > 0 && facts.silence.is_some_and(|silence| silence < SILENT_AFTER)
 }
 
-/// Reports whether Ready requires a condition to be True. A cluster with an old agent is ready.
+/// Reports whether Ready requires a condition to be True. A cluster with an outdated agent can be
+/// ready.
 fn is_required_for_ready(kind: &str) -> bool {
     kind != AGENT_UP_TO_DATE
 }
 
-/// The first required condition that is not True; it becomes the reason of Ready.
+/// Returns the first required condition that is not True. Its type and message become the reason
+/// and message of Ready.
 fn first_not_true<'a>(
     verdicts: impl IntoIterator<Item = &'a (&'static str, Verdict)>,
 ) -> Option<Verdict> {

@@ -58,7 +58,7 @@ impl Reconciler for AgentReports {
         reading.await.unwrap_or(Ok(Action::await_change()))
     }
 
-    /// Streams end regularly with their tunnels and agents.
+    /// Always returns true, because a stream ends with its tunnel or its agent.
     fn is_expected(&self, _: &StreamEnd) -> bool {
         true
     }
@@ -125,8 +125,8 @@ async fn stream(
     }
 }
 
-/// Publishes events of the Cluster. The server logs rejections too, since they may be signs of an
-/// attack.
+/// Publishes events of the Cluster. The server also logs the requests that the agent rejected,
+/// because they may be signs of an attack.
 fn publish(managed: &ManagedCluster, events: &ReportEvents) {
     let Some(cluster) = managed.object() else {
         return;

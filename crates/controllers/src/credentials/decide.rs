@@ -11,8 +11,8 @@ use crate::status_writer::{condition_false, condition_true};
 use drover_hub::stores::identity_status::InvalidReason;
 use drover_identity::authenticator::is_idle;
 
-/// Decides condition `Ready` of a User. `invalid` has each identity of the user with the reason why
-/// it is invalid, if any.
+/// Decides condition `Ready` of a User. `invalid` lists each identity of the user, with the reason
+/// if the identity is invalid.
 pub(crate) fn user(user: &User, invalid: &[(&ProviderIdentity, Option<InvalidReason>)]) -> Verdict {
     let name = user.name_any();
     if !user.spec.enabled {
@@ -46,7 +46,7 @@ pub(crate) fn user(user: &User, invalid: &[(&ProviderIdentity, Option<InvalidRea
     condition_true("Enabled", "the user can sign in")
 }
 
-/// A sentence about a provider's response, with the known details.
+/// Returns a sentence that describes a provider's response.
 fn of_provider(identity: &ProviderIdentity, what: &str) -> String {
     let provider = &identity.provider;
     let confirmed = identity.confirmed_at.0;
@@ -61,7 +61,7 @@ fn of_provider(identity: &ProviderIdentity, what: &str) -> String {
 /// Decides condition `Valid` of a Token. `user` and `cluster` are the objects with the token's
 /// UIDs; `invalid` is the reason why its provider identity is invalid.
 ///
-/// The checks have the order of the checks of a request.
+/// The order of the checks is the order in which the server checks the token of a request.
 pub(crate) fn token(
     token: &Token,
     user: Option<&User>,
@@ -131,8 +131,8 @@ pub(crate) fn token(
 
 /// Decides condition `Usable` of a ClusterRegistrationToken; `cluster` is the Cluster with its UID.
 ///
-/// The controller `registration_tokens` deletes unusable tokens within a minute, except tokens of a
-/// Cluster that registered with another token; those stay until they expire.
+/// The controller `registration_tokens` deletes unusable tokens within a minute, except the unused
+/// tokens of a Cluster that registered with another token. These tokens stay until they expire.
 pub(crate) fn registration_token(
     token: &ClusterRegistrationToken,
     cluster: Option<&Cluster>,

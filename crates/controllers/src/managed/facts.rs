@@ -6,8 +6,8 @@ use drover_api::conditions::{ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY,
 
 use crate::agent_status::ReportedStatus;
 
-/// Facts may be missing for this time after a cluster becomes managed. Agents connect and report
-/// within this time after the server started or lost the hub.
+/// Period after the start of a cluster's management in which facts may be missing. Agents connect
+/// and report within this period after the server starts or reconnects to the hub.
 pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(30);
 
 /// The facts from which the status of a cluster is decided.
@@ -15,9 +15,9 @@ pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(30);
 pub(crate) struct ClusterFacts {
     /// Number of the cluster's open tunnels.
     pub(crate) tunnels: u32,
-    /// Version of the agent that connected last.
+    /// Version of the most recently connected agent.
     pub(crate) agent_version: Option<String>,
-    /// Tunnel protocol of the agent that connected last.
+    /// Tunnel protocol version of the most recently connected agent.
     pub(crate) protocol: u32,
     /// The merged lines of the report stream.
     pub(crate) reported: ReportedStatus,

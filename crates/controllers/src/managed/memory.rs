@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use crate::progress::Progress;
 
-/// The secret values of namespaces to create, by project UID and namespace name. A value reaches
-/// the cluster only as an annotation of its namespace.
+/// The secret values of namespaces to create, by project UID and namespace name. The server writes
+/// a value only into the annotation of the created namespace.
 pub(crate) type Secrets = BTreeMap<(String, String), String>;
 
 /// State of a cluster's projects between reconciliations.
@@ -32,13 +32,15 @@ pub(crate) struct ProjectsState {
 pub(crate) enum RemovalState {
     #[default]
     NotBegun,
-    /// The server waits for the cluster and cleans it up until this time.
+    /// The server waits for a connection of the cluster and deletes Drover's objects in the
+    /// cluster. The value is the deadline.
     CleaningUp {
         until: Instant,
         problem: Option<String>,
     },
-    /// The clean-up failed. The Cluster shows the failure until this time.
+    /// The clean-up failed. The server keeps the Cluster with the failed condition until this time.
     Failed { until: Instant },
-    /// The cluster is cleaned up; the objects on the hub are left to delete.
+    /// Drover's objects in the cluster are deleted. The next step deletes the Cluster's objects on
+    /// the hub.
     CleanedUp,
 }

@@ -111,7 +111,7 @@ pub(crate) async fn clean(client: &Client) -> Result<(), ApplyError> {
     combine(outcome.failures.into_iter().map(|failure| failure.error))
 }
 
-/// The owner of each namespace by the plan.
+/// Returns the project that owns each namespace according to the plan.
 fn owners<'a>(
     projects: &'a [Arc<Project>],
     decisions: &'a Decisions,
@@ -241,7 +241,7 @@ impl PendingCreation<'_> {
 struct ProjectLimits {
     quotas: Vec<ResourceQuota>,
     limits: Vec<LimitRange>,
-    /// Namespaces whose quota and limits stay unchanged.
+    /// Namespaces whose quota and limits the controller does not change.
     unchanged: BTreeSet<String>,
 }
 

@@ -28,14 +28,15 @@ pub(crate) struct Decision {
     pub(crate) gained: BTreeMap<String, String>,
     /// Missing namespaces that the server creates for the project.
     pub(crate) to_create: BTreeSet<String>,
-    /// The reasons why the project cannot be applied in full.
+    /// The reasons why a part of the project cannot be applied.
     pub(crate) impediments: Vec<Impediment>,
 }
 
-/// A reason why a project cannot be applied in full.
+/// A reason why a part of a project cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Impediment {
-    /// The quota or the defaults are invalid; the present ones stay.
+    /// The quota or the defaults are invalid. The controller does not change the quota and limits
+    /// in the namespaces.
     Limits(quota::QuotaError),
     /// The project does not own a namespace of its spec.
     Namespace {
@@ -57,7 +58,7 @@ pub(crate) enum OwnershipProblem {
     Missing,
     /// The namespace is being deleted.
     Terminating,
-    /// A new namespace has the name of the deleted namespace to adopt.
+    /// The namespace to adopt was deleted, and a new namespace has the same name.
     Replaced,
 }
 
@@ -97,7 +98,8 @@ pub(crate) fn decide(projects: &[Arc<Project>], found: &Namespaces) -> Decisions
     decisions
 }
 
-/// Claims of projects on namespaces: by status, then by age.
+/// Decides which project owns a namespace: the project that has it in the status, else the oldest
+/// project that lists it.
 struct Claims<'a> {
     /// Projects by the name of a namespace in their status.
     recorded_by_name: BTreeMap<&'a str, Vec<&'a Project>>,
@@ -259,7 +261,7 @@ fn is_created_for(project: &Project, name: &str, found: &ObjectMeta) -> bool {
     secret.is_some_and(|secret| same.any(|making| making.digest == digest_of(secret)))
 }
 
-/// The status entry of a namespace that is created with a secret.
+/// Returns the status entry that announces the creation of a namespace with a secret value.
 pub(crate) fn pending_namespace(name: &str, secret: &str) -> NamespaceInCreation {
     NamespaceInCreation {
         name: name.to_owned(),
@@ -271,12 +273,12 @@ fn digest_of(secret: &str) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, secret.as_bytes()))
 }
 
-/// Reports whether the project is being deleted, so that it owns no namespace any more.
+/// Reports whether the project is being deleted. A project that is being deleted owns no namespace.
 pub(crate) fn is_being_deleted(project: &Project) -> bool {
     project.metadata.deletion_timestamp.is_some()
 }
 
-/// The UID of a project.
+/// Returns the UID of a project, or an empty text without UID.
 pub(crate) fn uid(project: &Project) -> String {
     project.uid().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Applies a cluster's projects when they or the connection change, and repairs drift.
+//! Applies a cluster's projects when a project or the connection changes, and repairs drift.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -30,14 +30,14 @@ use drover_hub::HubError;
 
 /// Maximum time between two repairs of drift.
 const REPAIR_INTERVAL: Duration = Duration::from_mins(5);
-/// Time until the next reconciliation after a failed write, and while an impediment has no event
-/// that reports its end.
+/// Time until the next reconciliation after a failed write, or while an impediment exists whose end
+/// no event reports.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(20);
 /// Maximum time that the deletion of a project waits for the release of its namespaces in a failing
 /// cluster.
 const RELEASE_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum number of passes until all lost namespaces have left every status; each project changes
-/// in one pass.
+/// Maximum number of passes that remove lost namespaces from all statuses. Each pass writes the
+/// status of each project at most once.
 const MAX_PASSES: usize = 4;
 
 /// Reasons why projects were not applied.
@@ -61,7 +61,8 @@ pub(crate) enum ProjectsError {
 }
 
 impl ProjectsError {
-    /// Reports whether the decision was based on an outdated object.
+    /// Reports whether the hub rejected the write because the decision was based on an outdated
+    /// object.
     fn is_outdated(&self) -> bool {
         matches!(self, Self::Hub(error) if error.is_conflict() || error.is_not_found())
     }
@@ -317,7 +318,7 @@ async fn write_result(
     Ok(awaited || !failures.is_empty())
 }
 
-/// The status after an application: owned namespaces, and pending creations.
+/// Returns the status after the cluster was changed: owned namespaces, and pending creations.
 fn resulting_status(project: &Project, own: Option<&BTreeMap<String, String>>) -> ProjectStatus {
     let mut status = project.status.clone().unwrap_or_default();
     let Some(own) = own else {

@@ -21,7 +21,8 @@ use drover_hub::{Hub, HubError, call};
 const FINALIZER: &str = "management.drover.dev/project";
 /// Maximum time between two searches for projects whose cluster does not exist.
 const INTERVAL: Duration = Duration::from_mins(1);
-/// Pause after a search; merges a burst of changes.
+/// Pause after a search for projects whose cluster does not exist. Merges a burst of changes into
+/// one search.
 const COOLDOWN: Duration = Duration::from_secs(1);
 /// Maximum number of impediments in a message; the message counts the others.
 const MAX_NAMED: usize = 3;
@@ -111,7 +112,7 @@ fn parameters() -> PatchParams {
     }
 }
 
-/// The status with another condition Ready.
+/// Returns the status with this condition Ready.
 pub(super) fn with_condition(
     project: &Project,
     mut status: ProjectStatus,
@@ -123,7 +124,8 @@ pub(super) fn with_condition(
     status
 }
 
-/// Decides condition Ready of a project; `failures` are those in its namespaces.
+/// Decides condition Ready of a project. `failures` are the failed operations in the project's
+/// namespaces.
 pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict {
     if let Some(first) = failures.first() {
         let others = failures.len() - 1;
@@ -164,7 +166,7 @@ pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict 
     }
 }
 
-/// The verdict while no agent of the cluster is connected.
+/// Returns the condition while no agent of the cluster is connected.
 pub(super) fn disconnected() -> Verdict {
     Verdict {
         status: Tristate::Unknown,
@@ -176,7 +178,7 @@ pub(super) fn disconnected() -> Verdict {
     }
 }
 
-/// The verdict after a failed read of the cluster's namespaces.
+/// Returns the condition after a failed read of the cluster's namespaces.
 pub(super) fn failed(error: &ApplyError) -> Verdict {
     verdict(&Decision::default(), &[error])
 }
@@ -239,7 +241,8 @@ fn describe(impediments: &[Impediment]) -> String {
     describe
 }
 
-/// Ends deleted projects whose cluster does not exist, because no other controller ends them.
+/// Removes the finalizer of deleted projects whose cluster does not exist, because no other
+/// controller handles these projects.
 struct ProjectsWithoutCluster {
     hub: Hub,
 }
@@ -277,7 +280,7 @@ fn lacks_cluster(hub: &Hub, project: &Project) -> bool {
     cluster.is_none_or(|uid| hub.stores().clusters.by_uid(uid.as_str()).is_none())
 }
 
-/// Removes the finalizer of a project, although its labels may stay in the cluster.
+/// Removes the finalizer of a project. The project's labels may stay in the cluster.
 pub(super) async fn abandon(hub: &Hub, project: &Project, reason: &str) {
     if !has_finalizer(project) {
         return;

@@ -11,7 +11,7 @@ use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
 use drover_hub::Writer;
 
-/// The verdict at the start of the clean-up.
+/// Returns the condition at the start of the clean-up.
 pub(super) fn started(connected: bool) -> Verdict {
     let (reason, message) = if connected {
         (
@@ -33,7 +33,7 @@ pub(super) fn started(connected: bool) -> Verdict {
     }
 }
 
-/// The verdict after the timeout; `problem` is the last error of the cluster, if any.
+/// Returns the condition after the timeout. `problem` is the last error of the cluster, if any.
 pub(super) fn failed(problem: Option<&str>) -> Verdict {
     let (reason, why) = match problem {
         Some(problem) => ("CleanUpFailed", problem),
@@ -49,8 +49,8 @@ pub(super) fn failed(problem: Option<&str>) -> Verdict {
     }
 }
 
-/// The commands that delete all objects of an import by manifest or Helm, and those of its
-/// controllers.
+/// Returns the commands that delete the objects of an import by manifest or by Helm, and the
+/// objects that Drover's controllers created in the cluster.
 fn commands() -> String {
     format!(
         "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \
@@ -107,7 +107,7 @@ mod tests {
     use drover_api::ids::ClusterUid;
     use secrecy::ExposeSecret as _;
 
-    /// The objects of the import manifest.
+    /// Returns the names of the objects of the import manifest.
     fn objects() -> Vec<serde_json::Value> {
         let manifest = Manifest {
             server_url: "https://drover.example:8443".into(),

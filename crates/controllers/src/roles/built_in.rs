@@ -1,9 +1,9 @@
 //! Creates and repairs the built-in roles on the hub.
 //!
-//! The server restores a role with the built-in label that has other content, because a user or
-//! another server version changed it. A role with a built-in name but without the label belongs to
-//! a user, and stays unchanged. The server never deletes a built-in role, because it may be
-//! assigned.
+//! The server restores the content of a changed role with the built-in label. A user or another
+//! server version can have changed this role. A role with a built-in name but without the label
+//! belongs to a user, and the server does not change this role. The server never deletes a built-in
+//! role, because the role may be assigned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -89,7 +89,7 @@ pub(super) fn names<K: BuiltInKind>() -> BTreeSet<&'static str> {
     K::built_in().iter().map(|role| role.name).collect()
 }
 
-/// Reports whether a role without the built-in label has one of these names.
+/// Reports whether a role has one of these names but lacks the built-in label.
 pub(super) fn has_reserved_name(role: &impl Resource, names: &BTreeSet<&str>) -> bool {
     let name = role.meta().name.as_deref();
     label_value(role).is_none() && name.is_some_and(|name| names.contains(name))

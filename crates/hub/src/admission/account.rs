@@ -16,7 +16,7 @@ use super::webhook::{neither, not};
 use crate::webhook_name::{CONFIGURATION, SERVER_ANNOTATION};
 use crate::{HubError, call};
 
-/// The number of attempts until a hub applies a change of its webhooks.
+/// The maximum number of attempts while the hub has not applied a change of its webhooks yet.
 const MAX_ATTEMPTS: u32 = 40;
 const RETRY_DELAY: Duration = Duration::from_millis(250);
 /// The name of a Secret for dry-run writes. The webhook's conditions match the name for all
@@ -34,8 +34,8 @@ pub enum AccountError {
     NoUserName,
 }
 
-/// The client's account differs from the account in the webhook, so the hub reviews the client's
-/// writes.
+/// The client's account is not the account in the webhook's conditions, so the hub sends the
+/// client's writes to the webhook.
 #[derive(Debug, Error)]
 #[error(
     "the hub reviews writes of {account:?}, because its webhook \"{CONFIGURATION}\" exempts only \
@@ -57,7 +57,7 @@ pub enum ExemptError {
     /// The client's account is unknown.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// The webhook's conditions have no server exemption to extend.
+    /// The conditions of the webhook exempt no server account, so no account can be added.
     #[error(transparent)]
     NoExemption(AccountMismatch),
 }
@@ -83,8 +83,8 @@ pub(super) async fn client_account(client: &Client) -> Result<String, AccountErr
         .ok_or(AccountError::NoUserName)
 }
 
-/// Returns the mismatch between the client's account and the account in the webhook. Returns `None`
-/// if the accounts match, the webhook does not exist, or a call fails.
+/// Compares the client's account with the account in the webhook, and returns the difference.
+/// Returns `None` if the accounts are equal, the webhook does not exist, or a call fails.
 pub async fn find_account_mismatch(client: &Client) -> Option<AccountMismatch> {
     let found = configuration(client).await.ok()??;
     compare(client, &found).await.ok()?
@@ -103,7 +103,8 @@ async fn compare(
     Ok((account != server).then_some(AccountMismatch { account, server }))
 }
 
-/// Adds the client's account to the webhook's exemptions if the webhook names another account.
+/// Adds the client's account to the webhook's exemptions if the webhook exempts an account that is
+/// not the client's.
 ///
 /// After a change of the server's account, the webhook would review the server's own writes, and no
 /// server would answer. The rules stay in force for all other accounts. The leader later installs
@@ -127,7 +128,7 @@ pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
 /// The result of an attempt to add an exemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Exemption {
-    /// No condition exempts the server.
+    /// No condition of the webhook exempts a server account.
     Missing,
     /// The conditions already exempt the account, because the server restarted before it installed
     /// the webhook again.

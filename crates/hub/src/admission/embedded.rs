@@ -14,7 +14,8 @@ use super::{AdmissionError, WriteAuthorizer};
 #[derive(Debug)]
 pub(crate) struct InProcess {
     context: AdmissionContext<'static>,
-    /// Set before the hub accepts writes of other accounts.
+    /// The authorizer. Must be set before the hub accepts writes of accounts other than the
+    /// server's.
     authorizer: OnceLock<WriteAuthorizer>,
 }
 
@@ -26,7 +27,7 @@ impl InProcess {
         }
     }
 
-    /// Accepts writes of other accounts from now on, and checks them with this authorizer.
+    /// Enables writes of accounts other than the server's. This authorizer checks these writes.
     pub(crate) fn set_authorizer(&self, authorizer: WriteAuthorizer) {
         // The server calls this once, after it creates the stores.
         let _ = self.authorizer.set(authorizer);

@@ -1,9 +1,10 @@
 //! Installs the admission webhook on an external hub and reconciles it.
 //!
-//! A fail-closed webhook without a reachable server blocks all matching writes. So the installer
-//! first tests the connection: it applies a webhook for one object name that no client uses, and
-//! creates that object with dry run. After the installation it repeats the test with the installed
-//! configuration, to detect a hub that no longer reaches the server.
+//! A fail-closed webhook without a reachable server blocks all matching writes. The installer
+//! therefore first tests the connection: it applies a webhook that matches only one unused object
+//! name, and creates an object with this name as dry run. After the installation, the installer
+//! repeats the test with the installed configuration, to detect a hub that no longer reaches the
+//! server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,9 +29,11 @@ use crate::settings::Settings;
 use crate::webhook_name::CONFIGURATION;
 use crate::{HubError, call};
 
-/// The interval at which the webhook is applied again, to revert changes of other clients.
+/// The interval at which the installer applies the webhook again, to revert changes of other
+/// clients.
 const REAPPLY_INTERVAL: Duration = Duration::from_mins(5);
-/// The timeout of one attempt. Each probe of an unresponsive hub takes long.
+/// The timeout of one installation attempt. An attempt contains several probes, and each probe
+/// waits for the hub's webhook timeout.
 const STEP_TIMEOUT: Duration = Duration::from_mins(10);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 /// The number of probes until a hub calls a new webhook.
@@ -55,8 +58,8 @@ enum InstallError {
 }
 
 impl InstallError {
-    /// Returns whether the hub rejected a call, in contrast to a failed connection from the hub to
-    /// the server.
+    /// Returns whether the hub itself rejected a call. Returns false if the hub could not reach the
+    /// server.
     fn is_hub_error(&self) -> bool {
         matches!(self, Self::Hub(_) | Self::Account(_))
     }
@@ -149,7 +152,7 @@ impl Reconciler for AccountName {
         }
     }
 
-    /// The function `record_failure` logs the error with a remedy.
+    /// Logs nothing, because `record_failure` logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
@@ -176,7 +179,7 @@ impl Reconciler for InstalledRules {
         Ok(Action::requeue(REAPPLY_INTERVAL))
     }
 
-    /// The function `record_failure` logs the error with a remedy.
+    /// Logs nothing, because `record_failure` logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
@@ -219,8 +222,8 @@ impl Installer {
         error.log(state);
     }
 
-    /// The state of the webhook after a failed installation. An earlier installation may exist,
-    /// perhaps with another address.
+    /// Returns the state of the webhook after a failed installation. A webhook of an earlier
+    /// installation may exist, with the same or a different address.
     async fn remaining_state(&self, error: &InstallError) -> WebhookState {
         match configuration(&self.client).await {
             // The Helm chart creates the configuration without webhooks.

@@ -1,9 +1,9 @@
 //! The admission webhook for an external hub: `POST /hub/admission/{name}`, an `AdmissionReview`.
 //!
-//! A kube-apiserver does not authenticate to webhooks by default. So the path contains a secret
-//! segment that only the webhook configuration holds. Users who may read webhooks on the hub can
-//! read the segment, and a review changes nothing. Each network has a limit of concurrent reviews,
-//! so a slow client cannot block the hub's reviews.
+//! A kube-apiserver does not authenticate to webhooks by default. The path therefore contains a
+//! secret segment that only the webhook configuration contains. Users with permission to read
+//! webhooks on the hub can read the segment. A review changes no state. Each network has a limit of
+//! concurrent reviews, so a slow client cannot block the hub's reviews.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -28,16 +28,16 @@ use drover_http_edge::status::Status;
 
 /// The webhook's path without the secret segment.
 pub const PATH: &str = "/hub/admission";
-/// The body bytes per slot. Most reviews need one slot.
+/// The number of body bytes for which a review reserves one slot. Most reviews need one slot.
 const SLOT_BYTES: usize = 1 << 20;
-/// The slots of the largest review: an object and its old version, each of the hub's maximum size,
-/// and spare room.
+/// The number of slots for the largest review. The review contains the new and the old object, each
+/// of the hub's maximum size.
 const MAX_SLOTS: usize = 8;
-/// The maximum number of slots in total, and per network.
+/// The maximum number of slots for all networks together, and the maximum per network.
 const SLOT_LIMITS: (usize, usize) = (128, 32);
 /// The timeout for reading the body.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// The timeout for a decision slot, shorter than the hub's webhook timeout.
+/// The timeout to wait for a decision slot, shorter than the hub's webhook timeout.
 const DECISION_TIMEOUT: Duration = Duration::from_secs(3);
 /// The maximum number of concurrent decisions. Each decision may read a role and wait for the
 /// stores.
@@ -49,9 +49,9 @@ pub struct Reviews {
     authorizer: WriteAuthorizer,
     /// The secret segment of the path.
     segment: Arc<str>,
-    /// The server's account on the hub, set when known.
+    /// The server's account on the hub; unset until the server has read the account.
     server: Arc<OnceLock<String>>,
-    /// The body slots of reviews that are read or wait for a decision.
+    /// The slots for bodies that the server currently reads or whose decision is pending.
     slots: NetworkLimits,
     decisions: Arc<Semaphore>,
 }

@@ -1,14 +1,14 @@
 //! Checks writes against Drover's roles (`drover_access::admission::admit_by_roles`): looks up the
 //! writer's roles in the stores and decides from them.
 //!
-//! The stores may lag a moment behind the hub.
+//! The stores can be slightly older than the hub's state.
 //!
-//! - *A rejection waits*: when `kubectl apply -f` creates a role and its binding, the hub asks
-//!   about the binding before the stores contain the role. So the check repeats a rejected write
-//!   whenever the grants change, for `GRANTS_TIMEOUT` at most. Each repetition uses the writer's
-//!   current identity and roles and keeps no earlier result.
-//! - *A permission does not wait*: a role that was revoked a moment ago may count until the stores
-//!   sync, as for every decision of Drover. A new binding pins the UID of its role, and a role that
+//! - *Rejected writes are checked again*: when `kubectl apply -f` creates a role and its binding,
+//!   the hub asks about the binding before the stores contain the role. So the check repeats a
+//!   rejected write whenever the grants change, for `GRANTS_TIMEOUT` at most. Each repetition uses
+//!   the writer's current identity and roles and keeps no earlier result.
+//! - *Allowed writes are checked once*: a recently revoked role stays effective until the stores
+//!   sync, as in all decisions of Drover. A new binding pins the UID of its role, and a role that
 //!   was deleted and created again has another UID. So the check reads the objects that a new
 //!   binding or project names from the hub, and requires the UIDs of the stores (`matches_hub`). A
 //!   role may be deleted only if no role on the hub refers to it (`is_unused`). A race remains
@@ -16,7 +16,7 @@
 //! - *The hub repeats the review* when the object changes before it is stored.
 //! - Two concurrent writes may be checked against the same state. Each write is compared with its
 //!   writer's permissions. Roles that inherit each other grant nothing.
-//! - Stores that are not synced or are too old reject every write for the moment.
+//! - While the stores are not synced or too old, the check rejects every write.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -95,7 +95,7 @@ pub(super) async fn check_writer(
 enum Requester {
     /// A user whose roles are in the stores.
     User(UserName),
-    /// A writer without an object in the stores.
+    /// A writer without a User object in the stores.
     Resolved(WriterRights),
 }
 
@@ -156,7 +156,8 @@ fn check_stores(stores: &Stores, write: &Write<'_>, requester: &Requester) -> Re
 }
 
 /// Returns whether the objects that a new binding or project names have the same UID on the hub and
-/// in the stores, and whether no role refers to a deleted role.
+/// in the stores. For the deletion of a role, returns whether no other role on the hub refers to
+/// it.
 async fn matches_hub(
     client: &Client,
     stores: &Stores,

@@ -1,9 +1,9 @@
 //! The ValidatingWebhookConfiguration for an external hub. It fails closed.
 //!
-//! The webhooks match as little as the rules need. They exclude writes of the server and of
-//! Kubernetes components, so that a server can start while the webhook is unreachable. They match
-//! only the roles and bindings that a rule could reject. To recover from an unreachable webhook,
-//! run `kubectl delete validatingwebhookconfiguration drover-rules`.
+//! The webhooks match only the writes that a rule can reject. They exclude writes of the server and
+//! of Kubernetes components, so that a server can start while the webhook is unreachable. Of roles
+//! and bindings, the webhooks match only the objects that a rule can reject. To recover from an
+//! unreachable webhook, run `kubectl delete validatingwebhookconfiguration drover-rules`.
 
 use drover_access::admission::{
     self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES, DEFINITIONS, HUB_LABEL,
@@ -62,7 +62,8 @@ impl WebhookConfig<'_> {
         rules
     }
 
-    /// Matches Drover's kinds. Of deletions, matches only users, settings, roles and bindings.
+    /// Matches creations and updates of Drover's kinds, and deletions of users, settings, roles and
+    /// bindings.
     fn kinds(&self) -> Value {
         let deleted: Vec<_> = admission::KINDS_CHECKED_ON_DELETE
             .iter()
@@ -114,7 +115,7 @@ impl WebhookConfig<'_> {
         self.webhook("rights", RBAC, what, WRITES, &conditions)
     }
 
-    /// Matches default roles of Kubernetes in writes that the webhook for roles does not match.
+    /// Matches the writes of Kubernetes' default roles that the webhook for roles does not match.
     fn default_roles(&self) -> Value {
         let asked = format!(
             "{} || ({DROVER_USERS} && request.operation == 'DELETE')",
@@ -242,7 +243,7 @@ fn is_default_role() -> String {
     format!("{listed} || ({NAME}.startsWith('system:') && ({marked}))")
 }
 
-/// A CEL condition for an object that has or had the label.
+/// A CEL condition that is true if the new or the old object has the label.
 fn labelled(label: &str) -> String {
     let labelled = ["object", "oldObject"].map(|object| {
         format!(
@@ -292,7 +293,7 @@ fn configuration(name: &str, webhooks: &[Value]) -> Value {
 }
 
 /// A CEL condition for the server's Secrets, service account token Secrets, and bootstrap tokens of
-/// Drover users. Other Secrets must not wait for the server.
+/// Drover users. The hub writes all other Secrets without a call to the server.
 fn matching_secrets() -> String {
     let of_account = "(object != null && has(object.type) && object.type == \
                       'kubernetes.io/service-account-token')";

@@ -15,7 +15,7 @@ const MAX_UNREPORTED_ATTEMPTS: u32 = 3;
 /// State of the admission webhook for direct writes to the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookState {
-    /// The state is unknown, or another server leads.
+    /// The state is unknown, or another server is the leader.
     Unknown,
     /// The hub calls the webhook for direct writes.
     InForce,
@@ -43,9 +43,9 @@ impl WebhookState {
         }
     }
 
-    /// Returns the problem as a text without addresses and foreign messages, because
-    /// unauthenticated clients can read the text. An unknown state is a problem only after several
-    /// attempts.
+    /// Returns the problem as a text. Unauthenticated clients can read the text, so it contains no
+    /// addresses and no messages of other programs. An unknown state is a problem only after
+    /// several attempts.
     fn check(self, tries: u32) -> Result<(), String> {
         let problem = match self {
             Self::InForce => return Ok(()),
@@ -71,7 +71,7 @@ struct StateLabel {
     state: &'static str,
 }
 
-/// The current state; clones share it.
+/// The current state of the webhook. All clones share one state.
 #[derive(Clone, Debug)]
 pub struct WebhookStatus {
     now: Arc<Mutex<Current>>,
@@ -81,7 +81,7 @@ pub struct WebhookStatus {
 #[derive(Clone, Copy, Debug)]
 struct Current {
     standing: WebhookState,
-    /// Failed attempts since the webhook was last in force.
+    /// The number of failed attempts since the last state [`WebhookState::InForce`].
     tries: u32,
 }
 

@@ -232,8 +232,8 @@ async fn service_account_token_in_secret_expires_after_90_days() {
     hub.close().await;
 }
 
-/// The hub restores the bindings of default roles without a check, so users must not change these
-/// roles.
+/// Tests that users cannot change default roles. The hub restores the bindings of these roles
+/// without a check.
 #[test]
 fn users_cannot_change_default_roles() {
     use drover_access::admission::{AdmissionContext, Operation, RBAC, Write, admit};
@@ -261,7 +261,7 @@ fn users_cannot_change_default_roles() {
     }
 }
 
-/// The server computes the permissions of Kubernetes' default roles from a copy of these roles.
+/// Tests that the server's copy of Kubernetes' default roles equals the roles of the hub.
 #[test]
 fn copy_of_default_roles_matches_embedded_hub() {
     use drover_access::roles::known_rules;

@@ -14,7 +14,7 @@ use super::{LEASE, LEASE_DURATION};
 pub(super) enum Step {
     /// Another server holds the Lease.
     Wait { holder: String },
-    /// Write the Lease with this term.
+    /// This server writes the Lease with this term.
     Take { term: i32 },
 }
 

@@ -73,7 +73,7 @@ impl Election {
     }
 
     /// The jittered delay until the next step. A waiting server also wakes when the Lease may have
-    /// expired. The holder always renews in time.
+    /// expired. The delay of the holder is short enough to renew before the expiry.
     fn pause(&self) -> Duration {
         let pause = RENEW_PERIOD / 2 + full_jitter(RENEW_PERIOD / 2);
         let waits = matches!(*self.state.borrow(), LeaseState::Waiting { .. });
@@ -104,8 +104,9 @@ impl Election {
         }
     }
 
-    /// The time since the Lease last changed, by the local clock, at the time of the request. A
-    /// change counts from the response that showed it.
+    /// Returns the time between the last observed change of the Lease and the start of the request,
+    /// by the local clock. The time of a change is the time of the response that contained the
+    /// change.
     fn observe(&mut self, stored: Option<&Lease>, asked: Instant) -> Duration {
         let version = stored.and_then(|lease| lease.metadata.resource_version.clone());
         let version = version.unwrap_or_default();
@@ -165,7 +166,7 @@ impl Election {
         }
     }
 
-    /// Releases the Lease, so that the next server need not wait for its expiry.
+    /// Releases the Lease, so that a waiting server can become the leader before the Lease expires.
     async fn release(self) {
         let (LeaseState::Leading { term } | LeaseState::Unconfirmed { term }) =
             *self.state.borrow()
@@ -188,7 +189,7 @@ impl Election {
     }
 }
 
-/// Ends a leader's confirmation on time, even while its calls hang.
+/// Ends a leader's confirmation at [`RENEW_DEADLINE`], even while its calls to the hub hang.
 async fn expire_confirmation(
     state: watch::Sender<LeaseState>,
     mut renewed: watch::Receiver<Instant>,

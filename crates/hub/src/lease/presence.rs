@@ -2,8 +2,8 @@
 //!
 //! A server holds a lock on its own file in tmpfs. If the file exists and is unlocked, the process
 //! has ended: the kernel holds the lock exactly as long as the process has the file open, and no
-//! other machine shares tmpfs. A missing file, a file of another user, or a folder that is not
-//! tmpfs proves nothing, and the waiting server waits for the Lease to expire.
+//! other machine shares the tmpfs. If the file is missing, belongs to another user, or is not in a
+//! tmpfs, the waiting server waits until the Lease expires.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -45,7 +45,7 @@ impl Presence {
         &self.name
     }
 
-    /// Releases the lock and leaves the file, as a killed process does.
+    /// Releases the lock without removing the file, like a killed process.
     #[cfg(test)]
     pub(super) fn release_lock(mut self) {
         if let Some((_, file)) = self.held.take() {
@@ -85,8 +85,8 @@ pub(super) fn remove_file(name: &str) {
     }
 }
 
-/// Returns the UUID at the end of a name. The check ensures that the text of a Lease cannot name
-/// another path.
+/// Returns the UUID at the end of a name. The check ensures that the name in a Lease cannot select
+/// a path outside the folder.
 fn id_of(name: &str) -> Option<Uuid> {
     let start = name.len().checked_sub(uuid::fmt::Hyphenated::LENGTH)?;
     Uuid::try_parse(name.get(start..)?).ok()

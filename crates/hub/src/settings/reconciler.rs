@@ -19,10 +19,10 @@ use super::Settings;
 use crate::{Hub, HubError, call};
 use drover_telemetry::LogFilter;
 
-/// The delay within which changes are reconciled together.
+/// The debounce: changes within this delay cause one reconciliation.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// The next step for one setting.
+/// The next action of the reconciler for one setting.
 #[derive(Debug, PartialEq)]
 enum Step {
     Nothing,

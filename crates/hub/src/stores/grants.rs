@@ -2,8 +2,8 @@
 //!
 //! A task recomputes the grants when a role, a binding, a project or a provider changes, and when a
 //! user is created, deleted, enabled or disabled. Frequent status changes of clusters and users do
-//! not trigger it. Before a rejection, callers use [`LiveGrants::fresh`], because the latest write
-//! may not be in the grants yet.
+//! not trigger it. Callers use [`LiveGrants::fresh`] before they reject a request, because the
+//! grants may not include the latest write yet.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -48,7 +48,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Gathered {
     grants: Arc<Grants>,
-    /// The store versions that the grants are from.
+    /// The change counters of the stores from which the grants were computed.
     versions: StoreVersions,
     /// The digest of the relevant fields of users and clusters.
     people: u64,
@@ -115,7 +115,7 @@ impl LiveGrants {
         stop.run_until_cancelled(following).await;
     }
 
-    /// Computes the grants, unless another caller has done so since `before`.
+    /// Computes the grants, unless a concurrent caller has computed them since `before`.
     fn gather(&self, stores: &Stores, before: StoreVersions) {
         let _gathering = self.0.gathering.lock();
         let last = self.0.gathered.load_full();

@@ -11,7 +11,7 @@ use crate::Stores;
 /// The reason why an identity is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidReason {
-    /// The provider is deleted, or another provider has its name.
+    /// The provider was deleted. A new provider may have the same name.
     #[error(
         "its identity provider is deleted: sign in with another provider, or ask an administrator"
     )]
@@ -25,7 +25,7 @@ pub enum InvalidReason {
     /// The provider or its list of allowed users refuses the user.
     #[error("the identity provider refuses its user: sign in again, or ask an administrator")]
     Refused,
-    /// The provider has not confirmed the user within the grace period.
+    /// The provider's last successful response about the user is older than the grace period.
     #[error("the identity provider has not confirmed its user for too long: sign in again")]
     GracePeriodExpired,
 }

@@ -1,9 +1,10 @@
 //! Keeps a store current with a list and a continuous watch.
 //!
 //! kube's watcher hides bookmarks and successful reconnects, so its user cannot distinguish an idle
-//! kind from a dead connection. Drover limits the age of its decisions, so this reflector is
-//! separate. Every response of the hub, bookmarks and the normal end of a watch included, confirms
-//! the store. Each watch ends after `WATCH_SECONDS`, so a confirmation comes at least that often.
+//! kind from a dead connection. Drover rejects decisions from stores that are too old, so this
+//! module implements a separate reflector. Each response of the hub resets the age of the store,
+//! including bookmarks and the normal end of a watch. Each watch ends after `WATCH_SECONDS`, so the
+//! reflector resets the age at least at this interval.
 
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use drover_entropy::backoff::Backoff;
 const WATCH_SECONDS: u32 = 45;
 /// The time without events after which a watch counts as dead, because its normal end is overdue.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
-/// The minimum duration of a watch. A shorter watch is retried with backoff.
+/// The minimum duration of a watch. The reflector retries after a shorter watch with backoff.
 const MIN_WATCH: Duration = Duration::from_secs(1);
 /// The page size of a list.
 const PAGE_SIZE: u32 = 500;
@@ -57,7 +58,7 @@ enum ReflectorError {
     Silent,
 }
 
-/// The part of each object that the hub sends.
+/// The content of each object that the hub sends: all fields or the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The full object.
@@ -70,10 +71,11 @@ pub enum Form {
 pub trait Sink: Send + Sync {
     /// The stored form of an object.
     type Object: Send;
-    /// The part of each object to request.
+    /// The content of each object to request: all fields or the metadata.
     const FORM: Form;
 
-    /// Converts an object without managed fields. `None` omits this object.
+    /// Converts an object after its managed fields are removed. `None` omits this object from the
+    /// store.
     fn read(object: DynamicObject) -> Option<Self::Object>;
     /// Replaces all objects with a complete list.
     fn replace(&self, objects: Vec<Self::Object>);
@@ -149,7 +151,8 @@ pub async fn reflect_into<S: Sink>(
     stop.run_until_cancelled(reflecting).await;
 }
 
-/// Lists once and watches from there. Returns only when a new list is necessary.
+/// Lists all objects and watches from the version of the list. Returns when a new list is
+/// necessary.
 async fn list_and_watch<S: Sink>(
     api: &Api<DynamicObject>,
     sink: &S,
@@ -295,8 +298,8 @@ fn apply_or_remove<S: Sink>(sink: &S, object: DynamicObject) {
     }
 }
 
-/// Reads an object. An object that this version cannot read is omitted, and the other objects of
-/// its kind stay.
+/// Reads an object. The reflector omits an object that this version cannot read, and stores all
+/// other objects of the kind.
 fn read<S: Sink>(mut object: DynamicObject) -> Option<S::Object> {
     // Managed fields are most of an object's size, and no code here uses them. A write without them
     // leaves the hub's managed fields unchanged.
@@ -304,7 +307,8 @@ fn read<S: Sink>(mut object: DynamicObject) -> Option<S::Object> {
     S::read(object)
 }
 
-/// Distinguishes a watch that can resume from a watch whose version the hub no longer has.
+/// Decides from the error of a watch whether the watch can resume, or whether a new list is
+/// necessary because the hub no longer has the version.
 fn watch_error(error: kube::Error) -> ReflectorError {
     match error {
         kube::Error::Api(status) => ended(*status),

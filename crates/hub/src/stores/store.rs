@@ -16,8 +16,8 @@ const VISIBLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All objects of kind `K` in the last synced state; cheap to clone.
 ///
-/// Only [`super::reflector`] writes to the store. A write of a request appears when the hub's watch
-/// sends the write, so a late creation cannot follow a deletion.
+/// Only [`super::reflector`] writes to the store. A write appears in the store when the hub's watch
+/// sends it. The store therefore applies creations and deletions in the hub's order.
 pub struct Store<K> {
     shared: Arc<Shared<K>>,
 }
@@ -26,7 +26,7 @@ struct Shared<K> {
     index: RwLock<Index<K>>,
     synced: AtomicBool,
     started: Instant,
-    /// Milliseconds from `started` to the last sign of life of the hub's watch.
+    /// Milliseconds from `started` to the last response of the hub's watch.
     contact_ms: AtomicU64,
     changes: AtomicU64,
     /// Notifies subscribers after each change of this kind.
@@ -83,7 +83,7 @@ pub(super) trait AnyStore {
     /// Returns whether the kind has been listed once.
     fn is_synced(&self) -> bool;
 
-    /// The time since the hub last confirmed the store.
+    /// Returns the age of the store: the time since the last response of the hub's watch.
     fn age(&self) -> Duration;
 
     /// Replaces all objects with an empty list.
@@ -139,8 +139,8 @@ impl<K: ResourceExt> Store<K> {
         self.shared.index.read().by_name.values().cloned().collect()
     }
 
-    /// Returns at most `limit` objects that satisfy `wanted`, sorted by name and starting after the
-    /// name `after`. The flag is true if more objects follow.
+    /// Returns a page of at most `limit` objects for which `wanted` returns true, sorted by name.
+    /// The page starts after the name `after`. The flag is true if more objects follow.
     pub fn page(
         &self,
         after: Option<&str>,
@@ -174,7 +174,7 @@ impl<K: ResourceExt> Store<K> {
         self.shared.synced.load(Ordering::Acquire)
     }
 
-    /// The time since the hub last confirmed this store.
+    /// Returns the age of the store: the time since the last response of the hub's watch.
     pub fn age(&self) -> Duration {
         let contact = Duration::from_millis(self.shared.contact_ms.load(Ordering::Relaxed));
         self.shared.started.elapsed().saturating_sub(contact)
@@ -182,7 +182,7 @@ impl<K: ResourceExt> Store<K> {
 
     /// Waits a bounded time until the store contains the written object or a newer version.
     ///
-    /// Returns whether the store contains it.
+    /// Returns whether the store contains this version.
     pub async fn wait_for(&self, written: &K) -> bool {
         self.wait_for_within(written, VISIBLE_TIMEOUT).await
     }
@@ -219,7 +219,8 @@ impl<K: ResourceExt> Store<K> {
         tokio::time::timeout(limit, waiting).await.is_ok()
     }
 
-    /// The number of changes of this store. An equal number means that the store has not changed.
+    /// The number of changes of this store. If two calls return the same number, the store has not
+    /// changed between them.
     ///
     /// Read the number *before* the objects of a later comparison.
     pub fn changes(&self) -> u64 {
@@ -231,7 +232,8 @@ impl<K: ResourceExt> Store<K> {
         self.shared.own.subscribe()
     }
 
-    /// A receiver for changes of the object with this UID. A deletion is the last change.
+    /// A receiver for changes of the object with this UID. The receiver closes after the deletion
+    /// of the object.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
         let mut watched = self.shared.watched.lock();
         match watched.get(uid) {

@@ -5,7 +5,8 @@ use super::*;
 use crate::admission::{self, depends_on_writer};
 use crate::grants::tests::world::{World, rule, user};
 
-/// `root` is an administrator by the User object, `ann` by a role; `bob` may manage users.
+/// The User object makes `root` an administrator, and a role makes `ann` an administrator. `bob`
+/// may manage users.
 fn world() -> World {
     let paths = PolicyRule {
         non_resource_urls: Some(vec!["*".to_owned()]),
@@ -32,7 +33,7 @@ fn person(name: &str) -> UserWithGroups {
     }
 }
 
-/// All kinds of writers, with true for administrators.
+/// All kinds of writers. The flag is true for administrators.
 fn writers() -> Vec<(WriterRights, bool)> {
     vec![
         (WriterRights::User(person("root")), true),
@@ -69,8 +70,8 @@ fn write<'a>(
     }
 }
 
-/// Asserts that administrators may perform a write, and that others may only if `everybody` is
-/// true.
+/// Asserts that administrators may perform a write, and that other writers may perform it exactly
+/// if `everybody` is true.
 #[track_caller]
 fn check(write: &Write<'_>, everybody: bool) {
     let world = world();

@@ -4,7 +4,7 @@ use super::*;
 use crate::admission::{self, AdmissionContext};
 
 const SERVER: &str = "drover:server";
-/// A Drover user, and a user of the hub without Drover name.
+/// User names: a Drover user, and a user of the hub without a Drover name.
 const OTHERS: [&str; 2] = ["drover:user:1", "jane"];
 
 fn write<'a>(
@@ -38,8 +38,8 @@ fn verdict(write: &Write<'_>) -> String {
     }
 }
 
-/// Asserts that other users receive a rejection with this text (empty: no rejection), and that the
-/// server may perform the write.
+/// Asserts that a write of a user is rejected with this text, or allowed if the text is empty. The
+/// server may always perform the write.
 #[track_caller]
 fn check(old: Option<&Value>, new: Option<&Value>, refused: &str) {
     for writer in OTHERS {

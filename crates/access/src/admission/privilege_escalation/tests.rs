@@ -15,7 +15,8 @@ const HUB: RuleScope<'static> = Namespace("drover-system");
 const KUBE: RuleScope<'static> = Namespace("kube-system");
 const TEAM: RuleScope<'static> = Namespace("team");
 
-/// Group, resource, verb, names; scope; true for a privilege escalation.
+/// Test cases: API group, resource, verb and resource names of a rule; scope; true if the rule
+/// permits privilege escalation.
 type Row = (
     &'static str,
     &'static str,

@@ -57,8 +57,8 @@ impl Said {
         }
     }
 
-    /// Rejects a UID in a new binding, because the writer could refer to another object than the
-    /// name.
+    /// Rejects a UID in a new binding, because the UID and the name could identify two different
+    /// objects.
     fn unpinned(&self) -> Result<(), Refusal> {
         let binding = self.binding();
         let subject = binding.subject();

@@ -106,7 +106,7 @@ impl Change<'_> {
         self.require("delete", "projects", &self.cluster_scope())
     }
 
-    /// Checks all namespaces that are new, or newly adopted.
+    /// Checks all namespaces that the write adds to the project or marks for adoption.
     fn gains(
         &self,
         before: &[ProjectNamespace],
@@ -156,7 +156,8 @@ impl Change<'_> {
         }
     }
 
-    /// The other project of the cluster that has this namespace.
+    /// Returns the project of the cluster that already has this namespace, except the written
+    /// project.
     fn holder(&self, namespace: &str) -> Option<(&str, &ProjectFacts)> {
         let projects = self.hub_roles.facts.projects.iter();
         let mut others = projects.filter(|(name, project)| {

@@ -2,8 +2,8 @@
 //! project's quota.
 //!
 //! Kubernetes limits the usage of one namespace, not of several together. A project's quota is
-//! therefore enforced by the quotas of its namespaces, whose sum may not exceed it: for each
-//! limited resource of the project, the namespace quota must have a share.
+//! therefore enforced by the quotas of its namespaces, whose sum may not exceed it: the namespace
+//! quota must have a value for each resource that the project's quota limits.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub enum QuotaError {
         /// Value of the field.
         value: String,
     },
-    /// The namespaces have no share of a limited resource.
+    /// The namespace quota has no value for a resource that the project's quota limits.
     #[error(
         "spec.quota.project has {resource:?}, and spec.quota.namespace has not: add the quota of \
          each namespace there, or remove it from spec.quota.project"
@@ -75,7 +75,7 @@ pub enum QuotaError {
     },
 }
 
-/// Quantities in billionths by resource, with their original text.
+/// Quantities by resource: the value in billionths, and the original text.
 type Read<'a> = BTreeMap<&'a str, (i128, &'a str)>;
 
 /// Validates the quota and the defaults of a project.

@@ -52,7 +52,7 @@ fn resolved(
     resolved_with(name, name, said, hub_roles)
 }
 
-/// The rights of `role` if the role `name` had this spec.
+/// Returns the rights that `role` would have after a write of this spec to the role `name`.
 fn resolved_with(
     role: &str,
     name: &str,
@@ -70,8 +70,8 @@ fn resolved_with(
     resolve(role, find).unwrap_or_else(|| Ok(Scoped::default()))
 }
 
-/// Checks that roles which inherit this role can still be resolved. Otherwise their users would
-/// lose rights, and the previous rights would be unknown.
+/// Checks that every role that inherits this role can be resolved after the write. Users of a role
+/// that cannot be resolved lose their rights.
 fn check_inheriting_roles(
     name: &str,
     said: &RoleTemplateSpec,
@@ -189,7 +189,7 @@ pub(super) fn admit_global(
     })
 }
 
-/// Checks a role for new users, which creates a binding for each new user.
+/// Checks a role that each new user receives by a binding.
 fn check_new_user_default(
     said: &GlobalRoleSpec,
     writer: &WriterRights,

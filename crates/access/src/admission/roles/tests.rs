@@ -9,8 +9,8 @@ use crate::grants::tests::world::{World, user};
 
 const EVERYBODY: &str = "system:authenticated";
 
-/// Creates three users: `eve` may read pods in every cluster, `ann` may read and change them in
-/// `a`, `bob` works in project `p` of `a`.
+/// Creates three users. `eve` may read pods in every cluster. `ann` may read and change pods in
+/// cluster `a`. `bob` has a role in project `p` of cluster `a`.
 fn world() -> World {
     let rule = crate::grants::tests::world::rule;
     World::new()

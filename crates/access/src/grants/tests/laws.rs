@@ -17,7 +17,7 @@ const VERBS: [&str; 3] = ["get", "update", "*"];
 const RESOURCES: [&str; 3] = ["pods", "secrets", "*"];
 const PEOPLE: [&str; 3] = ["ann", "bob", "eve"];
 
-/// Rules of a role, and the indices of inherited earlier roles.
+/// A random role: its rules, and the indices of the roles that it inherits.
 type Said = (Vec<(usize, usize)>, Vec<usize>);
 
 fn said(before: usize) -> impl Strategy<Value = Said> {
@@ -176,7 +176,7 @@ proptest! {
 /// Actions of an attacker.
 #[derive(Clone, Debug)]
 enum Try {
-    /// Writes or creates a role.
+    /// Creates or changes a role.
     Write(usize, Said),
     /// Deletes a role.
     Delete(usize),
@@ -293,8 +293,8 @@ fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateS
 }
 
 proptest! {
-    /// For any sequence of writes, with restorations of roles in between, the accomplice has only
-    /// rights that the attacker had.
+    /// For any sequence of writes and restorations of roles, the accomplice receives only rights
+    /// that the attacker had.
     #[test]
     fn no_sequence_of_writes_exceeds_rights_of_attacker(
         said in (said(0), said(1), said(2)),

@@ -24,7 +24,7 @@ pub(crate) fn project(cluster: &str, name: &str) -> Scope {
     Scope::Project(ClusterUid::new(cluster), ProjectUid::new(name))
 }
 
-/// `rule("", "pods", "get list")`.
+/// Creates a rule from an API group, resources and verbs: `rule("", "pods", "get list")`.
 pub(crate) fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
     let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     PolicyRule {
@@ -319,7 +319,7 @@ impl World {
         self
     }
 
-    /// Deletes a user and creates another with the same name.
+    /// Deletes a user and creates a user with the same name and a new UID.
     pub(crate) fn remade_user(mut self, name: &str) -> Self {
         self.users.get_mut(name).unwrap().0.push_str(" again");
         self
@@ -335,7 +335,7 @@ impl World {
         self
     }
 
-    /// Writes or deletes a role, which keeps its UID.
+    /// Replaces the spec of a role or deletes the role. The UID of the role stays the same.
     pub(crate) fn set_template(&mut self, name: &str, spec: Option<RoleTemplateSpec>) {
         match spec {
             None => drop(self.templates.remove(name)),

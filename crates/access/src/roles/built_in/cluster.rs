@@ -121,7 +121,7 @@ fn external(
     role
 }
 
-/// Cluster-scoped objects that namespaced objects refer to.
+/// Rules for cluster-scoped objects that namespaced objects refer to.
 pub(super) fn classes() -> Vec<PolicyRule> {
     vec![
         rule("storage.k8s.io", &["storageclasses"], VIEW),
@@ -162,8 +162,8 @@ fn storage(verbs: &[&str]) -> Vec<PolicyRule> {
     ]
 }
 
-/// The rules are read-only, because the writer of a definition selects the conversion webhook of
-/// all objects of the kind.
+/// Rules to read CustomResourceDefinitions and APIServices. Write access is not granted, because a
+/// definition selects the conversion webhook of all objects of its kind.
 fn definitions() -> Vec<PolicyRule> {
     vec![
         rule("apiextensions.k8s.io", &["customresourcedefinitions"], VIEW),

@@ -74,15 +74,15 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
     all
 }
 
-/// Resources with a common pair of roles.
+/// Resources with one role to manage them and one role to view them.
 struct Set {
     view: &'static str,
     manage: &'static str,
     title: &'static str,
     what: &'static str,
-    /// Group and resources that the managing role can change.
+    /// API group and resources that the managing role can change and both roles can read.
     managed: &'static [(&'static str, &'static [&'static str])],
-    /// Group and resources that both roles can only read.
+    /// API group and resources that both roles can read and neither role can change.
     read: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -180,7 +180,8 @@ fn rules(set: &Set, verbs: &[&str]) -> Vec<PolicyRule> {
     managed.chain(read).collect()
 }
 
-/// The ClusterRoles that Kubernetes aggregates into `edit`, and those for others to extend it.
+/// The ClusterRoles of the cluster that this role includes: the role that Kubernetes aggregates
+/// into `edit`, and the roles that extend `edit`.
 const MANAGED: [&str; 6] = [
     "workloads-manage",
     "configmaps-manage",
@@ -190,7 +191,7 @@ const MANAGED: [&str; 6] = [
     "serviceaccounts-manage",
 ];
 
-/// The resources of Kubernetes' `view`, which has no Secrets.
+/// Returns rules to read the resources of Kubernetes' role `view`, which excludes Secrets.
 const READ: [&str; 5] = [
     "workloads-view",
     "configmaps-view",
@@ -199,7 +200,7 @@ const READ: [&str; 5] = [
     "serviceaccounts-view",
 ];
 
-/// The objects of a project that all its members can read.
+/// Returns rules for the objects of a project that all project members can read.
 fn readable_objects() -> Vec<PolicyRule> {
     vec![
         drover(&["projects"], &["get"]),
@@ -207,7 +208,7 @@ fn readable_objects() -> Vec<PolicyRule> {
     ]
 }
 
-/// A complete role for a project member.
+/// Creates a role with all rights that a project member of this kind needs.
 fn whole(
     name: &'static str,
     display_name: &str,
@@ -223,7 +224,7 @@ fn whole(
     role
 }
 
-/// A role to combine with others.
+/// Creates a role for one group of resources, to assign together with other roles.
 fn part(
     name: &'static str,
     display_name: &str,

@@ -17,7 +17,7 @@ use super::*;
 use crate::access::desired::in_cluster;
 use crate::access::desired::tests::read_pods;
 
-/// Objects by request path.
+/// Stored objects of the fake cluster, by request path.
 type StoredObjects = BTreeMap<String, Value>;
 
 /// A fake cluster with roles and bindings. It records the effective access after each write.

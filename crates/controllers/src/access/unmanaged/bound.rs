@@ -1,4 +1,4 @@
-//! The subjects that the hub's bindings name for a cluster.
+//! The subjects of all bindings on the hub that apply to a cluster.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ pub(in crate::access) struct BoundSubjects {
 }
 
 impl BoundSubjects {
-    /// Reads the stores, which must be complete.
+    /// Reads the subjects from the stores. Call only when the stores are complete.
     pub(in crate::access) fn of(stores: &Stores, uid: &ClusterUid) -> Self {
         let mut bound = Self {
             stores: stores.clone(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A hub that returns this response for every user, or this error, and counts the requests.
+/// A fake hub that returns this response or error for every user, and counts the requests.
 fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
@@ -33,7 +33,7 @@ fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
     (Client::new(tower::service_fn(answer), "default"), asked)
 }
 
-/// This number of deletions of bindings for `ann` with UID 1.
+/// Returns this number of pending deletions of bindings whose subject is the user `ann` with UID 1.
 fn deletions(number: usize) -> Vec<Change<ClusterRoleTemplateBinding>> {
     let binding = |n: usize| -> ClusterRoleTemplateBinding {
         let whole: Value = json!({

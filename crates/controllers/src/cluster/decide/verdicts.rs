@@ -1,4 +1,4 @@
-//! The content of each condition. Pure.
+//! Computes the status, reason and message of each condition. Pure.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::managed::{AccessState, ClusterFacts, UpgradeState};
 /// Maximum number of failing components in a message.
 const MAX_NAMED: usize = 8;
 
-/// Creates a verdict.
+/// Creates the status, reason and message of a condition.
 pub(super) fn verdict(
     status: Tristate,
     reason: &'static str,

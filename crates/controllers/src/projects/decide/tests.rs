@@ -97,8 +97,8 @@ fn describe(
     (describe.join("/"), impediments.collect())
 }
 
-/// Description, project `p`, other projects, namespaces; expected decision about `p`, and its
-/// impediments.
+/// Test cases: description, project `p`, other projects, namespaces, expected decision about `p`,
+/// and expected impediments.
 type Case<'a> = (
     &'a str,
     Project,
@@ -117,12 +117,12 @@ fn check(cases: Vec<Case<'_>>) {
     }
 }
 
-/// Project `p` with these namespaces in its status.
+/// Returns project `p` with these namespaces in its status.
 fn p(namespaces: &str, own: &str) -> Project {
     owning(project("p", 2, namespaces), own)
 }
 
-/// An older project `q`.
+/// Returns a project `q` that is older than project `p`.
 fn q(own: &str) -> Project {
     owning(project("q", 1, "a"), own)
 }

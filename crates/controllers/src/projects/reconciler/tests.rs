@@ -9,7 +9,7 @@ use super::*;
 const PROJECTS: [&str; 3] = ["p", "q", "r"];
 const NAMESPACES: [&str; 3] = ["a", "b", "c"];
 
-/// Random actions of users and failures.
+/// A random action of a user, or a reconciliation with a random failure.
 #[derive(Clone, Debug)]
 enum Event {
     /// Adds a namespace to a spec, with or without adoption.
@@ -44,15 +44,15 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 struct SimulatedHub {
     projects: BTreeMap<String, Project>,
     found: Namespaces,
-    /// The project for which the server created each namespace, by namespace UID. Namespaces of
-    /// others have no entry.
+    /// The project for which the server created a namespace, by namespace UID. Namespaces that
+    /// users created have no entry.
     created_for: BTreeMap<String, String>,
     uids: usize,
     memory: ProjectsMemory,
     writes: usize,
 }
 
-/// The server was stopped.
+/// The error of a reconciliation that the simulated server did not complete.
 struct Stopped;
 
 impl SimulatedHub {

@@ -8,7 +8,7 @@ fn stored(role: &BuiltIn<RoleTemplateSpec>) -> RoleTemplate {
     stored
 }
 
-/// The changes if only this built-in object differs from the desired objects.
+/// Returns the changes if only this built-in object differs from the desired objects.
 fn with(one: &RoleTemplate) -> PendingWrites<RoleTemplate> {
     let all = RoleTemplate::built_in();
     decide(|name| {

@@ -31,7 +31,8 @@ fn only_denial_by_the_probed_webhook_proves_connection() {
     assert!(matches!(other, InstallError::Hub(_)), "{other}");
 }
 
-/// Returns an installer whose hub answers every read with this code, and its metrics and health.
+/// Returns an installer with a fake hub that responds to every read with this status code. Also
+/// returns the installer's metrics and health.
 fn installer(code: u16) -> (Installer, Metrics, Health) {
     let asks = serde_json::json!([{
         "name": CHECK, "clientConfig": {}, "sideEffects": "None", "admissionReviewVersions": ["v1"],
@@ -39,8 +40,8 @@ fn installer(code: u16) -> (Installer, Metrics, Health) {
     installer_with_webhooks(code, asks)
 }
 
-/// Returns an installer whose hub returns a configuration with these webhooks, and its metrics and
-/// health.
+/// Returns an installer with a fake hub that returns a configuration with these webhooks. Also
+/// returns the installer's metrics and health.
 fn installer_with_webhooks(code: u16, webhooks: Value) -> (Installer, Metrics, Health) {
     let hub = tower::service_fn(move |_: Request<Body>| {
         let answer = if code == 200 {

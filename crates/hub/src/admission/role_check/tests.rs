@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// An object whose UID is its name.
+/// Returns metadata of an object whose UID equals its name.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
     let object = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
@@ -37,7 +37,7 @@ fn stores() -> Stores {
     stores
 }
 
-/// A hub that never answers.
+/// A fake hub that never responds.
 fn silent_hub() -> Client {
     let never = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
@@ -223,7 +223,7 @@ async fn write_for_a_user_is_checked_with_the_users_roles() {
     assert_eq!(status.code(), 403, "{status}");
 }
 
-/// A hub that recreated every object after the stores synced.
+/// A fake hub that deleted and created every object again after the stores synced.
 fn hub_with_recreated_roles() -> Client {
     let anew = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
         let name = request.uri().path().rsplit('/').next().unwrap().to_owned();
@@ -270,7 +270,8 @@ async fn binding_to_recreated_role_waits_for_sync() {
         .unwrap();
 }
 
-/// A hub with one role that the stores lack, in the list of this kind. The role refers to `reader`.
+/// A fake hub with one role of this kind that the stores do not contain. The role inherits or
+/// grants `reader`.
 fn hub_with_inheriting_role(list: &'static str, spec: Value) -> Client {
     let hub = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         let heir = json!({ "metadata": { "name": "heir", "uid": "heir" }, "spec": spec });

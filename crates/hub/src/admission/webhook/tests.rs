@@ -70,7 +70,7 @@ fn webhook_covers_namespace_of_the_servers_service_account() {
     }
 }
 
-/// The webhook of this name.
+/// Returns the webhook with this name from the configuration.
 fn webhook_named(name: &str) -> Value {
     let all = webhooks("drover:server");
     let name = format!("{name}.rules.drover.dev");
