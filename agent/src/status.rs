@@ -110,7 +110,7 @@ impl StatusWriter {
             };
             tokio::select! {
                 () = writing => {}
-                () = timeout => debug!("the last status is only in the log"),
+                () = timeout => debug!("timed out publishing the last status; the log contains it"),
             }
         }
     }

@@ -38,7 +38,8 @@ pub(crate) enum AccessError {
     Sync(#[from] sync::SyncError),
     /// Nearly all decisions have the same result: the data of the benchmark is wrong.
     #[error(
-        "cannot use the measurement: {0} of {DECISIONS} decisions were allowed; both results must be common"
+        "cannot use the measurement: {0} of {DECISIONS} decisions were allowed; the measurement \
+         requires both allowed and denied decisions"
     )]
     Lopsided(usize),
 }

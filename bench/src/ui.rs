@@ -46,10 +46,10 @@ pub(crate) enum UiError {
     #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
     /// The figures of the browser cannot be parsed.
-    #[error("cannot parse the figures of the browser")]
+    #[error("cannot parse the browser's measurements")]
     Unreadable(#[from] serde_json::Error),
     /// The figures lack a figure that has a goal.
-    #[error("the figures of the browser lack {0}; add it to e2e/browser/bench")]
+    #[error("the browser's measurements contain no {0}; add it to e2e/browser/bench")]
     NotMeasured(&'static str),
     /// The figures cannot be written.
     #[error(transparent)]

@@ -236,7 +236,7 @@ impl Server {
 pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Server, StartError> {
     install_provider();
     files::raise_limit();
-    tracing::info!(memory = %options.memory, "memory divided");
+    tracing::info!(memory = %options.memory, "memory limits calculated");
     let connection = connect_within(&options.hub, options.memory.hub).await?;
     match start_on(&connection, options, stop).await {
         Ok(started) => Ok(started.on(connection)),
@@ -360,7 +360,10 @@ async fn exempt_server(connection: &Connection, client: &kube::Client) {
     }
     if let Err(error) = exempt_server_account(client).await {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "failed to introduce the server's account to the hub");
+        tracing::warn!(
+            error,
+            "failed to exempt the server's account from the admission webhook"
+        );
     }
 }
 

@@ -238,7 +238,10 @@ async fn polled<T>(asked: impl Future<Output = kube::Result<T>>) -> Option<T> {
     match tokio::time::timeout(POLL_TIMEOUT, asked).await {
         Ok(Ok(found)) => Some(found),
         Ok(Err(error)) => {
-            debug!(error = message(&error), "failed to poll for the report");
+            debug!(
+                error = message(&error),
+                "failed to read an object for the report"
+            );
             None
         }
         Err(_) => None,

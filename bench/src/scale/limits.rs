@@ -5,7 +5,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// The limit of open files is too low.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot open {needed} files: the limit is {allowed}; raise the hard limit (as root, \"ulimit -Hn {needed}\" in the shell that starts this), or take fewer clusters with --clusters"
+    "cannot open {needed} files: the limit is {allowed}; raise the hard limit (as root, \"ulimit \
+     -Hn {needed}\" in the shell that starts the program), or use fewer clusters with --clusters"
 )]
 pub(crate) struct TooFewFiles {
     needed: u64,

@@ -159,7 +159,7 @@ pub struct Grant {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// The server has not stored the UID of a named object in the binding yet.
-    #[error("the server has not pinned the {0} to a UID yet")]
+    #[error("the server has not stored the UID of the {0} in the binding yet; try again")]
     Unpinned(&'static str),
     /// The named object does not exist.
     #[error("there is no {what} {name:?}: create it, or correct the name")]
@@ -187,7 +187,10 @@ pub enum Problem {
     )]
     NoGroup(String),
     /// The role has another context (cluster or project) than the binding.
-    #[error("the role {0:?} has another context: use a role with the context of the binding")]
+    #[error(
+        "the role {0:?} and its binding or global role have different contexts: use a role with \
+         the same context"
+    )]
     Context(String),
     /// The subject does not have exactly one of user and group.
     #[error("spec.subject must have either user or group")]

@@ -14,7 +14,7 @@ use crate::path::check_api_path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
     /// The request does not name exactly one known lane.
-    #[error("the request must name exactly one lane that this agent knows")]
+    #[error("the request must name exactly one lane that this agent supports")]
     UnknownLane,
     /// The target is ambiguous, or is not a path of the cluster's own API server.
     #[error(

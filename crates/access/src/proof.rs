@@ -19,7 +19,7 @@ pub enum ProofError {
     #[error("signature must be base64")]
     BadEncoding,
     /// The signature does not match the key and the message.
-    #[error("the signature does not match: it has another key or another message")]
+    #[error("the signature does not match the public key and the message")]
     Mismatch,
 }
 

@@ -33,7 +33,7 @@ pub enum BindingError {
     #[error("ConfigMap drover-agent-server: server-url must be https://host[:port], not {0:?}")]
     Url(String),
     /// The value of the CA key is not PEM.
-    #[error("ConfigMap drover-agent-server: server-ca.crt holds no PEM certificate")]
+    #[error("ConfigMap drover-agent-server: server-ca.crt contains no PEM certificate")]
     Authority,
     /// rustls rejects one of the CA certificates.
     #[error("ConfigMap drover-agent-server: a certificate in server-ca.crt cannot be used: {0}")]

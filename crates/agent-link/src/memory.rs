@@ -34,7 +34,7 @@ impl TunnelMemory {
             memory.source = %limit.source,
             memory.responses_mib = responses >> 20,
             memory.requests_mib = requests >> 20,
-            "memory divided"
+            "memory limits calculated"
         );
         Self {
             responses: ResponseBudget::new(responses),

@@ -42,7 +42,8 @@ pub enum UpstreamError {
     Url(Uri),
     /// The URL of the API server has a path prefix.
     #[error(
-        "the API server's URL {0} has a path; give a kubeconfig that points at the API server itself"
+        "the API server's URL {0} contains a path; use a kubeconfig with the URL of the API \
+         server itself"
     )]
     Path(Uri),
     /// The configuration contains no CA certificate.
@@ -52,7 +53,8 @@ pub enum UpstreamError {
     NoAuthority,
     /// The configuration disables the verification of certificates.
     #[error(
-        "the kubeconfig disables certificate checks (insecure-skip-tls-verify): give the cluster's CA instead"
+        "the kubeconfig disables certificate checks (insecure-skip-tls-verify): set \
+         certificate-authority-data instead"
     )]
     Unverified,
     /// The CA certificate is not valid.
@@ -70,7 +72,7 @@ pub enum ForwardError {
     #[error("the API server does not respond: {0}")]
     Connect(String),
     /// The connection broke during the request.
-    #[error("the connection to the API server broke: {0}")]
+    #[error("the connection to the API server failed: {0}")]
     Broken(String),
 }
 
@@ -258,7 +260,7 @@ mod tests {
             ),
             (
                 refusal(|c| c.cluster_url = "https://h/k8s/x".parse().unwrap()),
-                "has a path",
+                "contains a path",
             ),
             (
                 refusal(|c| c.accept_invalid_certs = true),

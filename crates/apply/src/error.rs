@@ -49,27 +49,27 @@ pub enum ApplyError {
     },
     /// The inventory is not complete, because too many objects have the label.
     #[error(
-        "more than {MAX_OBJECTS} objects of the kind {kind} have Drover's label; Drover deletes the \
-         undesired objects of the list"
+        "more than {MAX_OBJECTS} objects of the kind {kind} have Drover's label; Drover checks \
+         only the listed objects"
     )]
     TooMany {
         /// Kind of the objects.
         kind: String,
     },
     /// There are too many objects to list.
-    #[error("cannot {operation}: there are more than {MAX_OBJECTS}")]
+    #[error("cannot {operation}: more than {MAX_OBJECTS} objects exist")]
     ListTooLong {
         /// The failed operation: verb and objects.
         operation: String,
     },
     /// The object waits for a finalizer.
-    #[error("cannot {operation}: it waits for a finalizer of another owner")]
+    #[error("cannot {operation}: a finalizer of a different controller delays the deletion")]
     FinalizerPending {
         /// The failed operation: verb and object.
         operation: String,
     },
     /// The reconciliation exceeded its timeout.
-    #[error("not done within {} s; it continues later", .0.as_secs())]
+    #[error("the reconciliation did not finish within {} s; it continues later", .0.as_secs())]
     Timeout(Duration),
     /// Several errors.
     #[error("{first}; and {others} more errors")]

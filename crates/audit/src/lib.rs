@@ -122,7 +122,7 @@ pub struct OpenAuditError {
 
 /// The audit log cannot record the request in time, because its writer is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the audit log has no room for more records")]
+#[error("the queue of the audit log is full")]
 pub struct AuditFull;
 
 /// The audit log. Clones share the log.

@@ -90,7 +90,7 @@ fn refusal(path: &str, error: &serde_json::Error) -> Status {
     let text = error.to_string();
     match error.classify() {
         Category::Syntax | Category::Eof | Category::Io => Status::bad_request(format!(
-            "the body is not JSON: look at line {}, column {}",
+            "the body is not valid JSON: error at line {}, column {}",
             error.line(),
             error.column()
         )),
@@ -99,7 +99,7 @@ fn refusal(path: &str, error: &serde_json::Error) -> Status {
             let text = without_values(&text[..position]);
             match field_in(&text) {
                 Some(field) => Status::invalid(&field, text),
-                None if path == "." => Status::bad_request(format!("the body: {text}")),
+                None if path == "." => Status::bad_request(format!("invalid body: {text}")),
                 None => Status::invalid(path, text),
             }
         }
@@ -138,7 +138,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
         axum::extract::Path::<String>::from_request_parts(parts, state)
             .await
             .map(|axum::extract::Path(name)| Self(name))
-            .map_err(|_| Status::bad_request("the name in the path is not UTF-8, percent-encoded"))
+            .map_err(|_| Status::bad_request("the name in the path is not percent-encoded UTF-8"))
     }
 }
 
@@ -153,7 +153,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Names {
         axum::extract::Path::<(String, String)>::from_request_parts(parts, state)
             .await
             .map(|axum::extract::Path((one, other))| Self(one, other))
-            .map_err(|_| Status::bad_request("a name in the path is not UTF-8, percent-encoded"))
+            .map_err(|_| Status::bad_request("a name in the path is not percent-encoded UTF-8"))
     }
 }
 
@@ -174,7 +174,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
                     text = cause.to_string();
                     source = cause.source();
                 }
-                Status::bad_request(format!("the query: {text}"))
+                Status::bad_request(format!("invalid query: {text}"))
             })
     }
 }

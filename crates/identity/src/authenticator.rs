@@ -67,7 +67,7 @@ pub enum IdentifyError {
     #[error("the token is no longer valid: {0}")]
     ProviderInvalid(#[from] InvalidReason),
     /// The stores are too old.
-    #[error("the server's stores of the hub are too old for a decision")]
+    #[error("the server's copy of the hub's objects is too old to authorize requests")]
     Untrusted(StoresHealth),
     /// The lookup of an unknown token failed.
     #[error(transparent)]

@@ -125,7 +125,7 @@ pub fn check_token(identity: &Identity) -> Result<(), Status> {
     let token = &identity.token;
     if token.cluster.is_some() {
         return Err(Status::forbidden(
-            "this token is valid for one cluster only; use your login",
+            "this token is valid for only one cluster; use the token of a login",
         ));
     }
     match token.purpose {
@@ -134,7 +134,7 @@ pub fn check_token(identity: &Identity) -> Result<(), Status> {
             "set a new password first: run \"drover login\" again or POST /v1/me/password",
         )),
         TokenPurpose::Kubeconfig | TokenPurpose::Credential => Err(Status::forbidden(
-            "this token is valid for clusters only; use your login",
+            "this token is valid only for clusters; use the token of a login",
         )),
     }
 }

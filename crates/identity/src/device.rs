@@ -54,10 +54,13 @@ pub enum DeviceError {
     #[error("the login is already confirmed")]
     Confirmed,
     /// The confirming token is not a login.
-    #[error("only a login can confirm another login: sign in, or run \"drover login\"")]
+    #[error(
+        "a login can be confirmed only with the token of a login, not with an API token: sign \
+         in, or run \"drover login\""
+    )]
     NoLogin,
     /// The confirming user may no longer use Drover.
-    #[error("the confirming user may no longer log in; start again")]
+    #[error("the user who confirmed the login is no longer allowed to log in; start again")]
     ConfirmerInvalid,
     /// The random generator failed.
     #[error(transparent)]

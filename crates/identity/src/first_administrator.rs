@@ -39,7 +39,8 @@ pub enum FirstAdministratorError {
     #[error(transparent)]
     Random(#[from] NoRandomness),
     /// The password file could not be written.
-    #[error("cannot write the first password to {}: choose a path that does not exist yet in a folder that does", path.display())]
+    #[error("cannot write the first password to {}: use the path of a new file in an existing \
+        folder", path.display())]
     File {
         /// The path of the file.
         path: PathBuf,
@@ -151,7 +152,11 @@ async fn record_printed(hub: &Hub) {
     );
     if let Err(error) = noted.await {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(error, "the next start may print another first password");
+        tracing::warn!(
+            error,
+            "failed to record that the first password was printed; the next start may print a \
+             new password"
+        );
     }
 }
 

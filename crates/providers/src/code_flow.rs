@@ -48,7 +48,7 @@ pub enum CodeFlowError {
     #[error("the sign-in took longer than 10 minutes")]
     Expired,
     /// The response comes from another provider: defends against mix-up attacks (RFC 9207 §2.4).
-    #[error("the response comes from another provider")]
+    #[error("the response comes from a different provider")]
     OtherIssuer,
     /// The provider reports an error code such as `access_denied` (RFC 6749 §4.1.2.1).
     #[error("the provider reports the error {0:?}")]

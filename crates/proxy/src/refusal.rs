@@ -29,7 +29,8 @@ pub enum Refusal {
     Path(#[from] PathError),
     /// The target contains a host, or the request has several `Host` headers.
     #[error(
-        "the request names its host ambiguously: send a path, and one Host header that agrees with it"
+        "the request contains conflicting hosts: send exactly one Host header, and a path \
+         instead of a full URL"
     )]
     Host,
     /// The request has no valid credential.

@@ -162,7 +162,7 @@ impl Cluster {
         self.door.0.write().take();
         let closed = tokio::time::timeout(CLOSE_TIMEOUT, &mut self.closed);
         if closed.await.is_err() {
-            tracing::warn!("open requests delay the end of a simulated cluster");
+            tracing::warn!("open requests delay the shutdown of a simulated cluster");
         }
     }
 }

@@ -4,7 +4,7 @@ import { asUserWithoutRoles as test, expect } from "../stage/users.ts";
 
 test("disabled action takes the focus, names the missing right and does nothing", async ({ page }) => {
   await page.goto("/");
-  const name = "Import cluster Requires the right: create clusters";
+  const name = "Import cluster Requires the permission: create clusters";
   const action = page.getByRole("button", { name });
   await action.focus();
   await expect(action).toBeFocused();

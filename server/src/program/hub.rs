@@ -62,8 +62,8 @@ fn backup(args: &HubBackup) -> Result<(), Failure> {
     })?;
     if show(&args.file, args.output.format)? > 0 {
         return Err(Failure::Other(format!(
-            "the file of the hub is damaged, and so is {}; keep older backups, and restore the last \
-             intact one with \"drover hub restore --replace\"",
+            "the hub's file and the backup {} are damaged; keep older backups, and restore the \
+             last intact backup with \"drover hub restore --replace\"",
             args.file.display()
         )));
     }
@@ -85,12 +85,13 @@ fn restore(args: &HubRestore) -> Result<(), Failure> {
     };
     Store::restore(&backup, &hub, over).map_err(|error| match error {
         CopyError::Exists(path) => Failure::Other(format!(
-            "cannot restore to {}: a hub exists there; use --replace to replace it and keep its \
-             file, or --data-dir for another folder",
+            "cannot restore to {}: the file exists; use --replace to replace the hub and keep a \
+             copy of its file, or --data-dir for another folder",
             path.display()
         )),
         CopyError::Open(OpenError::Locked { path, pid }) => Failure::Other(format!(
-            "cannot restore to {}: a server uses it{}; stop it first, then restore and start it again",
+            "cannot restore to {}: a server uses the file{}; stop the server, restore the \
+             backup, then start the server",
             path.display(),
             pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
         )),

@@ -191,7 +191,7 @@ impl Own {
         shown.replace(&serving).map_err(|error| {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
-                "unusable certificate"
+                "the certificate is not usable"
             );
             AuthorityError::Damaged(drover_hub::authority::SERVING_SECRET)
         })

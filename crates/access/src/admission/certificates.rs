@@ -19,8 +19,8 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let asks = write.operation == Operation::Create && write.subresource.is_empty();
     if write.is_by_drover_user() && asks && signer == Some(SELF_APPROVED_SIGNER) {
         return Err(Refusal::new(
-            "Kubernetes approves node certificates automatically, and the certificate would \
-             outlive your own rights and cannot be revoked: request it with a kubeconfig of the \
+            "Kubernetes approves node certificates automatically, and a certificate stays valid \
+             after you lose your rights: request the certificate with a kubeconfig of the \
              hub itself",
         ));
     }
@@ -30,8 +30,8 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "a client certificate for the hub would outlive your own rights and cannot be revoked: \
-         approve it with a kubeconfig of the hub itself",
+        "a client certificate for the hub stays valid after you lose your rights: approve the \
+         request with a kubeconfig of the hub itself",
     ))
 }
 

@@ -59,7 +59,7 @@ fn marks(write: &Write<'_>) -> Result<(), Refusal> {
 fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
     if write.operation == Operation::Create {
         return Err(Refusal::new(format!(
-            "only Drover's server creates {}, because the writer of a hash knows the secret: {how}",
+            "only Drover's server creates {}, because the author of a hash knows the secret: {how}",
             write.resource
         )));
     }

@@ -44,7 +44,7 @@ pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
 pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
     if is_the_servers(write) {
         return Err(Refusal::new(format!(
-            "{:?} has the name or label of hub access, which only Drover's server writes: change \
+            "{:?} has a name or label that is reserved for Drover's server: change \
              the GlobalRole or its binding instead",
             write.object_name()
         )));
@@ -111,8 +111,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     });
     if let Some(subject) = drovers {
         return Err(Refusal::new(format!(
-            "{:?} is a Drover name, to which only Drover's server grants rights, because other \
-             grants would outlive the user's role",
+            "{:?} is the name of a Drover user or group: only Drover's server can bind roles to \
+             it, because other bindings would remain after the user loses the Drover role",
             name_of(subject)
         )));
     }
@@ -131,12 +131,12 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     Err(Refusal::new(match everybody {
         Some(subject) => format!(
             "the role lets users {right}, which would make all of {:?} administrators of Drover: \
-             bind it to single accounts",
+             bind the role to individual accounts",
             name_of(subject)
         ),
         None => format!(
-            "the role lets users {right}, which would make them administrators of Drover and \
-             outlive your own rights: make them administrators with \"drover user\", or bind a \
+            "the role lets users {right}, which would make them administrators of Drover even \
+             after you lose your rights: make them administrators with \"drover user\", or bind a \
              role with fewer rights"
         ),
     }))

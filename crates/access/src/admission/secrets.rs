@@ -46,8 +46,8 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     let logs_in = write.namespace == SYSTEM_NAMESPACE && kind == Some(BOOTSTRAP_TOKEN);
     if logs_in && write.is_by_drover_user() {
         return Err(Refusal::new(
-            "a bootstrap token authenticates at the hub and would outlive your own rights: \
-             create it with a kubeconfig of the hub itself",
+            "a bootstrap token for the hub stays valid after you lose your rights: create the \
+             token with a kubeconfig of the hub itself",
         ));
     }
     if kind != Some(ACCOUNT_TOKEN) {
@@ -76,8 +76,8 @@ fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusa
         && (write.is_by_drover_user() || write.is_by_service_account())
     {
         return Err(Refusal::new(format!(
-            "a token of an account in {:?} would outlive your own rights: use an account in \
-             another namespace",
+            "a token of an account in {:?} stays valid after you lose your rights: use an \
+             account in a different namespace",
             write.namespace
         )));
     }

@@ -240,7 +240,7 @@ fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
         (
             "an unpinned name",
             world().in_cluster("x", "reader", "a", &ann).unpinned("x"),
-            "the server has not pinned the role to a UID yet",
+            "the server has not stored the UID of the role in the binding yet; try again",
         ),
         (
             "an invalid group",
@@ -263,12 +263,14 @@ fn unusable_role_grants_nothing_and_has_problem() {
         (
             "a project role in a cluster",
             world().in_cluster("x", "worker", "a", &ann),
-            "the role \"worker\" has another context: use a role with the context of the binding",
+            "the role \"worker\" and its binding or global role have different contexts: use a \
+             role with the same context",
         ),
         (
             "a cluster role in a project",
             world().in_project("x", "reader", "p", &ann),
-            "the role \"reader\" has another context: use a role with the context of the binding",
+            "the role \"reader\" and its binding or global role have different contexts: use a \
+             role with the same context",
         ),
         (
             "a role that cannot be resolved",

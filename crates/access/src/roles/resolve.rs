@@ -46,8 +46,8 @@ pub enum Unresolved {
     },
     /// The inheritance is too deep.
     #[error(
-        "the role inherits through more than {MAX_DEPTH} roles: inherit the distant roles \
-        directly"
+        "the chain of inherited roles is longer than {MAX_DEPTH} roles: inherit the last roles \
+         of the chain directly"
     )]
     TooDeep,
     /// The role has too many rules.

@@ -142,7 +142,9 @@ async fn prove(
         let note =
             "refused a connection: it is not signed with the key that is bound to this Cluster";
         state.notices.warn(&cluster, "ForeignKey", note).await;
-        let message = "the proof is not signed with the key that is bound to this Cluster: if the cluster was recreated, delete the Cluster at the server and import it again";
+        let message = "the proof is not signed with the key that is bound to this Cluster: if \
+            the cluster was recreated, delete the Cluster on the server and import the cluster \
+            again";
         return Err(Status::unauthorized(message).because("", "ForeignKey", message));
     }
     if let Err(error) = state.challenges.spend(&genuine, now) {

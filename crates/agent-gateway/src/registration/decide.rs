@@ -67,7 +67,8 @@ pub enum Refusal {
     BadSignature,
     /// The Cluster is bound to another key.
     #[error(
-        "this Cluster is registered already, with another key: if the cluster was recreated, delete the Cluster at the server and import it again"
+        "this Cluster is already registered with a different key: if the cluster was recreated, \
+         delete the Cluster on the server and import the cluster again"
     )]
     AlreadyRegistered,
     /// The request has no token.
@@ -75,7 +76,8 @@ pub enum Refusal {
     TokenRequired,
     /// The token is invalid.
     #[error(
-        "the registration token is not valid, or was used already: apply a fresh manifest of \"drover cluster import\""
+        "the registration token is invalid or was already used: apply a fresh manifest of \
+         \"drover cluster import\""
     )]
     TokenInvalid,
     /// The token has expired.
@@ -88,7 +90,8 @@ pub enum Refusal {
     TokenOfOtherCluster,
     /// The key is bound to another Cluster.
     #[error(
-        "this cluster is registered as {0:?} already: delete that Cluster first, or delete Secret drover-agent-key in the cluster to register it twice"
+        "this cluster is already registered as {0:?}: delete that Cluster first, or delete \
+         Secret drover-agent-key in the cluster to register it twice"
     )]
     KeyOfOtherCluster(String),
 }

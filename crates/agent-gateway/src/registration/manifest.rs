@@ -28,7 +28,7 @@ pub const NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// Drover cannot write an object of the manifest as YAML.
 #[derive(Debug, Error)]
-#[error("could not write the manifest's {kind} as YAML: {problem}")]
+#[error("cannot serialize the manifest's {kind} as YAML: {problem}")]
 pub struct ManifestError {
     kind: &'static str,
     problem: String,

@@ -34,7 +34,7 @@ pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Statu
     };
     let malformed = || {
         Status::unauthorized(
-            "present one registration token, as \"Authorization: Bearer droverimport_…\"",
+            "send exactly one registration token as \"Authorization: Bearer droverimport_…\"",
         )
     };
     if values.next().is_some() {
@@ -242,9 +242,9 @@ async fn refuse(state: &RegistrationState, cluster: &Cluster, refused: &Refusal)
     tracing::warn!(
         cluster = cluster.name_any(),
         reason = refused.reason(),
-        "refused a registration"
+        "rejected the registration of an agent"
     );
-    let note = format!("refused a registration: {refused}");
+    let note = format!("rejected a registration: {refused}");
     state.notices.warn(cluster, refused.reason(), &note).await;
     refusal(refused)
 }

@@ -145,7 +145,9 @@ async fn watch_route(
 ) -> Result<Response, ApiError> {
     let options = ListOptions::of(&exchange.query)?;
     let RequestSlot::Watching(_until_it_streams, slot) = place else {
-        return Err(ApiError::internal("the watch request has no watch slot"));
+        return Err(ApiError::internal(
+            "the watch request has no slot of the watch limit",
+        ));
     };
     watch::watch(exchange, target, &options, slot).await
 }

@@ -10,7 +10,7 @@ use super::stored::{Malformed, Stored};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store is already open in this or another process.
-    #[error("cannot open {}: in use{}", path.display(), holder(*pid))]
+    #[error("cannot open {}: another process uses the file{}", path.display(), holder(*pid))]
     Locked {
         /// The path of the store.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum OpenError {
         source: rusqlite::Error,
     },
     /// The file's metadata is inconsistent.
-    #[error("cannot open {}: damaged: {what}; restore a backup", path.display())]
+    #[error("cannot open {}: the file is damaged: {what}; restore a backup", path.display())]
     Damaged {
         /// The path of the store.
         path: PathBuf,
@@ -84,7 +84,7 @@ pub enum StoreError {
         source: serde_json::Error,
     },
     /// The history is inconsistent.
-    #[error("cannot read the history of {key} at revision {revision}: inconsistent")]
+    #[error("cannot read the history of {key} at revision {revision}: the history is inconsistent")]
     History {
         /// The key of the object.
         key: Arc<str>,
@@ -123,10 +123,15 @@ impl From<rusqlite::Error> for ListError {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
     /// The expectation was not met; the object is in this state.
-    #[error("cannot change the object: it has another revision")]
+    #[error(
+        "cannot change the object: its revision is not the expected revision; read the object \
+         and try again"
+    )]
     Conflict(Option<Stored>),
     /// A required object has changed or does not exist. The change was not made.
-    #[error("cannot change the object: a required object has changed")]
+    #[error(
+        "cannot change the object: an object that this change depends on has changed; try again"
+    )]
     Unmet,
     /// The disk or the configured space is full. The change was not made. Later changes succeed
     /// when space is available.
@@ -207,7 +212,7 @@ pub enum CopyError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The copy is inconsistent.
-    #[error("cannot copy {}: damaged: {}", path.display(), problems.join("; "))]
+    #[error("cannot copy {}: the file is damaged: {}", path.display(), problems.join("; "))]
     Unsound {
         /// The path of the file.
         path: PathBuf,

@@ -77,12 +77,10 @@ pub enum ServerUrlError {
         source: <Url as FromStr>::Err,
     },
     /// The scheme is not `https`. Tokens and passwords would be sent unencrypted.
-    #[error(
-        "cannot use the scheme {0}: a server is reached by https only; write https://HOST:PORT"
-    )]
+    #[error("cannot use the scheme {0}: Drover supports only https; write https://HOST:PORT")]
     Scheme(String),
     /// The URL has more than scheme, host and port.
-    #[error("a server address is https://HOST:PORT; leave out the {0}")]
+    #[error("a server address is https://HOST:PORT; remove the {0}")]
     Excess(&'static str),
 }
 
@@ -235,12 +233,12 @@ mod tests {
     #[test]
     fn invalid_server_addresses_are_rejected_with_advice() {
         for (typed, part) in [
-            ("http://a.example", "https only"),
-            ("ftp://a.example", "https only"),
-            ("https://a.example/k8s", "leave out the path"),
-            ("https://a.example/?x=1", "leave out the query"),
-            ("https://a.example/#x", "leave out the fragment"),
-            ("https://me:pw@a.example", "leave out the user name"),
+            ("http://a.example", "only https"),
+            ("ftp://a.example", "only https"),
+            ("https://a.example/k8s", "remove the path"),
+            ("https://a.example/?x=1", "remove the query"),
+            ("https://a.example/#x", "remove the fragment"),
+            ("https://me:pw@a.example", "remove the user name"),
             ("https://", "https://HOST:PORT"),
             ("", "https://HOST:PORT"),
         ] {

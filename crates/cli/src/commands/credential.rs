@@ -218,7 +218,7 @@ fn check_cluster(
     }
     match &args.cluster_uid {
         Some(known) if uid != Some(known.as_str()) => Err(Failure::Other(format!(
-            "the kubeconfig is for a former cluster {name:?}: the cluster was deleted and \
+            "the kubeconfig is for a previous cluster {name:?}: the cluster was deleted and \
              imported again. Get a new kubeconfig: drover cluster kubeconfig {name} --merge"
         ))),
         _ => Ok(()),

@@ -50,10 +50,10 @@ pub(crate) enum ProjectsError {
     #[error(transparent)]
     Cluster(#[from] ApplyError),
     /// Projects change faster than the controller can decide.
-    #[error("the projects of the cluster change too often; the server tries again")]
+    #[error("the projects of the cluster change too often; will retry")]
     ChangingTooOften,
     /// The stores are incomplete.
-    #[error("the server has no complete copy of the hub's objects; the server tries again")]
+    #[error("the server has no complete copy of the hub's objects; will retry")]
     Untrusted,
     /// The system's random generator failed.
     #[error("cannot generate a random secret")]
@@ -175,7 +175,8 @@ async fn apply_projects(
     let outcome = apply(&client, &projects, &decisions, &found, &memory.secrets).await;
     for failure in &outcome.failures {
         let error = &failure.error as &dyn std::error::Error;
-        tracing::warn!(cluster.uid = %managed.uid, error, "failed to apply a project in full");
+        tracing::warn!(cluster.uid = %managed.uid, error, "failed to apply at least one object \
+            of a project");
     }
     let mut failed = !outcome.failures.is_empty();
     if failed && !managed.is_connected() {

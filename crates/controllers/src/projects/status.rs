@@ -100,7 +100,7 @@ async fn wait_until_visible(hub: &Hub, written: &Project) {
         let name = written.name_any();
         tracing::warn!(
             project.name = name,
-            "the store does not show a written project"
+            "the store does not contain a written project yet; waiting"
         );
     }
 }
@@ -290,7 +290,8 @@ pub(super) async fn abandon(hub: &Hub, project: &Project, reason: &str) {
         Ok(()) => tracing::info!(
             project.name = name,
             reason,
-            "ended a project; its namespaces lose Drover's labels at the next reconciliation of the \
+            "removed the finalizer of a project; its namespaces lose Drover's labels at the next \
+             reconciliation of the \
              cluster"
         ),
         Err(error) => {
@@ -298,8 +299,7 @@ pub(super) async fn abandon(hub: &Hub, project: &Project, reason: &str) {
             tracing::warn!(
                 project.name = name,
                 error,
-                "failed to end a project; the server \
-                retries"
+                "failed to remove the finalizer of a project; will retry"
             );
         }
     }

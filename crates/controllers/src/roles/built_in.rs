@@ -162,8 +162,8 @@ impl BuiltInRoles {
             if self.logged.lock().insert(format!("{kind} {name}")) {
                 tracing::warn!(
                     %kind, name,
-                    "cannot create a built-in role: another role has its name; create that role \
-                     again under another name, and delete it"
+                    "cannot create a built-in role: a custom role has the same name; copy the \
+                     custom role to a different name, then delete the custom role"
                 );
             }
         }

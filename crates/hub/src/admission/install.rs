@@ -94,7 +94,8 @@ impl InstallError {
             }
             Some(WebhookState::Unanswered) => tracing::warn!(
                 error,
-                "the hub cannot reach the admission webhook: it rejects writes of other accounts to \
+                "the hub cannot reach the admission webhook: the hub rejects writes of other \
+                 accounts to \
                  Drover's kinds, roles and service account tokens; set --hub-webhook to an \
                  address that the hub's API server reaches, or delete the webhook: kubectl delete \
                  validatingwebhookconfiguration {CONFIGURATION}"

@@ -13,20 +13,28 @@ use crate::Stores;
 pub enum InvalidReason {
     /// The provider was deleted. A new provider may have the same name.
     #[error(
-        "its identity provider is deleted: sign in with another provider, or ask an administrator"
+        "the identity provider of the token is deleted: sign in with another provider, or ask an \
+         administrator"
     )]
     ProviderDeleted,
     /// An administrator disabled the provider.
-    #[error("its identity provider is disabled: ask an administrator")]
+    #[error("the identity provider of the token is disabled: ask an administrator")]
     ProviderDisabled,
     /// The user has no identity of the provider.
-    #[error("its user is no longer linked to the identity provider: ask an administrator")]
+    #[error(
+        "the user is no longer linked to the identity provider of the token: ask an administrator"
+    )]
     Unlinked,
     /// The provider or its list of allowed users refuses the user.
-    #[error("the identity provider refuses its user: sign in again, or ask an administrator")]
+    #[error(
+        "the identity provider of the token rejects the user: sign in again, or ask an \
+         administrator"
+    )]
     Refused,
     /// The provider's last successful response about the user is older than the grace period.
-    #[error("the identity provider has not confirmed its user for too long: sign in again")]
+    #[error(
+        "the identity provider of the token has not confirmed the user for too long: sign in again"
+    )]
     GracePeriodExpired,
 }
 

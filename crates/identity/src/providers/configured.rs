@@ -41,7 +41,7 @@ const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 #[derive(Debug, Error)]
 pub enum UseError {
     /// No enabled provider has this name.
-    #[error("there is no identity provider {0:?} that is enabled")]
+    #[error("there is no enabled identity provider {0:?}")]
     NoSuch(String),
     /// The provider is misconfigured.
     #[error(transparent)]

@@ -31,10 +31,10 @@ use drover_hub::{Hub, HubError, Writer, call};
 #[derive(Debug, Error)]
 pub enum LinkError {
     /// The user has no identity of the provider.
-    #[error("the user {0:?} has no such identity")]
+    #[error("the user {0:?} does not have this identity")]
     NoSuch(String),
     /// The target user has an identity of the provider already.
-    #[error("the user {user:?} has an identity of {provider:?} already; unlink it first")]
+    #[error("the user {user:?} already has an identity of {provider:?}; unlink it first")]
     Taken {
         /// The target user.
         user: String,

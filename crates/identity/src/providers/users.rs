@@ -36,10 +36,10 @@ pub enum ProviderUserError {
     #[error(transparent)]
     Random(#[from] NoRandomness),
     /// No free name was found.
-    #[error("cannot create a user: no name like {0:?} is free")]
+    #[error("cannot create a user: the name {0:?} and the names derived from it are taken")]
     NoName(String),
     /// Another client changes the user continuously.
-    #[error("cannot update the user: it changes continuously; try again")]
+    #[error("cannot update the user: other requests keep changing the user; try again")]
     Changing,
 }
 

@@ -130,7 +130,9 @@ impl Connection {
             send(&mut self.stream, &request).await?;
             match self.answer(id).await? {
                 Answer::BindResult(outcome) => Ok(outcome),
-                _ => Err(Failure::Unexpected("a response of another type to a bind")),
+                _ => Err(Failure::Unexpected(
+                    "the response to a bind request has the wrong type",
+                )),
             }
         };
         timeout(OPERATION_TIMEOUT, exchange)
@@ -178,7 +180,7 @@ impl Connection {
                 }
                 Answer::BindResult(_) | Answer::Extended(_) => {
                     return Err(Failure::Unexpected(
-                        "a response of another type to a search",
+                        "the response to a search request has the wrong type",
                     ));
                 }
             }
@@ -210,7 +212,7 @@ async fn start_tls(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result
     match answer_to(START_TLS_ID, message)? {
         Answer::Extended(outcome) => Ok(outcome),
         _ => Err(Failure::Unexpected(
-            "a response of another type to StartTLS",
+            "the response to StartTLS has the wrong type",
         )),
     }
 }
@@ -220,7 +222,9 @@ fn answer_to(id: u32, message: Message) -> Result<Answer, Failure> {
         // Notice of disconnection (RFC 4511 §4.4.1).
         Answer::Extended(outcome) if message.id == 0 => Err(Failure::Ended(outcome)),
         answer if message.id == id => Ok(answer),
-        _ => Err(Failure::Unexpected("a response to another request")),
+        _ => Err(Failure::Unexpected(
+            "the message ID of the response does not match the request",
+        )),
     }
 }
 

@@ -57,25 +57,25 @@ pub enum TokenError {
     #[error("the ID token has critical extensions")]
     Critical,
     /// The `typ` header is not a type of ID tokens (RFC 8725 §3.11).
-    #[error("the ID token has another token type")]
+    #[error("the typ header of the ID token is not JWT")]
     Kind,
     /// The key set has no key with this ID. A newer key set may have it.
     #[error("the ID token is signed with a key that the provider does not publish")]
     UnknownKey,
     /// The key is not for signatures, or not for this algorithm.
-    #[error("the ID token names a key for another purpose")]
+    #[error("the key of the ID token is not for signatures with this algorithm")]
     UnsuitableKey,
     /// The token has no key ID, and several keys match.
-    #[error("the ID token does not name one of several keys")]
+    #[error("the ID token has no key ID, and the provider has several keys")]
     AmbiguousKey,
     /// The signature does not match the key.
     #[error("the signature of the ID token is invalid")]
     Signature,
     /// `iss` is not the issuer of the provider.
-    #[error("the ID token names another issuer")]
+    #[error("the issuer of the ID token is not the configured issuer")]
     Issuer,
     /// `aud` does not contain Drover's client ID, or `azp` is not Drover's client ID.
-    #[error("the ID token is for another client")]
+    #[error("the audience of the ID token is not this client")]
     Audience,
     /// `exp` is in the past or missing.
     #[error("the ID token has expired, or a clock is wrong")]
@@ -84,10 +84,10 @@ pub enum TokenError {
     #[error("the ID token is not valid yet, or a clock is wrong")]
     Early,
     /// `nonce` does not match the authorization request.
-    #[error("the ID token belongs to another sign-in")]
+    #[error("the nonce of the ID token does not match this sign-in")]
     Nonce,
     /// `at_hash` does not match the access token.
-    #[error("the ID token belongs to another access token")]
+    #[error("the hash in the ID token does not match the access token")]
     AccessToken,
     /// `sub` is not a valid subject.
     #[error("the subject of the ID token is not 1 to 253 visible ASCII characters")]

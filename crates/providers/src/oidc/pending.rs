@@ -66,7 +66,7 @@ impl fmt::Debug for Callback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CallbackError {
     /// The sign-in started at a different provider.
-    #[error("the sign-in started at another provider: sign in again")]
+    #[error("the sign-in started at a different provider: sign in again")]
     OtherProvider,
     /// The sign-in started more than 10 minutes ago.
     #[error("the sign-in took more than 10 minutes: sign in again")]
@@ -75,11 +75,11 @@ pub enum CallbackError {
     #[error("the callback query is malformed: sign in again")]
     Malformed,
     /// The `state` parameter does not match: defends against login CSRF.
-    #[error("the callback belongs to another sign-in: sign in again")]
+    #[error("the state of the callback does not match this sign-in: sign in again")]
     State,
     /// The `iss` parameter is missing or names another issuer: defends against mix-up attacks (RFC
     /// 9207).
-    #[error("the callback comes from another issuer: sign in again")]
+    #[error("the issuer of the callback is not the configured issuer: sign in again")]
     Issuer,
 }
 

@@ -71,7 +71,7 @@ impl OpenRequests {
         if aborted > 0 {
             tracing::info!(
                 requests = aborted,
-                "aborted open requests: permits withdrawn"
+                "aborted open requests: their permits were revoked"
             );
         }
     }
@@ -116,7 +116,7 @@ pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken)
         let aborted = open.abort_if(|_, _| Some(AbortReason::ServerShutdown));
         tracing::info!(
             requests = aborted,
-            "open requests were aborted: the server ends"
+            "aborted open requests: the server is shutting down"
         );
         let _ = tokio::time::timeout(SHUTDOWN_STEP_TIMEOUT, all_ended()).await;
     }

@@ -346,7 +346,7 @@ async fn delete_unused_secret(state: &RestState, provider: &AuthProvider, key: O
             tracing::warn!(
                 error,
                 provider.name = name,
-                "failed to delete a provider's former secret"
+                "failed to delete a provider's previous secret"
             );
         }
         _ => {}

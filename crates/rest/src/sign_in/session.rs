@@ -92,7 +92,7 @@ pub(crate) async fn end_former(state: &RestState, former: Option<String>) {
     if let Some(former) = former
         && let Err(error) = tokens::delete_by_id(&state.hub, &former).await
     {
-        tracing::warn!(%error, "failed to end the browser's former session");
+        tracing::warn!(%error, "failed to end the browser's previous session");
     }
 }
 

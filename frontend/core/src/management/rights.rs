@@ -69,7 +69,7 @@ mod tests {
         let told = RequiredRight::DeleteCluster.unless(false).unwrap();
         assert_eq!(
             told,
-            "Requires the right: delete clusters (role Cluster Owner)"
+            "Requires the permission: delete clusters (role Cluster Owner)"
         );
     }
 }

@@ -450,11 +450,11 @@ catalogue! {
         grant_in_project(name: &str) = format!("Grant role in project {name}");
         grant_everywhere = "Grant global role";
         granted_to(subject: &str) = format!("Granted the role to {subject}.");
-        grant_limit = "You can grant only rights that you have.";
+        grant_limit = "You can grant only permissions that you have.";
         show_role = "Show permissions of this role";
-        remove_effect_in_cluster(subject: &str, name: &str) = format!("{subject} loses the rights of this role in the cluster {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
-        remove_effect_in_project(subject: &str, name: &str) = format!("{subject} loses the rights of this role in the project {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
-        remove_effect_everywhere(subject: &str) = format!("{subject} loses the rights of this role on the hub and in all clusters within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
+        remove_effect_in_cluster(subject: &str, name: &str) = format!("{subject} loses the permissions of this role in the cluster {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
+        remove_effect_in_project(subject: &str, name: &str) = format!("{subject} loses the permissions of this role in the project {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
+        remove_effect_everywhere(subject: &str) = format!("{subject} loses the permissions of this role on the hub and in all clusters within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
         removed(subject: &str) = format!("Removed the role from {subject}.");
         remove_title(role: &str, subject: &str) = format!("Remove {role} from {subject}?");
         remove_role = "Remove role";
@@ -547,10 +547,10 @@ catalogue! {
         built_in = "built-in";
         custom = "custom";
         delete_effect(bindings: Option<u32>) = match bindings {
-            None => "Users with this role lose its rights within seconds. Open watches, logs and shells that need them are closed.".to_owned(),
+            None => "Users with this role lose its permissions within seconds. Open watches, logs and shells that need them are closed.".to_owned(),
             Some(0) => "No binding uses this role.".to_owned(),
             Some(count) => format!(
-                "{} this role. Users lose the rights of this role within seconds. Open watches, logs and shells that need them are closed.",
+                "{} this role. Users lose the permissions of this role within seconds. Open watches, logs and shells that need them are closed.",
                 if count == 1 { "1 binding uses".to_owned() } else { format!("{count} bindings use") }
             ),
         };
@@ -581,7 +581,7 @@ catalogue! {
         namespaces_ready(ready: usize, total: usize) = format!("{ready} of {total}");
         delete_title(name: &str) = format!("Delete project {name}?");
         deleting(name: &str) = format!("Deleting project {name}.");
-        delete_effect() -> Rich = Rich::from("Members lose the rights of their roles in this project, and its quotas are removed. ")
+        delete_effect() -> Rich = Rich::from("Members lose the permissions of their roles in this project, and its quotas are removed. ")
             + strong("The namespaces and their workloads stay in the cluster") + ", without a project.";
         pod_security_level(level: PodSecurity) -> &'static str = match level {
             PodSecurity::Privileged => "Privileged: no restrictions",
@@ -935,7 +935,7 @@ catalogue! {
         edit_effect = "Users who no longer match lose access within seconds.";
         own_provider = "You are signed in with this provider. Make sure that you still match, and that you have another sign-in method.";
         conflict = "Another user changed this provider. Close the dialog, check the change and start again.";
-        enable_effect = "The provider appears on the sign-in page. A first sign-in creates a user without rights until a role is granted to the user or its groups.";
+        enable_effect = "The provider appears on the sign-in page. A first sign-in creates a user without permissions until a role is granted to the user or its groups.";
         disable_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are rejected, and open streams close within seconds. They are valid again when the provider is enabled.";
         delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider with the same name does not restore them. To block its users temporarily, disable the provider.";
         ends_own_session = "You are signed in with this provider and will be signed out. Make sure that an administrator has another sign-in method.";
@@ -943,7 +943,7 @@ catalogue! {
         untested = "Not tested since the last change. Run the test to check whether users can sign in.";
         affected_unknown = "Signed-in users of this provider lose access immediately.";
         affected_none = "No user is signed in with this provider.";
-        affected(users: usize, tokens: usize) = format!("{} with {} of this provider lose access immediately.", counted(users, "user", "users"), counted(tokens, "token", "tokens"));
+        affected(users: usize, tokens: usize) = format!("Immediate loss of access for {} with {} of this provider.", counted(users, "user", "users"), counted(tokens, "token", "tokens"));
         created(name: &str) = format!("Created identity provider {name}. Run the test, then enable it.");
         name_help = "Lowercase letters, digits and “-”. Part of group names; it cannot be changed.";
         protocol = "Protocol";
@@ -1029,11 +1029,11 @@ catalogue! {
         enable_title(user: &str) = format!("Enable {user}?");
         delete_title(user: &str) = format!("Delete {user}?");
         make_administrator_effect = "Administrators have all permissions on all clusters, users, tokens and settings.";
-        remove_administrator_effect = "The user keeps the rights of its roles. Open streams that need more rights close within seconds.";
+        remove_administrator_effect = "The user keeps the permissions of its roles. Open streams that need more permissions close within seconds.";
         revoke_tokens_effect = "Sessions, API tokens and kubeconfig tokens of the user are deleted. Open streams close within seconds. The user can sign in again.";
         disable_effect = "The user cannot sign in, and its tokens are rejected. Open watches, logs and shells close within seconds. The tokens are valid again when the user is enabled.";
         enable_effect = "The user can sign in again. Tokens that have not expired are valid again.";
-        delete_effect = "The user cannot sign in, and all its tokens are deleted. Open streams close within seconds. A new user with the same name does not get these rights. To block a user temporarily, disable the user.";
+        delete_effect = "The user cannot sign in, and all its tokens are deleted. Open streams close within seconds. A new user with the same name does not get these permissions. To block a user temporarily, disable the user.";
         made_administrator(user: &str) = format!("{user} is now an administrator.");
         removed_administrator(user: &str) = format!("{user} is no longer an administrator.");
         revoked_tokens(user: &str) = format!("Revoked all tokens of {user}.");
@@ -1128,8 +1128,8 @@ catalogue! {
         missing(what: &str) = format!("Not found: {what}");
         missing_advice = "Not found. It was deleted, or never existed.";
         failed(what: &str) = format!("Cannot read {what}");
-        more_crashes_of_pod(count: usize) = format!("{} crash. Check the containers below.", counted(count, "more container", "more containers"));
-        more_crashes(count: usize) = format!("{} crash. Check the pods below.", counted(count, "more container", "more containers"));
+        more_crashes_of_pod(count: usize) = format!("{}. Check the containers below.", counted(count, "more crashing container", "more crashing containers"));
+        more_crashes(count: usize) = format!("{}. Check the pods below.", counted(count, "more crashing container", "more crashing containers"));
         open_previous_log = "Open previous log";
         open_log = "Open log";
         crash(state: &str, container: &str, pod: Option<(&str, &str)>, numbers: &str, age: Option<&str>, meaning: Option<&str>) -> Rich = {
@@ -1528,18 +1528,18 @@ catalogue! {
 
     /// Missing rights of a user.
     rights: Rights {
-        import_clusters = "Requires the right: create clusters (global role Import Clusters)";
-        update_cluster = "Requires the right: update this cluster (role Cluster Owner)";
-        update_clusters = "Requires the right: update clusters on the hub (global role Administrator)";
-        delete_cluster = "Requires the right: delete clusters (role Cluster Owner)";
-        list_users = "Requires the right: list users (global role Manage Users)";
-        create_users = "Requires the right: create users (global role Manage Users)";
-        update_user = "Requires the right: update users (global role Manage Users). Only administrators change administrators";
-        set_password = "Requires the right: update users (global role Manage Users), and all rights of this user";
-        delete_user = "Requires the right: delete users (global role Manage Users). Only administrators delete administrators";
-        list_providers = "Requires the right: list authproviders (global role Viewer)";
-        list_settings = "Requires the right: list settings (global role Viewer)";
-        update_settings = "Requires the right: update settings (global role Administrator)";
+        import_clusters = "Requires the permission: create clusters (global role Import Clusters)";
+        update_cluster = "Requires the permission: update this cluster (role Cluster Owner)";
+        update_clusters = "Requires the permission: update clusters on the hub (global role Administrator)";
+        delete_cluster = "Requires the permission: delete clusters (role Cluster Owner)";
+        list_users = "Requires the permission: list users (global role Manage Users)";
+        create_users = "Requires the permission: create users (global role Manage Users)";
+        update_user = "Requires the permission: update users (global role Manage Users). Only administrators change administrators";
+        set_password = "Requires the permission: update users (global role Manage Users), and all permissions of this user";
+        delete_user = "Requires the permission: delete users (global role Manage Users). Only administrators delete administrators";
+        list_providers = "Requires the permission: list authproviders (global role Viewer)";
+        list_settings = "Requires the permission: list settings (global role Viewer)";
+        update_settings = "Requires the permission: update settings (global role Administrator)";
         administer = "Requires the global role Administrator";
     }
 }

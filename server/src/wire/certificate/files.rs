@@ -61,7 +61,7 @@ impl WatchedFiles {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(
                         error,
-                        "failed to reload the certificate files; keeping the old certificate"
+                        "failed to reload the certificate files; using the old certificate"
                     );
                 }
                 self.problem = Some(said);
@@ -85,7 +85,7 @@ impl WatchedFiles {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
                 error,
-                "the old certificate is invalid: loaded a certificate that agents reject"
+                "loaded a certificate that agents reject, because the old certificate is invalid"
             );
         }
         shown.replace(&found)?;

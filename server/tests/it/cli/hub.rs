@@ -62,7 +62,7 @@ async fn backup_of_a_running_hub_can_be_restored() {
     assert_eq!(said["sound"], true, "{said}");
     let restore = ["hub", "restore", file, "--data-dir", data];
     let replace = ["hub", "restore", "--replace", file, "--data-dir", data];
-    drover.run(&replace).await.failed(1, "stop it first");
+    drover.run(&replace).await.failed(1, "stop the server");
     maps(&hub).get("after").await.unwrap();
     hub.close().await;
 

@@ -30,9 +30,9 @@ fn writes(writer: &'static str, judged: bool) -> Vec<Row> {
     let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:aggregate-to-edit";
     let mut all = vec![
         try_it(Method::POST, SECRETS, secret, "belongs to the server"),
-        try_it(Method::POST, SECRETS, of_account, "outlive"),
-        try_it(Method::POST, &in_hub, request.clone(), "outlive"),
-        try_it(Method::POST, &in_system, request.clone(), "outlive"),
+        try_it(Method::POST, SECRETS, of_account, "stays valid"),
+        try_it(Method::POST, &in_hub, request.clone(), "stays valid"),
+        try_it(Method::POST, &in_system, request.clone(), "stays valid"),
         try_it(Method::PATCH, &administrator, enabled, "drover user enable"),
         try_it(Method::DELETE, role, Value::Null, "default role"),
         try_it(Method::PATCH, role, json!({ "rules": [] }), "default role"),

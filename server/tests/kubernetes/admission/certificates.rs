@@ -31,10 +31,10 @@ pub(super) async fn requests(server: &Server) -> Vec<Row> {
         row(writer, Method::POST, REQUESTS.to_owned(), body, refused)
     };
     vec![
-        make(PERSON, node, "outlive"),
+        make(PERSON, node, "stays valid"),
         make(JANE, node, ""),
         make(PERSON, client, ""),
-        approve(PERSON, "login", "Approved", "outlive"),
+        approve(PERSON, "login", "Approved", "stays valid"),
         approve(PERSON, "login", "Denied", ""),
         approve(PERSON, "other", "Approved", ""),
         approve(JANE, "login", "Approved", ""),

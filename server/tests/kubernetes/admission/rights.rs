@@ -44,13 +44,19 @@ pub(super) fn bindings() -> Vec<Row> {
         row(PERSON, Method::POST, path, body, refused)
     };
     vec![
-        everywhere(JANE, "view", "User", "drover:user:1", "is a Drover name"),
+        everywhere(
+            JANE,
+            "view",
+            "User",
+            "drover:user:1",
+            "name of a Drover user",
+        ),
         everywhere(
             PERSON,
             "view",
             "Group",
             "drover:local:x",
-            "is a Drover name",
+            "name of a Drover user",
         ),
         everywhere(JANE, "cluster-admin", "User", "bob", ""),
         everywhere(
@@ -85,7 +91,7 @@ pub(super) fn bindings() -> Vec<Row> {
 /// Returns writes to the role bindings of the server on the hub. The binding of the administrators
 /// exists from the start.
 pub(super) fn server_bindings() -> Vec<Row> {
-    let refused = "only Drover's server writes";
+    let refused = "reserved for Drover's server";
     let all = || format!("{RBAC}/clusterrolebindings");
     let one = || format!("{RBAC}/clusterrolebindings/drover-hub-administrators-0");
     let labels = |value: &Value| json!({ "metadata": { "labels": { "management.drover.dev/hub-access": value } } });

@@ -82,7 +82,7 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::POST,
             system.clone(),
             of_account.clone(),
-            "outlive",
+            "stays valid",
         ),
         row(JANE, Method::POST, system, of_account, ""),
         row(
@@ -90,14 +90,14 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::POST,
             token("drover-system"),
             request.clone(),
-            "outlive",
+            "stays valid",
         ),
         row(
             PERSON,
             Method::POST,
             token("kube-system"),
             request.clone(),
-            "outlive",
+            "stays valid",
         ),
         row(
             JANE,
@@ -125,5 +125,5 @@ pub(super) fn bootstrap_tokens() -> Vec<Row> {
         let (path, body) = (path.to_owned(), log_in.clone());
         row(writer, Method::POST, path, body, refused)
     };
-    vec![make(PERSON, "outlive"), make(JANE, "")]
+    vec![make(PERSON, "stays valid"), make(JANE, "")]
 }

@@ -138,7 +138,7 @@ async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider
         (
             json!({ "from": "ann-2", "provider": "corp" }),
             422,
-            "no such identity",
+            "does not have this identity",
         ),
         (json!({ "from": "bob" }), 409, "already"),
         (json!({ "from": "admin" }), 409, "yourself"),

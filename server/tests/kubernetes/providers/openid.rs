@@ -108,7 +108,7 @@ async fn disabled_provider_invalidates_its_tokens_and_closes_open_watches() {
     let said = rig.server.get("/v1/me", &token).await.expect(401);
     let message = said["message"].as_str().unwrap();
     assert!(
-        message.contains("identity provider is disabled"),
+        message.contains("identity provider of the token is disabled"),
         "{message}"
     );
     rig.me(&ann).await.expect(401);

@@ -17,8 +17,8 @@ pub(super) fn admit(
     match write.operation {
         Operation::Update if !write.changes("/spec") => Ok(()),
         Operation::Update => Err(Refusal::new(
-            "a binding is immutable, and only Drover's server pins its names: delete the binding \
-             and create another",
+            "a binding is immutable, and only Drover's server sets the UIDs of its references: \
+             delete the binding and create a new binding",
         )),
         Operation::Create => {
             let said = Said::read(write, write.object)?;

@@ -174,12 +174,8 @@ impl Change<'_> {
 
     fn project_scope(&self) -> Result<Scope, Refusal> {
         let project = self.hub_roles.facts.projects.get(self.name);
-        let project = project.ok_or_else(|| {
-            Refusal::new(
-                "the server does not know the project yet; try \
-                again",
-            )
-        })?;
+        let project = project
+            .ok_or_else(|| Refusal::new("the server has not loaded the project yet; try again"))?;
         Ok(at(project))
     }
 

@@ -37,8 +37,8 @@ pub enum QuotaError {
     },
     /// The namespace quota has no value for a resource that the project's quota limits.
     #[error(
-        "spec.quota.project has {resource:?}, and spec.quota.namespace has not: add the quota of \
-         each namespace there, or remove it from spec.quota.project"
+        "spec.quota.project limits {resource:?}, but spec.quota.namespace does not: add the \
+         resource to spec.quota.namespace, or remove it from spec.quota.project"
     )]
     Unshared {
         /// The resource.
@@ -46,8 +46,8 @@ pub enum QuotaError {
     },
     /// The sum of the namespaces' quotas exceeds the project's quota.
     #[error(
-        "spec.quota.project has {project} of {resource:?}, and {count} namespaces with \
-         {namespace} each (spec.quota.namespace) may use more: lower spec.quota.namespace, raise \
+        "spec.quota.project allows {project} of {resource:?}, but {count} namespaces with \
+         {namespace} each (spec.quota.namespace) can use more: lower spec.quota.namespace, raise \
          spec.quota.project, or remove namespaces"
     )]
     Exceeded {
@@ -62,8 +62,9 @@ pub enum QuotaError {
     },
     /// The default request of a container exceeds its default limit.
     #[error(
-        "spec.containerDefaults.requests has {request} of {resource:?}, and \
-         spec.containerDefaults.limits only {limit}: raise the limit, or lower the request"
+        "the default request of {resource:?} is {request} (spec.containerDefaults.requests), \
+         more than the default limit {limit} (spec.containerDefaults.limits): raise the limit, \
+         or lower the request"
     )]
     AboveLimit {
         /// The resource.

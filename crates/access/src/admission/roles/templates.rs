@@ -91,8 +91,7 @@ fn check_inheriting_roles(
         };
         if matches!(resolve(other, find), Some(Ok(_))) {
             return Err(Refusal::new(format!(
-                "the role {other:?} inherits from {name:?}, and would grant nothing any more: \
-                 {problem}"
+                "the role {other:?} inherits from {name:?} and would become invalid: {problem}"
             )));
         }
     }
@@ -200,7 +199,7 @@ fn check_new_user_default(
         return Ok(());
     }
     Err(Refusal::new(
-        "spec.newUserDefault grants the role to all new users, and you may not create \
-         globalrolebindings: unset it, or ask an administrator",
+        "spec.newUserDefault grants the role to all new users, but you are not allowed to create \
+         globalrolebindings: unset spec.newUserDefault, or ask an administrator",
     ))
 }

@@ -50,7 +50,7 @@ async fn read_to_end(mut body: Body) -> Result<Bytes, ApiError> {
     let mut joined = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            ApiError::bad_request(format!("the request's body could not be read: {error}"))
+            ApiError::bad_request(format!("cannot read the request body: {error}"))
         })?;
         let Ok(data) = frame.into_data() else {
             continue;

@@ -152,7 +152,7 @@ impl State {
             || self.all > 0 && self.all.saturating_add(bytes) > self.limit.of_all;
         if is_too_much {
             return Err(ApiError::too_many_requests(
-                "too many responses are not read yet, please read them first",
+                "too many open responses contain unread data; read the responses first",
                 1,
             ));
         }

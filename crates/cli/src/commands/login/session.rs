@@ -24,7 +24,8 @@ pub(crate) async fn logout(
 ) -> Result<(), Failure> {
     let Target::Context(name) = environment.target(connection)? else {
         return Err(Failure::Usage(
-            "cannot use --server with logout: it ends a stored login; use --context".to_owned(),
+            "cannot use --server with logout: logout deletes a stored login; use --context"
+                .to_owned(),
         ));
     };
     let file = environment.config_file(connection.config.as_deref())?;

@@ -113,7 +113,7 @@ fn condition_names_silent_or_rejecting_provider() {
         Some(InvalidReason::Refused),
         at(1),
     );
-    assert_says(&stands_on_it, "False", "ProviderFallen", "refuses its user");
+    assert_says(&stands_on_it, "False", "ProviderFallen", "rejects the user");
 }
 
 #[test]

@@ -116,7 +116,7 @@ async fn linking_requires_recently_confirmed_identity_and_enabled_target() {
             true,
             nobody.clone(),
             nobody,
-            "no such identity",
+            "does not have this identity",
         ),
     ] {
         let error = said(enabled, &from, &to).expect_err(what);

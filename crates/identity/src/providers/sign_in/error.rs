@@ -32,7 +32,7 @@ pub enum SignInError {
     #[error("this browser has not started the login, or the login has expired: sign in again")]
     NotBegunHere,
     /// The callback belongs to another login.
-    #[error("the response belongs to another login: sign in again")]
+    #[error("the response does not belong to this login: sign in again")]
     OtherSignIn,
     /// The login has already finished.
     #[error("the login has already finished: sign in again")]

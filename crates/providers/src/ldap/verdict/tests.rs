@@ -48,7 +48,7 @@ fn unavailable_directory_rejects_no_user() {
     }
     for failure in [
         Failure::Malformed(Malformed("the server does not speak LDAP")),
-        Failure::Unexpected("a response to another request"),
+        Failure::Unexpected("the message ID of the response does not match the request"),
     ] {
         let verdict = Err(request_error(PROVIDER, "search", failure));
         assert_eq!(outcome_name(&verdict), "invalid_response");

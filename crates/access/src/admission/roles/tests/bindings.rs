@@ -40,7 +40,7 @@ fn binding_without_effect_is_rejected_with_reason_and_can_be_deleted() {
         (in_cluster("nothing", "a"), "there is no role \"nothing\""),
         (
             in_cluster("worker", "a"),
-            "the role \"worker\" has another context",
+            "the role \"worker\" and its binding or global role have different contexts",
         ),
         (in_cluster("reader", "c"), "there is no cluster \"c\""),
         (

@@ -194,7 +194,8 @@ fn global_role_grants_only_rights_that_writer_has_everywhere() {
         ),
         (
             json!({"inEveryCluster": ["worker"]}),
-            "the global role \"new\" cannot be stored: the role \"worker\" has another context",
+            "the global role \"new\" cannot be stored: the role \"worker\" and its binding or \
+             global role have different contexts",
         ),
     ] {
         let refused = made(spec).by(&world(), "root", true).unwrap_err();
@@ -226,9 +227,7 @@ fn change_of_inherited_role_cannot_make_heirs_unresolvable() {
     let refused = attempt("roletemplates", "reader", before(), Some(circle)).as_user("eve");
     let refused = refused.unwrap_err();
     assert!(
-        refused.starts_with(
-            "the role \"heir\" inherits from \"reader\", and would grant nothing any more"
-        ),
+        refused.starts_with("the role \"heir\" inherits from \"reader\" and would become invalid"),
         "{refused}"
     );
 }
