@@ -109,7 +109,8 @@ pub struct Challenge {
     pub nonce: String,
 }
 
-/// The content of [`PROOF_HEADER`]: an agent's proof that it has the cluster's key.
+/// The content of [`PROOF_HEADER`], with which an agent proves that it has the cluster's private
+/// key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectProof {

@@ -1,7 +1,7 @@
-//! An agent's reports about its cluster: newline-delimited JSON on the report lane.
+//! Reports of an agent about its cluster, as newline-delimited JSON on the report lane.
 //!
-//! In protocol 1, every line contains every section. In protocol 2, a line contains only the
-//! changed sections, and `{}` is a heartbeat.
+//! In protocol 1, every line contains all sections. In protocol 2, a line contains only the changed
+//! sections. The line `{}` is a heartbeat.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,8 @@ pub struct NodesReport {
     /// Names of nodes whose Ready condition is not true, at most [`MAX_NOT_READY`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_ready: Vec<String>,
-    /// Numbers of failing and unschedulable pods. Older agents do not report them.
+    /// Numbers of failing and unschedulable pods. Reports of older agents do not contain these
+    /// numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodCount>,
     /// Sum of the nodes' capacity.

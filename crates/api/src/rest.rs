@@ -90,7 +90,7 @@ wire! {
     IssuedToken {
         /// The token: `drover_<id>_<secret>`.
         token: Secret,
-        /// The stored properties of the token, without its secret.
+        /// The properties of the token, without its secret.
         metadata: TokenView,
     }
 }
@@ -220,7 +220,8 @@ wire! {
     UserLink {
         /// Name of the user who has the identity now.
         from: String,
-        /// Name of the identity's provider. It is optional if the user has a single identity.
+        /// Name of the identity's provider. The client can omit the name if the user has only one
+        /// identity.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
     }

@@ -27,7 +27,7 @@ pub enum ClientCommand {
     Logout(LogoutArgs),
     /// Show the logged-in user, the server and the expiry time
     Whoami(WhoamiArgs),
-    /// List the remembered servers and select one
+    /// List the stored servers and select the default server
     Context(ContextArgs),
     /// Import, list and delete clusters, and get kubeconfigs
     Cluster(ClusterArgs),
@@ -200,7 +200,7 @@ pub struct LogoutArgs {
 /// Subcommands of `drover context`.
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
-    /// List the remembered servers
+    /// List the stored servers
     List(Output),
     /// Select the server that commands call by default
     Use {

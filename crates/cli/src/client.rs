@@ -102,7 +102,7 @@ impl std::fmt::Display for Refusal {
 }
 
 impl CallError {
-    /// Returns the exit code, as `drover --help` documents it.
+    /// Returns the exit code. `drover --help` documents the exit codes.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(Refusal { code: 401, .. }) => 3,
@@ -208,7 +208,7 @@ impl Client {
         self.read(self.send(method, self.url(path), Some(body)).await?)
     }
 
-    /// Sends a request whose response is empty.
+    /// Sends a request whose response has no body.
     pub(crate) async fn command(
         &self,
         method: Method,

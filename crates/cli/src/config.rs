@@ -1,7 +1,7 @@
 //! The file that stores the logins: servers, certificate authorities and tokens.
 //!
-//! The file contains tokens. Only its owner can read it (mode 0600 on Unix), and errors never quote
-//! its content.
+//! The file contains tokens. Only the owner can read the file (mode 0600 on Unix). Errors never
+//! quote the file's content.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -29,7 +29,7 @@ pub(crate) struct Config {
     pub(crate) contexts: Vec<Context>,
 }
 
-/// A server and its login.
+/// A server, and the login of the user on the server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Context {
@@ -112,7 +112,8 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Returns the file at `path`, or at the default location under the given folders.
+    /// Returns the file at `path`. The default is `drover/config.yaml` in `xdg_config_home` or in
+    /// `home/.config`.
     pub(crate) fn locate(
         path: Option<&Path>,
         xdg_config_home: Option<&Path>,

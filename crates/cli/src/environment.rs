@@ -16,7 +16,7 @@ use crate::trust::{Authorities, Trust};
 /// Maximum size of a token file.
 const MAX_TOKEN_BYTES: u64 = 4096;
 
-/// Environment variables without a flag. The program reads them once at its start.
+/// Environment variables that have no flag. The program reads these variables once at its start.
 #[derive(Debug, Default)]
 pub struct Environment {
     /// Value of `$HOME`. On Windows, the value of `%USERPROFILE%` if `$HOME` is not set.

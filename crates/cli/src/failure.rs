@@ -67,7 +67,7 @@ impl Failure {
         Self::Command(Box::new(error))
     }
 
-    /// Returns the exit code, which `drover --help` documents.
+    /// Returns the exit code. `drover --help` documents the exit codes.
     pub fn code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Ask(AskError::NotInteractive { .. }) => 2,

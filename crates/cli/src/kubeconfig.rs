@@ -96,8 +96,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), KubeconfigError> {
     write_private(path, text.as_bytes()).map_err(failed)
 }
 
-/// Merges the entries of `text` into the file and returns the names of the contexts. Replaces an
-/// existing entry if it has the same server and user, or if `overwrite` is set.
+/// Merges the entries of `text` into the file, and returns the names of the contexts. Replaces an
+/// existing entry if the entry has the same server and user, or if `overwrite` is set.
 pub(crate) fn merge_into(
     path: &Path,
     text: &str,

@@ -192,7 +192,7 @@ fn read_line(what: &'static str) -> Result<String, AskError> {
     line_text(line, what)
 }
 
-/// Returns the text of a line without its end.
+/// Returns the text of a line without the line ending.
 fn line_text(mut line: Vec<u8>, what: &'static str) -> Result<String, AskError> {
     if line.is_empty() {
         return Err(AskError::Ended(what));

@@ -51,7 +51,7 @@ pub enum TrustError {
         "cannot use {0:?} as a SHA-256 fingerprint; write SHA256: and 64 hexadecimal digits, with or without colons"
     )]
     Fingerprint(String),
-    /// No presented certificate has the given fingerprint.
+    /// The given fingerprint differs from the fingerprints of all presented certificates.
     #[error(
         "{server} presents no certificate with the fingerprint {wanted}; it presents {shown}\n\
          The connection may be intercepted. Compare the fingerprint with the one that the server \

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     /// The SHA-256 digest of the definitions of [`SCHEMA_REVISION`], base64.
-    const DIGEST: &str = "YOEcBDO+OR3ciroNTRyZ3ao2nVaMz+LLwtaJgsEZc+o=";
+    const DIGEST: &str = "awNySAqTgYk5hxlMMBR9gbA3IvcN2ojiRsaqX/R4Wd8=";
 
     #[test]
     fn changed_schema_requires_new_revision() {

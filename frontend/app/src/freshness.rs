@@ -74,7 +74,7 @@ pub(crate) fn StaleBanner(
     }
 }
 
-/// Shows a warning that an action is unavailable until its data is loaded.
+/// Shows a warning that an action is unavailable until the required data is loaded.
 #[component]
 pub(crate) fn MissingBanner(
     /// The freshness of the data.

@@ -291,7 +291,7 @@ fn of_clusters(clusters: &[String]) -> Vec<Command> {
     screens.chain(all).collect()
 }
 
-/// Reports whether a path equals another path or is below it.
+/// Reports whether `path` is equal to `place` or is below `place`.
 fn is_within(path: &str, place: &str) -> bool {
     let rest = path.strip_prefix(place);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -35,7 +35,7 @@ pub(crate) enum SessionState {
         why: Option<String>,
     },
     /// The user must change the password. The variant contains the current password if the user
-    /// typed it on this page; after a reload, the form asks for the password.
+    /// typed it on this page. After a reload, the form asks for the password.
     MustChangePassword(Option<Secret>),
     /// A user is signed in.
     SignedIn,
@@ -109,7 +109,7 @@ impl Session {
     }
 
     /// Returns the identity provider of the session; `None` for local users. The value is not
-    /// reactive, because another sign-in mounts all screens again.
+    /// reactive, because each sign-in creates all screens again.
     pub(crate) fn provider(self) -> Option<String> {
         self.view
             .with_untracked(|session| session.as_ref()?.me.token.provider.clone())

@@ -205,7 +205,7 @@ impl UnsavedGuard {
     }
 }
 
-/// Returns the target of a click, if the click opens another screen of the page.
+/// Returns the target of a click on a link, if the link opens a different screen of the page.
 fn followed(event: &MouseEvent) -> Option<String> {
     let apart = event.meta_key() || event.alt_key() || event.ctrl_key() || event.shift_key();
     if event.button() != 0 || apart {

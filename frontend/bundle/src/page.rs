@@ -1,4 +1,5 @@
-//! Assembles the files of the page and inserts their names into each other.
+//! Assembles the files of the page. The templates receive the names of the files that they refer
+//! to.
 
 use std::fs;
 use std::path::Path;
@@ -119,8 +120,7 @@ fn hashed(name: &str, ending: &str, bytes: &[u8]) -> File {
     }
 }
 
-/// Replaces the `{{names}}` of a template. The template must contain each given name, and no other
-/// name.
+/// Replaces the `{{names}}` of a template. The template must contain exactly the given names.
 fn filled(
     template: &'static str,
     text: &str,

@@ -1,4 +1,4 @@
-//! Ages as kubectl writes them.
+//! Formats ages like kubectl.
 
 use jiff::Timestamp;
 

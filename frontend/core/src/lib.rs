@@ -2,7 +2,7 @@
 //! and resumption of watches.
 //!
 //! This crate *owns* the logic that native tests can run. It *never* accesses a page, opens a
-//! connection, or reads a clock: callers pass times and random numbers.
+//! connection, or reads a clock. Callers pass times and random numbers.
 
 pub mod age;
 pub mod backoff;

@@ -2,11 +2,12 @@
 //!
 //! [`english`] declares the messages and contains the first language. A message is a text, or a
 //! function of typed arguments (`delete_many(count: usize)`). A message returns a `String`, or
-//! [`Rich`] text with code, emphasis and links inside a sentence. Plural forms, the order of
-//! arguments, and the format of dates belong to the language. A second language is a second file
-//! with a value of the type [`Messages`]; the compiler rejects the file if a message is missing or
-//! has other arguments. The document docs/adr/0011-message-catalogue.md compares this design with
-//! libraries.
+//! [`Rich`] text with code, emphasis and links inside a sentence. Each language defines its plural
+//! forms, the order of arguments, and the format of dates.
+//!
+//! A second language is a second file with a value of the type [`Messages`]. The compiler rejects
+//! the file if a message is missing or has different arguments. The document
+//! docs/adr/0011-message-catalogue.md compares this design with libraries.
 //!
 //! The catalogue does not contain names that Kubernetes defines (kinds, reasons, verbs), messages
 //! from the server, commands, and texts for developers.
@@ -25,8 +26,9 @@ pub use terms::{Noun, Unit};
 
 /// Returns the messages of the page's language.
 ///
-/// Only this function selects a language. A second language is selected here, by the user's
-/// preference or by `navigator.languages`; the `lang` attribute of the page uses `language.tag`.
+/// Only this function selects a language. With a second language, the function selects by the
+/// user's preference or by `navigator.languages`. The `lang` attribute of the page contains
+/// `language.tag`.
 #[inline]
 pub fn t() -> &'static Messages {
     &english::ENGLISH

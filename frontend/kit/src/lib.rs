@@ -1,7 +1,7 @@
-//! The components of the web UI. The page `/kit` shows all of them.
+//! The components of the web UI. The page `/kit` shows all components.
 //!
 //! The crate *owns* the look of the components and their behavior for keyboard, pointer and screen
-//! reader. It *never* depends on the shown data or its source.
+//! reader. It *never* depends on the shown data or the source of the data.
 
 pub mod badge;
 pub mod button;

@@ -136,7 +136,7 @@ pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
     })
 }
 
-/// The identity of a row: line number, part of the line, and version of its style.
+/// The identity of a row: the line number, the part of the line, and the version of the style.
 pub type RowKey = (u64, usize, u64);
 
 /// Shows rows of text in a fixed-width font. The view renders each key only once.

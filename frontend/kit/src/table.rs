@@ -268,7 +268,8 @@ fn TableRow<C: TableColumn>(
     view! { <tr aria-rowindex=place class:selected=chosen>{tick}{cells}</tr> }
 }
 
-/// Renders a placeholder row with one cell. More cells would take space for hidden columns.
+/// Renders a placeholder row with one cell. Additional cells would reserve space for hidden
+/// columns.
 #[component]
 fn Spacer(pixels: Signal<f64>) -> impl IntoView {
     view! {

@@ -114,7 +114,7 @@ pub struct OidcSpec {
     /// Client ID of Drover at the provider.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
     pub client_id: String,
-    /// Client secret of Drover at the provider. A public client if unset.
+    /// Client secret of Drover at the provider. If unset, Drover is a public client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretKey>,
     /// Additional scopes in authorization requests, besides `openid`.
@@ -133,8 +133,8 @@ pub struct OidcSpec {
     #[serde(default = "oidc_login_claim")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub login_claim: String,
-    /// CA certificates in PEM that must have issued the issuer's certificate. The system's
-    /// certificates if unset.
+    /// CA certificates in PEM format. One of them must have issued the issuer's certificate. If
+    /// unset, the server uses the system's CA certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
@@ -168,8 +168,8 @@ pub struct GithubSpec {
     pub client_id: String,
     /// Client secret of the OAuth app.
     pub client_secret: SecretKey,
-    /// CA certificates in PEM that must have issued GitHub's certificate. The system's certificates
-    /// if unset.
+    /// CA certificates in PEM format. One of them must have issued GitHub's certificate. If unset,
+    /// the server uses the system's CA certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
@@ -192,8 +192,8 @@ pub struct LdapSpec {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.all(url, url.startsWith('ldaps://') || url.startsWith('ldap://'))")
         .message("each must begin with ldaps:// or, for StartTLS, with ldap://")))]
     pub servers: Vec<String>,
-    /// CA certificates in PEM that must have issued the servers' certificates. The system's
-    /// certificates if unset.
+    /// CA certificates in PEM format. One of them must have issued the servers' certificates. If
+    /// unset, the server uses the system's CA certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
@@ -277,7 +277,8 @@ pub struct AuthProviderStatus {
     /// Time of the provider's last response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_answer_at: Option<Time>,
-    /// The condition `Ready`: the provider responds, or the reason and the fix.
+    /// The condition `Ready`. True if the provider responds. Otherwise, the message contains the
+    /// reason and the fix.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

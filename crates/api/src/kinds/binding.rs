@@ -64,7 +64,7 @@ pub struct GroupReference {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^drover:[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?:[!-~]{1,253}$') && !self.startsWith('drover:user:')")
         .message("must be \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters; use the field user for a user")))]
     pub name: String,
-    /// UID of the AuthProvider. The server sets and uses it.
+    /// UID of the AuthProvider. The server sets this UID, and identifies the AuthProvider by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_uid: Option<ProviderUid>,
 }
@@ -112,7 +112,8 @@ reference! {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct BindingStatus {
-    /// The condition `Ready`: the binding grants its role, or the reason why not.
+    /// The condition `Ready`. True if the binding grants its role. Otherwise, the message contains
+    /// the reason.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

@@ -71,7 +71,7 @@ pub enum AgentUpgrade {
     Manual,
 }
 
-/// Observed state of a cluster. The server writes it after changes only.
+/// Observed state of a cluster. The server writes the status only after changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
@@ -80,7 +80,7 @@ pub struct ClusterStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Conditions of the types Ready, Connected, Registered, APIServerReady, AccessApplied and
-    /// AgentUpToDate, and CleanedUp during deletion.
+    /// AgentUpToDate. During deletion, also of the type CleanedUp.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
@@ -90,8 +90,8 @@ pub struct ClusterStatus {
     /// `gitVersion` of the cluster's API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
-    /// True if the cluster runs the server's hub: the UID of its namespace kube-system is the
-    /// hub's.
+    /// True if the cluster runs the hub of the server: the UID of the namespace kube-system in the
+    /// cluster equals the UID in the hub.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosts_hub: bool,
     /// Numbers of all nodes and of ready nodes.

@@ -56,7 +56,7 @@ pub struct ProjectSpec {
     /// Default requests and limits of containers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_defaults: Option<ContainerDefaults>,
-    /// Pod Security Standard of the namespaces. The cluster's default if unset.
+    /// Pod Security Standard of the namespaces. If unset, the cluster's default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_security: Option<PodSecurity>,
 }
@@ -76,8 +76,9 @@ pub struct ProjectNamespace {
     /// project could access any namespace.
     #[serde(default)]
     pub adopt: bool,
-    /// UID of the existing namespace to add. The server ignores a namespace with another UID. If
-    /// unset, the server records the UID that it sees first in `status.adopted`.
+    /// UID of the existing namespace to add. The server does not add a namespace with a different
+    /// UID. If unset, the server stores the UID of the existing namespace in `status.adopted` and
+    /// adds only this namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub uid: Option<String>,
@@ -136,7 +137,8 @@ pub struct ProjectStatus {
     /// namespace has `adopt` in the spec, also after the deletion of the namespace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<OwnedNamespace>,
-    /// The condition `Ready`: the namespaces match the spec, or the reason why not.
+    /// The condition `Ready`. True if the namespaces match the spec. Otherwise, the message
+    /// contains the reason.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

@@ -36,7 +36,7 @@ pub struct ClusterRegistrationTokenSpec {
     /// Name of the Cluster, for display.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63)))]
     pub cluster_name: String,
-    /// UID of the Cluster, which the server uses.
+    /// UID of the Cluster. The server identifies the Cluster by this UID.
     pub cluster_uid: ClusterUid,
     /// SHA-256 of the secret: `sha256:` and 64 hexadecimal digits.
     #[cfg_attr(feature = "crd", schemars(length(max = 71)))]
@@ -52,7 +52,8 @@ pub struct ClusterRegistrationTokenSpec {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRegistrationTokenStatus {
-    /// The condition `Usable`: a cluster can register with the token, or the reason why not.
+    /// The condition `Usable`. True if a cluster can register with the token. Otherwise, the
+    /// message contains the reason.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

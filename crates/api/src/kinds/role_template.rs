@@ -92,7 +92,8 @@ pub enum RoleContext {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RoleTemplateStatus {
-    /// The condition `Ready`: the role's rules are valid, or the reason why not.
+    /// The condition `Ready`. True if the role's rules are valid. Otherwise, the message contains
+    /// the reason.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

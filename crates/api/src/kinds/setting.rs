@@ -50,7 +50,8 @@ pub struct SettingStatus {
     /// The value in effect.
     #[serde(default)]
     pub in_effect: String,
-    /// The condition `Valid`, or the reason and the fix.
+    /// The condition `Valid`. True if the value is valid. Otherwise, the message contains the
+    /// reason and the fix.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition>,

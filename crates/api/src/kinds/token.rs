@@ -38,7 +38,7 @@ pub struct TokenSpec {
     /// Name of the user, for display.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253)))]
     pub user_name: String,
-    /// UID of the user, which the server uses.
+    /// UID of the user. The server identifies the user by this UID.
     pub user_uid: UserUid,
     /// The purpose of the token. It limits the routes that accept the token.
     pub purpose: TokenPurpose,
@@ -47,14 +47,14 @@ pub struct TokenSpec {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^sha256:[0-9a-f]{64}$')")
         .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: only the server creates these objects")))]
     pub hash: String,
-    /// The cluster that the token is limited to. Not limited if unset.
+    /// The cluster that the token is limited to. If unset, the token is not limited to a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterScope>,
     /// The identity provider that confirmed the user's identity for this token. The token is
     /// invalid without this identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<TokenProvider>,
-    /// Free text from the user.
+    /// Description of the token, as free text from the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub description: Option<String>,
@@ -93,7 +93,7 @@ pub enum TokenPurpose {
 pub struct ClusterScope {
     /// Name of the cluster, for display.
     pub name: String,
-    /// UID of the cluster, which the server uses.
+    /// UID of the cluster. The server identifies the cluster by this UID.
     pub uid: ClusterUid,
 }
 
@@ -104,7 +104,7 @@ pub struct ClusterScope {
 pub struct TokenProvider {
     /// Name of the AuthProvider, for display.
     pub name: String,
-    /// UID of the AuthProvider, which the server uses.
+    /// UID of the AuthProvider. The server identifies the AuthProvider by this UID.
     pub uid: ProviderUid,
 }
 
@@ -116,7 +116,8 @@ pub struct TokenStatus {
     /// Time of the last use, accurate to a few minutes because of batched writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Time>,
-    /// The condition `Valid`: the token is accepted, or the reason why not.
+    /// The condition `Valid`. True if the server accepts the token. Otherwise, the message contains
+    /// the reason.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

@@ -65,7 +65,8 @@ pub struct UserStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 16)))]
     pub identities: Vec<ProviderIdentity>,
-    /// The condition `Ready`: the user can work, or the next step.
+    /// The condition `Ready`. True if the user can sign in. Otherwise, the message contains the
+    /// next step.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
@@ -78,7 +79,7 @@ pub struct UserStatus {
 pub struct ProviderIdentity {
     /// Name of the AuthProvider, for display.
     pub provider: String,
-    /// UID of the AuthProvider, which the server uses.
+    /// UID of the AuthProvider. The server identifies the AuthProvider by this UID.
     pub provider_uid: ProviderUid,
     /// The user's ID at the provider, which never changes.
     pub id: String,
@@ -95,11 +96,11 @@ pub struct ProviderIdentity {
     pub confirmed_at: Time,
     /// The result of the last request to the provider.
     pub state: IdentityState,
-    /// The reason if the state is not `Confirmed`, for display.
+    /// The reason for a state other than `Confirmed`, for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub message: Option<String>,
-    /// Start time of the state, if it is not `Confirmed`.
+    /// Start time of a state other than `Confirmed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
 }

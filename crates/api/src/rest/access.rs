@@ -157,8 +157,8 @@ wire! {
     /// A change of a project. Absent fields do not change.
     #[serde(deny_unknown_fields)]
     ProjectPatch {
-        /// The `generation` that the change is based on. The response is 409 if the project has
-        /// another generation.
+        /// The `generation` of the project that the client read. If the project has a different
+        /// generation now, the response is 409.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generation: Option<i64>,
         /// The name for display. An empty string restores the object's name.
@@ -268,8 +268,9 @@ wire! {
 pub enum Through {
     /// A rule of the role itself.
     Rule,
-    /// A ClusterRole that is built into Kubernetes and has known rules.
+    /// A ClusterRole that is built into Kubernetes. Drover knows its rules.
     Known,
-    /// A ClusterRole of the cluster, with unknown rules. It possibly grants the permission.
+    /// A ClusterRole in the cluster whose rules are unknown to Drover. The ClusterRole possibly
+    /// grants the permission.
     Perhaps,
 }

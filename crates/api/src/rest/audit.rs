@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The stage of a request at the time of its record.
+/// The stage that the request had reached when the record was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -135,16 +135,16 @@ wire! {
 pub enum AuditSource {
     /// The log file, and its rotated files.
     File,
-    /// The server's memory, which has the newest records since the server's start. The log itself
-    /// goes to standard output.
+    /// The server's memory, which contains the newest records since the start of the server. The
+    /// server writes the complete log to standard output.
     Memory,
 }
 
 wire! {
     /// A page of records of the audit log, newest first.
     AuditList {
-        /// The records. A page can have fewer records than requested, or none, although `continue`
-        /// is set.
+        /// The records. A page can have fewer records than requested, or no records, although
+        /// `continue` is set.
         items: Vec<AuditView>,
         /// Value for the query parameter `continue` in the request for older records. Absent on the
         /// last page.

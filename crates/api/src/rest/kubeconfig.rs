@@ -8,7 +8,8 @@ wire! {
     /// A request to create a kubeconfig.
     #[serde(deny_unknown_fields)]
     KubeconfigRequest {
-        /// Names of the clusters, with one context each. All clusters of the user if empty.
+        /// Names of the clusters. The kubeconfig contains one context per cluster. If empty, it
+        /// contains all clusters of the user.
         #[serde(default)]
         clusters: Vec<String>,
         /// The kind of credential in the file.

@@ -55,8 +55,8 @@ wire! {
         /// The new secret. If absent, the stored secret does not change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secret: Option<Secret>,
-        /// The `resourceVersion` that the change is based on. The response is 409 if the object has
-        /// another version. If absent, the server does not compare versions.
+        /// The `resourceVersion` that the client read. If the object has a different version now,
+        /// the response is 409. If absent, the server does not compare versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource_version: Option<String>,
     }

@@ -63,7 +63,7 @@ wire! {
         /// True if the caller can change the role. The caller must have all permissions of the
         /// changed role.
         may_change: bool,
-        /// True if the caller can delete the role, unless other roles depend on it.
+        /// True if the caller can delete the role, provided that no other role depends on the role.
         may_delete: bool,
         /// True if the caller can create a role with the same spec.
         may_copy: bool,
@@ -126,7 +126,7 @@ wire! {
     }
 }
 wire! {
-    /// Permissions of a role in one scope.
+    /// The permissions that a role grants in one scope.
     #[derive(Default)]
     Allowed {
         /// RBAC rules.
@@ -164,8 +164,8 @@ wire! {
         /// The complete new spec.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
-        /// The `resourceVersion` that the change is based on. The response is 409 if the object has
-        /// another version. If absent, the server does not compare versions.
+        /// The `resourceVersion` that the client read. If the object has a different version now,
+        /// the response is 409. If absent, the server does not compare versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource_version: Option<String>,
     }

@@ -111,13 +111,14 @@ wire! {
 wire! {
     /// The state of a device login.
     DeviceAnswer {
-        /// The token, after the confirmation. Only one response contains it.
+        /// The token, after the user has confirmed the login. The server returns the token only
+        /// once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issued: Option<IssuedToken>,
     }
 }
 wire! {
-    /// A pending device login, for the user who confirms it.
+    /// A pending device login, as shown to the user who confirms the login.
     DeviceView {
         /// The code that the program displays.
         user_code: String,

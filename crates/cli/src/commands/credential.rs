@@ -51,7 +51,8 @@ struct ExecCluster {
 #[derive(Debug, PartialEq, Eq)]
 struct TokenRequest {
     server: Option<ServerUrl>,
-    /// Name of the cluster. `None` for the hub, whose tokens have no scope.
+    /// Name of the cluster. `None` for the hub, because tokens for the hub are not limited to a
+    /// cluster.
     cluster: Option<String>,
     version: &'static str,
 }
@@ -198,7 +199,7 @@ fn login_advice(error: CallError, client: &Client) -> Failure {
 }
 
 /// Checks that the token is valid only for the cluster of the kubeconfig. A cluster that was
-/// deleted and imported again with the same name has another UID.
+/// deleted and imported again has the same name, but a different UID.
 fn check_cluster(
     args: &CredentialArgs,
     issued: &IssuedToken,
@@ -225,8 +226,8 @@ fn check_cluster(
     }
 }
 
-/// Returns the time at which kubectl requests a new token: 30 s before the expiry, or a tenth of
-/// the lifetime if it is shorter.
+/// Returns the time at which kubectl requests a new token. The time precedes the expiry by 30 s or
+/// by a tenth of the lifetime, whichever is shorter.
 fn renewal(token: &TokenView) -> Timestamp {
     let end = token.expires_at;
     let tenth = end.duration_since(token.created_at) / 10;

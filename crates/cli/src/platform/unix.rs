@@ -18,7 +18,7 @@ pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
-/// Returns the mode of the file, if other users can access it.
+/// Returns the mode of the file, if other users can access the file.
 pub(crate) fn mode_for_others(file: &Metadata) -> Option<u32> {
     let mode = file.permissions().mode() & 0o7777;
     (mode & 0o077 != 0).then_some(mode)

@@ -1,5 +1,5 @@
-//! Implementation for Windows. A new file inherits the access list of its folder. Only the user can
-//! access the folders of `%APPDATA%`.
+//! Implementation for Windows. A new file inherits the access control list of its folder. By
+//! default, only the user can access the folders in `%APPDATA%`.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
@@ -10,7 +10,7 @@ pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(folder)
 }
 
-/// Does nothing, because the folder determines the access to the file.
+/// Does nothing, because a file on Windows inherits the access control list of its folder.
 pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }

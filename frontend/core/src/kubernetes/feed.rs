@@ -33,7 +33,8 @@ pub trait Form<T>: Default {
     fn head(&self, object: &RawValue) -> Result<Head, Problem>;
 }
 
-/// The maximum number of items that a feed keeps, and the items that it drops above the maximum.
+/// The maximum number of items that a feed keeps. The variant selects the items that the feed drops
+/// above the maximum.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<T> {
     /// Keep the first items.

@@ -11,7 +11,8 @@ pub enum Scope {
     All,
     /// One namespace.
     One(Arc<str>),
-    /// No namespace yet: the user has roles only in these namespaces, and selects one.
+    /// No selected namespace. The user has roles only in these namespaces and must select a
+    /// namespace.
     Choose(Vec<String>),
 }
 

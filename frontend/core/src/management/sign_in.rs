@@ -29,7 +29,7 @@ pub struct Provider {
 /// A sign-in method with a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Shows the form for another account.
+    /// Shows the form for a different type of account.
     Type(Account),
     /// Redirects to the provider.
     Go(Provider),
@@ -47,7 +47,8 @@ impl Way {
     }
 }
 
-/// Returns the methods other than the current form, in the server's order; local users are last.
+/// Returns the sign-in methods other than the current form. Providers are in the server's order;
+/// local users are last.
 pub fn others(providers: &[ProviderView], account: &Account) -> Vec<Way> {
     let mut ways: Vec<Way> = providers.iter().map(way).collect();
     ways.push(Way::Type(Account::Local));

@@ -95,7 +95,7 @@ pub fn held(role: &HeldRole) -> String {
     }
 }
 
-/// Returns the providers whose identity can move from one user to another.
+/// Returns the names of the providers whose identity of `from` can move to the user `to`.
 pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     let identities = from.identities.iter().filter(|one| {
         one.state == IdentityState::Confirmed

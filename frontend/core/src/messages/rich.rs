@@ -8,7 +8,7 @@ use std::ops::Add;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rich(Vec<Part>);
 
-/// A part of a sentence.
+/// A part of a sentence, with or without a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Plain text.

@@ -62,7 +62,8 @@ impl Find {
     }
 }
 
-/// Folds the case of one character to one character, so that match positions stay valid.
+/// Maps a character to its case-folded form. The result is always one character, so that match
+/// positions stay valid.
 fn fold(letter: char) -> char {
     let mut folded = letter.to_lowercase();
     match (folded.next(), folded.next()) {

@@ -8,7 +8,7 @@ pub struct Lines {
     surplus: LongLine,
 }
 
-/// The handling of lines above the maximum length.
+/// The handling of lines above the maximum length: an error, or truncation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LongLine {
     Refused,
@@ -51,7 +51,8 @@ impl Lines {
         Ok(whole)
     }
 
-    /// Returns the incomplete last line, for streams whose last line needs no newline.
+    /// Returns the incomplete last line. Call the method for streams whose last line has no
+    /// newline.
     pub fn finish(&mut self) -> Option<Vec<u8>> {
         let line = std::mem::take(&mut self.rest);
         (!line.is_empty()).then_some(line)

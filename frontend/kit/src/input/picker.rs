@@ -195,7 +195,7 @@ fn words_of(choices: &[Choice], key: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// The list of matching options below a field. The field keeps the focus.
+/// The list of matching options below a field. The focus stays in the field.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
     /// The matching options.

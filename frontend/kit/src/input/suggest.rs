@@ -7,8 +7,8 @@ use web_sys::KeyboardEvent;
 use crate::field::{input, note, unique};
 use crate::picker::{Choice, Options};
 
-/// Shows a text field whose search results can replace the text. A single result that equals the
-/// text is not shown.
+/// Shows a text field whose search results can replace the text. The field hides a single result
+/// that equals the text.
 #[component]
 pub fn SuggestField(
     /// The label of the field.

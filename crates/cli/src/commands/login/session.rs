@@ -111,7 +111,7 @@ pub(crate) async fn whoami(args: &WhoamiArgs, environment: &Environment) -> Resu
     Ok(print(&one(&who, args.output.format, Timestamp::now())?)?)
 }
 
-/// A context without its token.
+/// The printed fields of a context. The token is not printed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ContextView {

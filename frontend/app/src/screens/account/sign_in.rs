@@ -80,7 +80,7 @@ impl Attempt {
         });
     }
 
-    /// Switches to another sign-in method.
+    /// Switches the form to the selected sign-in method.
     fn take(self, way: &Way) {
         match way {
             Way::Type(account) => {
@@ -203,7 +203,7 @@ fn PasswordForm(account: Account, attempt: Attempt) -> impl IntoView {
     }
 }
 
-/// Shows a button for each other sign-in method.
+/// Shows a button for each sign-in method except the method of the form.
 #[component]
 fn OtherMethods(attempt: Attempt, told: ProviderList) -> impl IntoView {
     let button = move |way: Way| {

@@ -259,7 +259,7 @@ fn tabs(kind: Kind) -> Vec<Tab> {
     .collect()
 }
 
-/// Returns a callback that opens another tab.
+/// Returns a callback that opens a tab of the object page.
 fn choosing(named: &Named) -> Callback<String> {
     let screen = named
         .kind

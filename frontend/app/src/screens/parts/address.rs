@@ -46,8 +46,8 @@ fn is_here(path: &str) -> bool {
     decoded(screen) == decoded(&here)
 }
 
-/// Returns a function that navigates to a created object after the dialog removed its query from
-/// the URL. Back then returns to the list, not to the dialog.
+/// Returns a function that navigates to a created object. The function first waits until the dialog
+/// has removed its query from the URL, so that Back returns to the list.
 pub(crate) fn to_created() -> impl Fn(String) + Clone + 'static {
     let navigate = use_navigate();
     move |path: String| {

@@ -12,7 +12,7 @@ use super::line::Entry;
 pub struct ResumePosition {
     since: Timestamp,
     newest: Timestamp,
-    /// The time of the oldest known line; the page read and dropped earlier lines.
+    /// The time of the oldest line in the buffer. The page has already read the earlier lines.
     oldest: Timestamp,
     read: HashMap<(Timestamp, String), usize>,
 }

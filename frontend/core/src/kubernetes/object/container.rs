@@ -24,7 +24,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the word for the type; empty for main containers.
+    /// Returns the display name of the type; empty for main containers.
     pub fn word(self) -> &'static str {
         match self {
             Self::Init => t().pods.init(),
@@ -283,7 +283,7 @@ pub enum Lifecycle {
     Runs,
     /// The container ended.
     Ended {
-        /// The exit code and its meaning.
+        /// The exit code with an explanation.
         words: String,
         /// True if the restart policy forbids a restart.
         for_good: bool,

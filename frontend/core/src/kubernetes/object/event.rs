@@ -5,8 +5,8 @@ use crate::kind::Kind;
 use crate::source::Source;
 use crate::url::segment;
 
-/// Returns the list source for the events of an object. Node events are selected by name, because
-/// the kubelet does not know the UID of its Node.
+/// Returns the list source for the events of an object. The source selects the events of a node by
+/// name, because the kubelet does not know the UID of its Node.
 pub fn events(cluster: &str, kind: Kind, object: &Object) -> Source {
     let path = Kind::EVENTS.list_path(cluster, object.namespace());
     let field = if kind == Kind::NODES {

@@ -50,7 +50,7 @@ pub struct Line {
     without: usize,
     /// The number of clusters that already have the new value.
     same: usize,
-    /// The number of clusters with another value, by value.
+    /// The number of clusters per previous value, for clusters with a different value.
     other: BTreeMap<String, usize>,
 }
 

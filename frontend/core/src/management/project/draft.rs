@@ -212,7 +212,7 @@ pub const fn level(level: PodSecurity) -> &'static str {
     }
 }
 
-/// Returns the pairs that are always shown, followed by the other pairs that have values.
+/// Returns the pairs that the form always shows, followed by other pairs with values.
 fn offered(resources: &[&str], set: Vec<Pair>) -> Vec<TypedPair> {
     let mut pairs: Vec<TypedPair> = resources
         .iter()

@@ -69,7 +69,7 @@ impl Draft {
         })
     }
 
-    /// Changes the protocol and keeps the settings of the previous protocol.
+    /// Changes the protocol. The draft still contains the settings of the previous protocol.
     #[must_use]
     pub fn with_protocol(self, protocol: Protocol) -> Self {
         let begun = Self::new(protocol).values.into_iter();

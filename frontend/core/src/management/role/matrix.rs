@@ -43,7 +43,7 @@ pub fn mark(rule: &PolicyRule, verb: &str) -> Mark {
     }
 }
 
-/// Adds or removes a verb. Other verbs stay, including verbs that `*` includes.
+/// Adds or removes a verb. The other verbs of the rule stay, also if `*` includes them.
 #[must_use]
 pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
     let mut rule = rule.clone();

@@ -21,7 +21,8 @@ use crate::screens::batch::{Batch, BatchProgress};
 use crate::session::Session;
 use crate::session::sign_out;
 
-/// The maximum number of tokens listed by name. The dialog counts the other tokens.
+/// The maximum number of tokens that the dialog lists by name. The dialog shows only the number of
+/// the remaining tokens.
 const MAX_NAMES: usize = 6;
 
 /// The tokens to delete, and the state of the dialog.

@@ -168,7 +168,8 @@ pub(super) fn ChangeProject(
 /// The result of saving a project.
 enum Saved {
     Changed(Box<ProjectView>),
-    /// Another user changed the project; contains the newer version.
+    /// The server rejected the change, because a different user changed the project. The variant
+    /// contains the newer version.
     Conflict(Box<ProjectView>),
 }
 
@@ -246,7 +247,7 @@ fn ChangeForm(
     }
 }
 
-/// Shows the changes of the other user.
+/// Shows the changes that a different user saved during the edit.
 fn told(changes: Vec<String>) -> impl IntoView {
     let items = changes.into_iter();
     let items = items.map(|change| view! { <li>{change}</li> });

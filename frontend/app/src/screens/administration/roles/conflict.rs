@@ -9,7 +9,7 @@ use leptos::prelude::*;
 /// Shows the differences and the choices for an edit conflict. The user's edits stay.
 #[component]
 pub(super) fn Conflict(
-    /// The changes of the other user.
+    /// The changes that a different user saved during the edit.
     changes: Vec<Change>,
     /// True while the role is being saved.
     busy: Signal<bool>,

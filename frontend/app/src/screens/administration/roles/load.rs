@@ -45,7 +45,8 @@ pub(super) async fn create(
 pub(super) enum Outcome {
     /// The role is saved; contains the stored role.
     Written(Stored),
-    /// Another user changed the role; contains the newer version.
+    /// The server rejected the change, because a different user changed the role. The variant
+    /// contains the newer version.
     Conflict(Stored),
 }
 

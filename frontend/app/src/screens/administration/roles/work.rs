@@ -41,7 +41,8 @@ impl Work {
         !self.open || self.busy.get()
     }
 
-    /// Sets the draft to the saved spec. Equal YAML keeps its comments.
+    /// Sets the draft to the saved spec. If both specs are equal, the draft stays unchanged,
+    /// including the comments in the YAML.
     pub(super) fn reset_to(self, written: &RoleSpec) {
         let differs = |draft: &Draft| draft.spec() != written;
         // The screen can be disposed before the response arrives.

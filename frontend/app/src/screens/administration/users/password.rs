@@ -1,4 +1,4 @@
-//! The password fields for another user: generated or typed.
+//! The fields that set the password of a different user: a generated or typed password.
 
 use drover_api::rest::Secret;
 use drover_ui_core::messages::t;

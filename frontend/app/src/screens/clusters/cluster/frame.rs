@@ -28,7 +28,7 @@ pub(crate) struct CurrentCluster {
     pub(crate) name: Memo<String>,
     /// The state of the cluster.
     pub(crate) state: Memo<State>,
-    /// The namespace filter, which all lists of the cluster share.
+    /// The namespace filter. All lists of the cluster use the same filter.
     pub(crate) namespace: RwSignal<Option<String>>,
     own: RwSignal<Option<Signal<Freshness>>>,
 }

@@ -56,7 +56,7 @@ pub(super) fn LogView(
     }
 }
 
-/// Pauses the log while the user is not at its end, so that the shown lines do not move.
+/// Pauses the log unless the view shows the end of the log, so that the shown lines do not move.
 fn pause_unless_at_end(scroll: Scroll, log: RwSignal<Log>, view: LogView) {
     let at_end = Memo::new(move |_| scroll.is_at_end());
     Effect::new(move || {
