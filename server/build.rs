@@ -1,5 +1,6 @@
-//! Puts the web UI into the program, and tells it which commit it is built from: `$DROVER_COMMIT`,
-//! else what the checkout's `.git` says, read without the program git; neither in a tarball.
+//! Embeds the web UI and the commit hash in the program. The hash comes from `$DROVER_COMMIT`, or
+//! from the checkout's `.git` folder. The script reads that folder without running git. A build
+//! from a tarball has no commit hash.
 
 #[path = "build/page.rs"]
 mod page;
@@ -24,8 +25,8 @@ fn name_commit() {
     }
 }
 
-/// `.git` of the checkout that this crate lies in; of a further worktree the folder that its
-/// `.git` file names.
+/// Returns the `.git` folder of this crate's checkout. In a linked worktree, `.git` is a file that
+/// contains the path of the folder.
 fn git_folder() -> Option<PathBuf> {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?)
         .parent()?
@@ -38,7 +39,8 @@ fn git_folder() -> Option<PathBuf> {
     Some(root.parent()?.join(named))
 }
 
-/// The commit that is checked out; cargo looks again when it changes.
+/// Returns the hash of the checked-out commit. Cargo runs the build script again when the commit
+/// changes.
 fn commit(git: &Path) -> Option<String> {
     // Without the log of HEAD, a commit on the same branch shows in the branch's file only.
     watch(&git.join("logs/HEAD"));
@@ -59,7 +61,7 @@ fn packed(refs: &str, branch: &str) -> Option<String> {
     hash(line?.split(' ').next()?)
 }
 
-/// Only what is a commit's name becomes part of the program.
+/// Returns the text if it is a commit hash: 40 or 64 hexadecimal digits.
 fn hash(text: &str) -> Option<String> {
     let whole = [40, 64].contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
     whole.then(|| text.to_owned())
@@ -72,7 +74,8 @@ fn read(file: &Path) -> Option<String> {
         .map(|text| text.trim().to_owned())
 }
 
-/// A file that is not there would make every build run this again.
+/// Runs the build script again when the file changes. Ignores a missing file, because cargo would
+/// then run the script at every build.
 fn watch(file: &Path) {
     if file.is_file() {
         println!("cargo::rerun-if-changed={}", file.display());

@@ -39,7 +39,8 @@ use self::observed::Observed;
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Minimum time between two lines, which limits the number of lines of a busy cluster.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// Capacity of the queue of lines. A server that reads slowly receives newer lines later.
+/// Capacity of the queue of lines. If the server reads slowly, the next line is delayed and then
+/// contains newer data.
 const QUEUED_LINES: usize = 2;
 
 /// Creates report streams for the report lane.
@@ -48,13 +49,13 @@ pub struct Reporter {
     source: Arc<Source>,
 }
 
-/// The sources of a report.
+/// The inputs of a report.
 pub struct Source {
     /// Client with the report lane's service account.
     pub client: kube::Client,
     /// The agent's own namespace.
     pub namespace: String,
-    /// Counts of refused requests.
+    /// Counts of the requests that the agent refused.
     pub refusals: Arc<Refusals>,
 }
 

@@ -21,8 +21,8 @@ use tracing::debug;
 pub const DEPLOYMENT: &str = "drover-agent";
 /// Name of the ConfigMap with the status of each replica.
 pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
-/// Maximum number of replicas in the ConfigMap. Pods of earlier rollouts have other names, so old
-/// entries are removed.
+/// Maximum number of replicas in the ConfigMap. Each rollout creates pods with new names, so the
+/// agent removes old entries.
 const MAX_REPLICAS: usize = 6;
 /// Timeout of a call to the API server.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
@@ -87,8 +87,8 @@ impl StatusWriter {
         }
     }
 
-    /// Writes each new status, one at a time. Skips a status if a newer one exists. The connection
-    /// does not wait for the writer, so a slow API server does not delay a tunnel.
+    /// Writes each new status. If several statuses arrive during a write, writes only the newest.
+    /// The connection does not wait for the writer, so a slow API server does not delay a tunnel.
     ///
     /// Returns after `stopped`. Writes the last status first if the write takes at most 5 s.
     pub fn run(
@@ -115,7 +115,7 @@ impl StatusWriter {
         }
     }
 
-    /// Writes the status. The log also contains the status, so a failed write is only logged.
+    /// Writes the status. Only logs an error, because the log already contains the status.
     async fn write(&self, status: &ConnectionStatus) {
         if let Err(error) = self.write_config_map(status).await {
             debug!(%error, "cannot write the status to the ConfigMap");
@@ -180,7 +180,7 @@ impl StatusWriter {
     }
 }
 
-/// Waits for a change. Returns false after the last change.
+/// Waits for a change of the status. Returns false after the last change.
 async fn changed(
     status: &mut watch::Receiver<ConnectionStatus>,
     stopped: &CancellationToken,
@@ -192,8 +192,8 @@ async fn changed(
     }
 }
 
-/// Returns the entry of this replica, and the removals of the oldest entries beyond
-/// [`MAX_REPLICAS`].
+/// Returns the patch with the entry of this replica. The patch also removes the oldest entries
+/// beyond [`MAX_REPLICAS`].
 fn entries(
     written: &BTreeMap<String, String>,
     replica: &str,

@@ -76,7 +76,7 @@ pub fn main(args: &Args) -> Result<(), StartError> {
         .block_on(run(args))
 }
 
-/// Installs the TLS provider. A second call has no effect.
+/// Installs the TLS provider of the process. A second call has no effect.
 pub fn install_crypto() {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
 }
@@ -167,7 +167,8 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Connects until the shutdown. Writes the connection's status during that time.
+    /// Connects to the server until the shutdown, and writes the connection's status to the
+    /// cluster.
     pub async fn run(&self) {
         let stopped = CancellationToken::new();
         let written = self

@@ -1,5 +1,5 @@
-//! The web UI's files as a table in Rust: what `make ui` left in `frontend/dist`, or a page that
-//! says how to build it.
+//! Generates a Rust table of the web UI's files in `frontend/dist`. If `make ui` has not built
+//! them, the table contains a page with build instructions.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -7,11 +7,11 @@ use std::fs;
 use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
 
-/// The page when there is none.
+/// The page that the program serves if the web UI is not built.
 const PLACEHOLDER: &str = "src/ui/placeholder.html";
 
-/// Writes `$OUT_DIR/page.rs`. The files are copied beside it, so that a page which is being built
-/// anew meanwhile does not take them away from the compiler.
+/// Writes `$OUT_DIR/page.rs` and copies the UI's files next to it. The compiler reads the copies,
+/// because a concurrent build of the UI can delete the originals.
 pub(super) fn embed() {
     let folder = |variable: &str| PathBuf::from(std::env::var_os(variable).unwrap_or_default());
     let (own, out) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));
@@ -29,7 +29,7 @@ pub(super) fn embed() {
     }
 }
 
-/// Copies what is served, and gives each file with its path in URLs.
+/// Copies the UI's files to the folder `to`. Returns the URL path and the copy of each file.
 fn copied(dist: &Path, own: &Path, to: &Path) -> std::io::Result<Vec<(String, PathBuf)>> {
     if to.exists() {
         fs::remove_dir_all(to)?;
@@ -84,7 +84,8 @@ fn table(files: &[(String, PathBuf)]) -> std::io::Result<String> {
     Ok(text + "]\n")
 }
 
-/// Another text for another content. It keeps nobody out, so it need not be a cryptographic hash.
+/// Returns a hash of the content for the `ETag`. The hash need not be cryptographic, because it
+/// protects nothing.
 fn version(content: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(content);

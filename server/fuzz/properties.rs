@@ -1,4 +1,4 @@
-//! What must hold for any bytes; run by the fuzzer and, over the corpus, by `cargo test`.
+//! Properties for any input. The fuzzer checks them, and `cargo test` checks them for the corpus.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,8 @@ use drover_http_edge::networks::TrustedProxies;
 use drover_hub::admission::review;
 use http::{HeaderMap, HeaderValue};
 
-/// Whatever a hostile agent reports, and however it is cut: no panic, no line without a bound.
+/// Checks that a report of a hostile agent causes no panic and no line above the maximum length, in
+/// chunks of any size.
 pub(crate) fn report(bytes: &[u8]) {
     let (mut lines, mut heard) = (Lines::default(), ReportedStatus::default());
     let cut = bytes.first().map_or(1, |first| usize::from(*first).max(1));
@@ -33,7 +34,8 @@ pub(crate) fn report(bytes: &[u8]) {
     }
 }
 
-/// A proof that is accepted names a replica that can stand in a log.
+/// Checks that an accepted proof contains a replica name of printable characters and limited
+/// length.
 pub(crate) fn proof(bytes: &[u8]) {
     for value in [
         HeaderValue::from_bytes(bytes).ok(),
@@ -48,8 +50,8 @@ pub(crate) fn proof(bytes: &[u8]) {
     }
 }
 
-/// Whatever stands in `continue` of the audit log: what is taken for a position is written and read back
-/// as the same, and only digits and letters make one.
+/// Checks that a parsed position of the audit log survives formatting and parsing, and contains
+/// only letters, digits and hyphens.
 pub(crate) fn position(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Ok(position) = text.parse::<Position>() else {
@@ -64,8 +66,8 @@ pub(crate) fn position(bytes: &[u8]) {
     assert_eq!(written.parse(), Ok(position));
 }
 
-/// Whatever a stranger sends as an `AdmissionReview`: rules are asked about it without panic, never
-/// hold for the server itself, and let through what changes nothing of Drover's own objects.
+/// Checks that the rules review any `AdmissionReview` without a panic, never restrict the server
+/// itself, and allow updates that change nothing in Drover's own objects.
 pub(crate) fn review(bytes: &[u8]) {
     let Ok(asked) = review::parse(bytes) else {
         return;
@@ -93,7 +95,8 @@ pub(crate) fn review(bytes: &[u8]) {
     assert_eq!(admission::admit(&write, itself, None), Ok(()));
 }
 
-/// Whatever a proxy sends as a PROXY header: no panic, and a client only from the addresses in it.
+/// Checks that any PROXY header causes no panic and that the parsed client address is from the
+/// header.
 pub(crate) fn proxy_header(bytes: &[u8]) {
     let Some((head, rest)) = bytes.split_first_chunk::<{ proxied::HEAD }>() else {
         return;
@@ -112,8 +115,8 @@ pub(crate) fn proxy_header(bytes: &[u8]) {
     assert_eq!(client.ip(), named.to_canonical());
 }
 
-/// Whatever stands in `X-Forwarded-For`: the client of an untrusted peer is the peer, and an address
-/// that a trusted proxy adds on the right is the client.
+/// Checks the client address for any `X-Forwarded-For` header. The client of an untrusted peer is
+/// the peer. The client of a trusted proxy is the address that the proxy appended.
 pub(crate) fn forwarded(bytes: &[u8]) {
     let proxies = TrustedProxies::new(&["10.0.0.0/8".parse().unwrap()]);
     let (trusted, stranger) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([192, 0, 2, 1]));

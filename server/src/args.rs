@@ -1,5 +1,5 @@
-//! Arguments of the program `drover`: those of `drover-cli`, and the commands for the server's
-//! machine.
+//! Arguments of the program `drover`: the commands of `drover-cli`, and the commands for the
+//! server's machine.
 
 #[cfg(feature = "server")]
 mod hub;
@@ -42,7 +42,7 @@ Exit codes:
     max_term_width = 100
 )]
 pub struct Args {
-    /// The command.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }

@@ -1,9 +1,10 @@
 //! Simulated clusters in the server's process, for demonstrations and tests.
 //!
-//! Each cluster is a Kubernetes API with simulated nodes (`drover-simulate`), registered with a
-//! registration token and connected by the real agent's code over a tunnel. The other modules treat
-//! it like any cluster. Each cluster stores its state in its own directory and keeps the state
-//! across restarts. A cluster with a number above the requested one is removed.
+//! Each cluster is a Kubernetes API with simulated nodes (`drover-simulate`). The server registers
+//! it with a registration token, and the real agent's code connects it over a tunnel. The server's
+//! other modules handle simulated and real clusters in the same way. Each cluster stores its state
+//! in a separate directory and preserves the state across restarts. The module removes clusters
+//! whose number exceeds the requested number of clusters.
 
 mod join;
 mod limits;
@@ -30,7 +31,7 @@ use drover_agent_gateway::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, Writer, call, only};
 
-/// Label of Clusters that this module created; it changes no other Cluster.
+/// Label of the Clusters that this module created. The module changes no Cluster without the label.
 const SIMULATED: &str = "management.drover.dev/simulated";
 /// Maximum number of clusters that start at the same time.
 const START_CONCURRENCY: usize = 4;
@@ -38,19 +39,19 @@ const START_CONCURRENCY: usize = 4;
 /// Number and location of simulated clusters.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
-    /// Number of clusters; clusters with higher numbers are removed.
+    /// Number of clusters. The server removes simulated clusters with higher numbers.
     pub clusters: u32,
-    /// Directory of the clusters.
+    /// Directory with one subdirectory per cluster.
     pub folder: DemoFolder,
 }
 
-/// Reasons why a simulated cluster does not run.
+/// The reason why a simulated cluster does not run.
 #[derive(Debug, Error)]
 pub enum DemoError {
-    /// The directory cannot be used.
+    /// The directory of the cluster's state cannot be used.
     #[error("cannot store the state of the simulated cluster")]
     Folder(#[from] std::io::Error),
-    /// A Cluster with its name exists that this module did not create.
+    /// A Cluster with this name exists, but this module did not create it.
     #[error(
         "a Cluster with this name exists and is not simulated; delete it, or use a smaller number \
          with --demo-clusters"
@@ -67,7 +68,7 @@ pub enum DemoError {
     Join(#[from] JoinError),
 }
 
-/// Runs the clusters until `stop`.
+/// Runs the simulated clusters until `stop`.
 pub(crate) async fn run(
     options: DemoOptions,
     hub: Hub,
@@ -102,7 +103,8 @@ pub(crate) async fn run(
     }
 }
 
-/// The first three names describe their content.
+/// Returns the name of the simulated cluster with this number. The first three names describe the
+/// cluster's content.
 fn name(number: u32) -> String {
     match number {
         0 => "demo-small".to_owned(),
@@ -119,11 +121,11 @@ enum DesiredState {
     Goes,
 }
 
-/// The end of a cluster's run.
+/// The reason why a simulated cluster stopped.
 enum Ended {
-    /// The server stops; the state is kept.
+    /// The server stops. The cluster's state is preserved.
     Stopped,
-    /// The Cluster was deleted; the state is removed.
+    /// The Cluster was deleted. The state of the simulated cluster is removed.
     Gone,
 }
 
@@ -139,8 +141,8 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// Starts the cluster with retries, then runs it until the server stops or the Cluster is
-    /// deleted.
+    /// Starts the simulated cluster with retries. Then runs it until the server stops or the
+    /// Cluster is deleted.
     async fn keep(self) {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
         while !self.stop.is_cancelled() {
@@ -189,7 +191,8 @@ impl Simulated {
         ended
     }
 
-    /// The Cluster on the hub, created if the cluster is to be kept.
+    /// Returns the Cluster from the hub. Creates a missing Cluster if the desired state is
+    /// [`DesiredState::Stays`].
     async fn member(&self) -> Result<Option<Cluster>, DemoError> {
         let api = self.hub.clusters();
         let found = call("read a simulated cluster", api.get_opt(&self.name)).await?;

@@ -1,6 +1,7 @@
-//! The program `drover`: the server's construction, its arguments, the web UI's files, and the demo.
+//! The program `drover`: the server's modules, the command line arguments, the web UI's files, and
+//! the demo.
 //!
-//! `wire` builds everything; `main` only starts it.
+//! `wire` creates and connects all modules. `main` only starts the program.
 
 pub mod args;
 #[cfg(feature = "server")]

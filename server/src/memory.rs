@@ -1,7 +1,8 @@
-//! Divides the memory of this process among the parts that clients, clusters and watches can fill.
+//! Divides the process's memory limit into limits for data from clients, clusters and watches.
 //!
-//! All such limits are defined here. Each part grows with data that others send or do not read. The
-//! rest of the process (program, stores, SQLite, TLS) has no such limit and gets six sixteenths.
+//! This module defines all these limits. The limited memory grows with data that clients and
+//! clusters send or do not read. The rest of the process (program, stores, SQLite, TLS) has no such
+//! limit and gets six sixteenths.
 
 use std::fmt;
 
@@ -11,28 +12,29 @@ use drover_hub::embedded::HubMemory;
 use drover_tunnel::Limits;
 use drover_tunnel::memory::MemoryLimit;
 
-/// Sixteenths of the limit for each part.
+/// Fractions of the memory limit, in sixteenths.
 const ANSWERS: u64 = 2;
 const WATCHES: u64 = 2;
 const EVENTS: u64 = 1;
 const BODIES: u64 = 2;
 const TUNNELS: u64 = 3;
-/// Divisor of a part's limit for one caller or one tunnel.
+/// Ratio of a total limit to the limit of one caller or one tunnel.
 const SHARE_OF_ONE: usize = 4;
 
-/// The memory limit of each part of the process, in bytes.
+/// The memory limits of the process's components, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
-    /// The divided limit.
+    /// The memory limit of the whole process.
     pub limit: MemoryLimit,
-    /// The embedded hub.
+    /// The limits of the embedded hub.
     pub hub: HubMemory,
-    /// Bytes from clusters that clients have not read, on all tunnels and on one.
+    /// The limits for response data that clients have not read yet, of all tunnels and of one
+    /// tunnel.
     pub tunnels: TunnelMemory,
 }
 
 impl MemoryPlan {
-    /// Divides a limit.
+    /// Divides the memory limit of the process into limits of its components.
     pub fn of(limit: MemoryLimit) -> Self {
         let most = MemoryBounds::default();
         let part = |sixteenths, most: ByteLimit| {
@@ -60,7 +62,7 @@ impl MemoryPlan {
         }
     }
 
-    /// Sum of all parts.
+    /// Returns the sum of all limits, in bytes.
     pub fn divided(&self) -> usize {
         let MemoryBounds {
             answers,
@@ -72,7 +74,7 @@ impl MemoryPlan {
     }
 }
 
-/// In MiB, for the log.
+/// Formats the limits in MiB, for the log.
 impl fmt::Display for MemoryPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = |bytes: usize| bytes >> 20;

@@ -1,5 +1,5 @@
-//! The program `drover`: `drover server` and other commands that run on the server's machine run
-//! here, all others in `drover-cli`.
+//! The program `drover`. This crate runs `drover server` and other commands for the server's
+//! machine. The crate `drover-cli` runs all other commands.
 
 #[cfg(feature = "server")]
 mod hub;

@@ -24,11 +24,12 @@ use encoding::Encoding;
 use files::File;
 pub use policy::Policy;
 
-/// First path segments of APIs: no screen of the UI has such a path.
+/// First path segments of the APIs. No path of the UI starts with them.
 const API_PREFIXES: &[&str] = &[
     "assets", "configdb", "edge", "git", "hub", "k8s", "livez", "metrics", "readyz", "v1",
 ];
-/// File extensions of assets. Other dots are part of names, as in `pods.example.com`.
+/// File extensions of assets. A dot before other text is part of an object's name, as in
+/// `pods.example.com`.
 const ASSET_EXTENSIONS: &[&str] = &[
     "css",
     "gif",
@@ -49,14 +50,15 @@ const ASSET_EXTENSIONS: &[&str] = &[
     "yaml",
 ];
 
-/// The page and its assets.
+/// Serves the page and its assets.
 pub fn router() -> Router {
     Router::new()
         .route("/", get(start))
         .route("/assets/{name}", get(asset))
 }
 
-/// The fallback: a screen of the UI if a browser navigates to the path, otherwise an error.
+/// Handles paths without a route. Returns the UI's page if a browser navigates to the path,
+/// otherwise an error.
 pub async fn screen_or_not_found(request: Request) -> Response {
     if is_screen(&request) {
         answer(&request, page())
@@ -156,7 +158,7 @@ fn full(request: &Request, file: &'static File, encoding: Encoding) -> Response 
     response
 }
 
-/// Reports whether the browser has this version in its cache (RFC 9110, 13.1.2: weak comparison).
+/// Returns true if the browser has this version in its cache (RFC 9110, 13.1.2: weak comparison).
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)

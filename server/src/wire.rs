@@ -1,4 +1,4 @@
-//! Builds the server from its modules, and shuts it down gracefully.
+//! Creates and connects the server's modules, and shuts the server down gracefully.
 
 mod certificate;
 mod gate;
@@ -45,56 +45,58 @@ const SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit for background tasks at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The options of the server; all other configuration is in settings on the hub.
+/// The options of the server. All other configuration is in the settings on the hub.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The hub.
+    /// The options of the connection to the hub.
     pub hub: HubOptions,
-    /// Address at which an external hub calls the admission webhook; the server's own URL if
-    /// absent.
+    /// Address at which an external hub calls the admission webhook. The default is the server's
+    /// own URL.
     pub hub_webhook: Option<Address>,
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// The proxies that may name their clients.
+    /// The proxies that are trusted to set the client address.
     pub proxies: Proxies,
-    /// `https://host:port` while the setting `server-url` is empty; the listening address if
-    /// absent.
+    /// URL of the server while the setting `server-url` is empty: `https://host:port`. The default
+    /// is the listening address.
     pub server_url: Option<String>,
-    /// Certificate chain and key, PEM files; issued by the server's own CA if absent.
+    /// PEM files of the certificate chain and key. Without them, the server's own CA issues the
+    /// certificate.
     pub tls: Option<TlsFiles>,
-    /// Simulated clusters in this process; none if absent.
+    /// Options of the simulated clusters in this process. `None` runs no simulated clusters.
     pub demo: Option<DemoOptions>,
-    /// New file for the first administrator's password.
+    /// File to create for the first administrator's password.
     pub first_password_file: Option<PathBuf>,
     /// File of the audit log; `-` is standard output.
     pub audit_log: PathBuf,
-    /// Memory limits of the server's parts.
+    /// Memory limits of the server's components.
     pub memory: MemoryPlan,
-    /// The filter of this process's logs.
+    /// The log filter of this process.
     pub log_filter: LogFilter,
     /// True if the setting `log-filter` controls the filter.
     pub log_filter_by_setting: bool,
 }
 
-/// A certificate chain and its key.
+/// The paths of the certificate files.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
-    /// The chain, leaf first.
+    /// PEM file with the certificate chain, leaf first.
     pub certificate: PathBuf,
-    /// The leaf's private key.
+    /// PEM file with the leaf's private key.
     pub key: PathBuf,
-    /// The CA certificates for clients; the last certificate of the chain if absent.
+    /// PEM file with the CA certificates for clients. The default is the last certificate of the
+    /// chain.
     pub authority: Option<PathBuf>,
 }
 
 impl TlsFiles {
-    /// The file with the CA certificates for clients.
+    /// Returns the path of the file with the CA certificates for clients.
     fn trusted(&self) -> &Path {
         self.authority.as_ref().unwrap_or(&self.certificate)
     }
 }
 
-/// Reasons why the server did not start.
+/// The reason why the server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// The connection to the hub failed.
@@ -118,23 +120,23 @@ pub enum StartError {
     /// The audit log cannot be opened.
     #[error(transparent)]
     Audit(#[from] OpenAuditError),
-    /// Passwords cannot be checked.
+    /// The password hashing cannot be initialized.
     #[error(transparent)]
     Passwords(#[from] PasswordError),
-    /// The address cannot be bound.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: set another address with --listen")]
     Listen {
-        /// The address.
+        /// The address to listen on.
         address: SocketAddr,
-        /// The system's error.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The stores were not synchronized in time.
+    /// The first lists of the hub's objects did not complete within the time limit.
     #[error("the hub did not list the server's kinds within {} s", SYNC_TIMEOUT.as_secs())]
     NotSynced,
 }
 
-/// Reasons why the server ended without a stop request.
+/// The reason why the server ended without a stop request.
 #[derive(Debug, Error)]
 pub enum EndError {
     /// Another server has acquired the Lease.
@@ -150,24 +152,24 @@ pub enum EndError {
     FirstAdministrator(#[from] FirstAdministratorError),
 }
 
-/// Reasons why [`run`] ended with an error.
+/// The reason why [`run`] ended with an error.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The server did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The server ended by itself.
+    /// The server ended after its start, without a stop request.
     #[error(transparent)]
     End(#[from] EndError),
 }
 
-/// Runs the server until `stop`.
+/// Starts the server and runs it until `stop`.
 pub async fn run(options: ServerOptions, stop: CancellationToken) -> Result<(), RunError> {
     let server = start(options, stop).await?;
     Ok(server.wait().await?)
 }
 
-/// A listening server; it may still wait for the Lease.
+/// A server that listens for connections. It may still wait for the Lease.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -175,24 +177,24 @@ pub struct Server {
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
-    /// Shows other servers that this process is alive, until all tasks have ended.
+    /// Shows other servers that this process runs, until all tasks have ended.
     _presence: Presence,
-    /// Closed after the last use of the hub.
+    /// The connection to the hub, which is closed after all tasks have ended.
     connection: Connection,
 }
 
 impl Server {
-    /// The listening address.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The hub client and its stores.
+    /// Returns the hub client and its stores.
     pub fn hub(&self) -> &Hub {
         &self.base.hub
     }
 
-    /// The leader election state.
+    /// Returns the leader election state.
     pub fn leadership(&self) -> &Leadership {
         &self.base.leadership
     }
@@ -232,7 +234,7 @@ impl Server {
     }
 }
 
-/// Starts the server: hub, keys, stores, listener, certificate, Lease, and then its modules.
+/// Starts the server in this order: hub, keys, stores, listener, certificate, Lease, modules.
 pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Server, StartError> {
     install_provider();
     files::raise_limit();
@@ -352,8 +354,8 @@ async fn start_on(
     })
 }
 
-/// Introduces the server's account to an external hub. A failure is only logged: if the hub does
-/// not recognize the account, the next write fails.
+/// Exempts the server's account from the admission rules of an external hub. Logs an error and
+/// continues, because the next write also fails if the hub does not exempt the account.
 async fn exempt_server(connection: &Connection, client: &kube::Client) {
     if connection.is_embedded() {
         return;
@@ -367,7 +369,7 @@ async fn exempt_server(connection: &Connection, client: &kube::Client) {
     }
 }
 
-/// The shared state of all modules; cheap to clone.
+/// The state that all modules share. Clones are cheap.
 #[derive(Clone, Debug)]
 struct Base {
     hub: Hub,
@@ -376,14 +378,14 @@ struct Base {
     settings: Settings,
     sign_in_sources: SignInSources,
     leadership: Leadership,
-    /// Runs all controllers.
+    /// The runtime of all controllers.
     runtime: Runtime,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Base {
-    /// Starts a background task; shutdown waits for it.
+    /// Starts a background task. The shutdown waits for the task.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(task);
     }

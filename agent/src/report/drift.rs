@@ -24,7 +24,7 @@ use tracing::debug;
 use super::observed::Observed;
 use super::sums::Tally;
 
-/// First and longest delay before a failed watch is retried.
+/// Minimum and maximum delay before a failed watch is retried.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Delay before a forbidden watch is retried.
@@ -33,8 +33,8 @@ const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
 /// Number of watches per owner.
 pub(super) const WATCHES_PER_OWNER: usize = 3;
 
-/// Starts the watches. A watch requests only metadata if the server compares every change that
-/// changes the resource version.
+/// Starts the watches of applied objects. If the server compares the resource versions of a kind,
+/// the watch requests only metadata.
 pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observed) {
     type Meta<K> = PartialObjectMeta<K>;
     let tally = |owner, watch| Target {
@@ -56,7 +56,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observe
     tasks.spawn(follow(limits, resource_version, tally(PROJECTS, 2)));
 }
 
-/// The tally that one watch of an owner updates.
+/// Identifies the tally that a watch updates: an owner, and the number of the watch.
 struct Target {
     observed: Observed,
     owner: &'static str,

@@ -12,7 +12,7 @@ pub struct Composer {
 }
 
 impl Composer {
-    /// Creates a composer for a stream without lines.
+    /// Creates the composer of a stream that has sent no line yet.
     pub fn new(protocol: Version) -> Self {
         Self {
             protocol,
@@ -40,7 +40,7 @@ impl Composer {
     }
 }
 
-/// Returns the sections of `now` that differ from `sent`.
+/// Returns the sections of `now` whose content differs from `sent`.
 fn difference(sent: &Report, now: &Report) -> Report {
     fn changed<T: Clone + PartialEq>(sent: Option<&T>, now: Option<&T>) -> Option<T> {
         now.filter(|now| sent != Some(*now)).cloned()

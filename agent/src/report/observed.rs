@@ -39,20 +39,20 @@ pub struct State {
     pub components: Option<Vec<ComponentHealth>>,
     /// Status of the agent's Deployment. `None` if the agent runs outside the cluster.
     pub agent: Option<AgentReport>,
-    /// Versions of the applied objects by owner. Each watch of an owner has a tally by UID.
+    /// Versions of the applied objects, by owner. Each watch of an owner has a separate tally.
     pub applied: BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
     /// Events that are not yet reported, oldest first.
     pub events: VecDeque<EventReport>,
 }
 
 impl Observed {
-    /// Changes the state and wakes the task that writes lines.
+    /// Changes the observed state, and wakes the task that writes lines.
     pub fn update(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock());
         self.changed.notify_one();
     }
 
-    /// Adds an event. Drops the oldest event if there are too many.
+    /// Adds an event. Drops the oldest event if the queue is full.
     pub fn event(&self, event: EventReport) {
         self.update(|state| {
             if state.events.len() == MOST_EVENTS {
@@ -67,7 +67,7 @@ impl Observed {
         self.changed.notified().await;
     }
 
-    /// Returns every known section and the events since the last call.
+    /// Returns every known section, and the events since the previous call.
     pub fn snapshot(&self) -> Report {
         let mut state = self.state.lock();
         Report {

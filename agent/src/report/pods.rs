@@ -76,7 +76,8 @@ struct Terminated {
 }
 
 impl ContainerStatus {
-    /// Returns true if a container crashes or cannot start. The kubelet waits for no other error.
+    /// Returns true if a container has crashed or cannot start. Every waiting reason except
+    /// `ContainerCreating` and `PodInitializing` is an error.
     fn is_failing(&self) -> bool {
         let waits = self.state.waiting.as_ref();
         let reason = waits.and_then(|waits| waits.reason.as_deref());

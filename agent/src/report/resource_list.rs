@@ -37,7 +37,7 @@ impl ResourceList {
         self.0.retain(|_, amount| !amount.is_zero());
     }
 
-    /// Sets each resource to the maximum of both.
+    /// Sets the quantity of each resource to the larger of the two quantities.
     pub fn max(&mut self, other: &Self) {
         for (name, amount) in &other.0 {
             let largest = self.0.entry(name.clone()).or_default();

@@ -36,7 +36,7 @@ pub struct PodFacts {
 #[derive(Debug)]
 pub struct Tally<T> {
     now: HashMap<String, T>,
-    /// Values of a list in progress. They replace `now` when the list is complete.
+    /// The objects of a list in progress. They replace `now` when the list is complete.
     listed: Option<HashMap<String, T>>,
     complete: bool,
 }
@@ -87,7 +87,7 @@ impl<T> Tally<T> {
         self.now.iter().map(|(uid, facts)| (uid.as_str(), facts))
     }
 
-    /// Returns true if a list was completed. Earlier sums would be too small.
+    /// Returns true if the first list is complete. Sums before that time are too small.
     pub fn complete(&self) -> bool {
         self.complete
     }

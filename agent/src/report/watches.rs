@@ -62,7 +62,7 @@ struct NodeSpec {}
 type Node = Object<NodeSpec, NodeStatus>;
 type Pod = Object<PodSpec, PodStatus>;
 
-/// Starts every watch of one stream.
+/// Starts every watch and poll of one stream.
 pub(super) fn start(tasks: &mut JoinSet<()>, source: &Arc<Source>, observed: &Observed) {
     tasks.spawn(nodes(source.client.clone(), observed.clone()));
     tasks.spawn(pods(source.client.clone(), observed.clone()));
@@ -290,13 +290,14 @@ fn agent_report(deployment: Deployment) -> AgentReport {
     }
 }
 
-/// Returns true if the rollout is complete. The agent polls a complete rollout less often.
+/// Returns true if the rollout of the agent's Deployment is complete. The agent then polls the
+/// Deployment less often.
 fn is_settled(report: &AgentReport) -> bool {
     report.updated_available >= report.wanted
 }
 
-/// Returns the sum of the usage over all nodes from metrics.k8s.io. Empty if the cluster does not
-/// serve the API.
+/// Returns the sum of the usage over all nodes from metrics.k8s.io. Returns an empty sum if the
+/// cluster does not serve the API.
 async fn usage(client: kube::Client) -> ResourceList {
     let gvk = GroupVersionKind::gvk("metrics.k8s.io", "v1beta1", "NodeMetrics");
     let resource = ApiResource::from_gvk_with_plural(&gvk, "nodes");

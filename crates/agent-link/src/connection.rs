@@ -57,10 +57,10 @@ pub enum ConnectError {
     /// The server and the agent have no common protocol version.
     #[error("{0}")]
     Protocol(String),
-    /// The WebSocket handshake failed.
+    /// The WebSocket handshake with the server failed.
     #[error("the tunnel did not open: {0}")]
     Upgrade(String),
-    /// The tunnel broke.
+    /// The tunnel closed with an error.
     #[error("the tunnel ended: {0}")]
     Lost(#[from] ServeError),
 }
@@ -176,8 +176,8 @@ pub struct Connection<E> {
 }
 
 impl<E: Enrollment> Connection<E> {
-    /// Creates a connection with every protocol version of this build, without a proxy and a memory
-    /// limit.
+    /// Creates a connection that offers every protocol version of this build. The connection uses
+    /// no proxy and has no memory limit.
     pub fn new(name: String, enrollment: E, lanes: Lanes, shutdown: CancellationToken) -> Self {
         Self {
             name,
@@ -283,7 +283,7 @@ impl<E: Enrollment> Connection<E> {
         })
     }
 
-    /// Resolves when the binding has changed to another valid one.
+    /// Waits until the ConfigMap contains a different valid binding.
     async fn binding_change(&self, binding: &ServerBinding) {
         loop {
             tokio::time::sleep(BINDING_POLL_INTERVAL).await;

@@ -30,7 +30,7 @@ use crate::error_chain::error_chain;
 use crate::upstream::{Body, ForwardError, Upstream, boxed};
 pub use client::lane_client;
 
-/// The tunnel that carries a request.
+/// The tunnel that delivered a request.
 #[derive(Clone, Debug)]
 pub struct TunnelContext {
     /// The negotiated version of the tunnel protocol.

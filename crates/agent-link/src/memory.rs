@@ -6,16 +6,17 @@ use drover_tunnel::ServeOptions;
 use drover_tunnel::memory::MemoryLimit;
 use drover_tunnel::response_budget::ResponseBudget;
 
-/// Sixteenths of the memory limit for responses that the server has not read yet. Fast readers may
-/// use the same amount in addition.
+/// Fraction of the memory limit for responses that the server has not read yet, in sixteenths.
+/// Responses to fast readers can use the same amount in addition.
 const RESPONSES: u64 = 3;
-/// Sixteenths of the memory limit for request bodies that the API server has not read yet.
+/// Fraction of the memory limit for request bodies that the API server has not read yet, in
+/// sixteenths.
 const REQUESTS: u64 = 2;
 /// Maximum budget for responses, in bytes. Limits the budget on machines with much memory.
 const MAX_RESPONSES: usize = 512 << 20;
 const MAX_REQUESTS: usize = 256 << 20;
 
-/// Memory budget of the tunnels of one process. Clones share the budget.
+/// Memory budget that all tunnels of one process share. Clones share the budget.
 #[derive(Clone, Debug)]
 pub struct TunnelMemory {
     responses: Arc<ResponseBudget>,

@@ -43,7 +43,7 @@ pub enum RegistrationError {
     /// A call to the server failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The server responded with another Cluster.
+    /// The server's response contains the UID of a different Cluster.
     #[error("the server registered cluster {got} instead of {wanted}")]
     OtherCluster {
         /// UID of the Cluster in the manifest.
@@ -64,7 +64,7 @@ pub struct Membership {
     pub key: Arc<AgentKey>,
 }
 
-/// State of the registration. Each state contains the input of the next step.
+/// State of the registration. Each state contains the input of its next step.
 #[derive(Debug)]
 pub enum Step {
     /// The initial state, in which no key is loaded.
@@ -153,8 +153,8 @@ impl Registrar<'_> {
         })
     }
 
-    /// Returns the record if it is for the Cluster in the manifest. The manifest may have changed
-    /// to another Cluster.
+    /// Returns the record of an earlier registration if it is for the Cluster in the manifest. A
+    /// newer manifest can be for a different Cluster.
     fn recorded(
         &self,
         key: &Arc<AgentKey>,

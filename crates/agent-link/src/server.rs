@@ -17,7 +17,7 @@ pub use call::CallError;
 pub use dial::{ClockSkew, DialError};
 pub use proxy::{Proxy, ProxyError, ProxyUrl, ProxyUrlError};
 
-/// A server that the agent dials.
+/// A client of the server that the binding defines.
 #[derive(Clone)]
 pub struct Server {
     binding: Arc<ServerBinding>,

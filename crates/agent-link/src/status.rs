@@ -30,7 +30,7 @@ impl ConnectionStatus {
         }
     }
 
-    /// Compares all fields except the time.
+    /// Compares all fields except the time of the last change.
     fn same_meaning(&self, other: &Self) -> bool {
         self.connected == other.connected
             && self.reason == other.reason
@@ -58,7 +58,8 @@ impl StatusPublisher {
         self.current.subscribe()
     }
 
-    /// Publishes and logs a status if its meaning changed. Does not wait for subscribers.
+    /// Publishes and logs a status if a field other than the time changed. Does not wait for
+    /// subscribers.
     pub fn publish(&self, connected: bool, reason: &str, message: String) {
         let new = ConnectionStatus {
             connected,

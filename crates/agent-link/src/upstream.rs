@@ -37,7 +37,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The reason why the agent cannot use the configuration of the API server.
 #[derive(Debug, Error)]
 pub enum UpstreamError {
-    /// The URL has another scheme than `https`, or no host.
+    /// The URL has a scheme other than `https`, or it has no host.
     #[error("the API server's URL {0} must be https://host[:port]")]
     Url(Uri),
     /// The URL of the API server has a path prefix.
@@ -88,12 +88,12 @@ type InProcess = Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response<Body>>
 
 #[derive(Clone)]
 enum Transport {
-    /// The API server is reached over TLS.
+    /// The agent reaches the API server over TLS.
     Network {
         connector: Connector,
         idle: IdlePool<Io>,
     },
-    /// The API server runs in this process and is reached by a function call.
+    /// The API server runs in this process, and the agent calls it directly.
     InProcess(InProcess),
 }
 
@@ -106,8 +106,8 @@ impl std::fmt::Debug for Upstream {
 }
 
 impl Upstream {
-    /// Creates a client from the address and the CA of `config`. Ignores a client certificate: with
-    /// it, the API server would ignore the lane's token.
+    /// Creates a client from the address and the CA of `config`. Ignores a client certificate in
+    /// `config`, because the API server would prefer it to the lane's token.
     pub fn new(config: &kube::Config) -> Result<Self, UpstreamError> {
         let url = &config.cluster_url;
         let (Some("https"), Some(authority)) = (url.scheme_str(), url.authority()) else {
@@ -209,7 +209,7 @@ fn to_origin(mut request: Request<Body>) -> Request<Body> {
     request
 }
 
-/// TLS that trusts the cluster's CA only and has no client certificate.
+/// Returns a TLS configuration that trusts only the cluster's CA and has no client certificate.
 fn tls(roots: &[Vec<u8>]) -> Result<Arc<ClientConfig>, rustls::Error> {
     let mut store = rustls::RootCertStore::empty();
     for der in roots {
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Starts an API server that responds to each request with `name`.
+    /// Starts an API server that responds to each request with the text `name`.
     async fn listen(authority: &Authority, name: &'static str) -> SocketAddr {
         let certified = authority.certify("127.0.0.1");
         let chain = CertificateDer::pem_slice_iter(certified.certificate.as_bytes());

@@ -27,7 +27,8 @@ use drover_http_edge::status::Status;
 /// Path prefix of agents' routes. These routes must not fail if the audit log has no room. Events
 /// on the Cluster report their changes.
 const AGENTS: &str = "/v1/agent/";
-/// The callback of an identity provider. The callback signs a user in although it is a `GET`.
+/// The path of the sign-in callback of an identity provider. Its records are written although the
+/// method is `GET`.
 const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
 /// Routes that change the caller's own objects. Their records contain the caller as the object.
 const OF_THE_CALLER: [&str; 6] = [
@@ -56,7 +57,7 @@ struct NoteFields {
 }
 
 impl AuditNotes {
-    /// Returns the facts that belong to the request with these extensions.
+    /// Returns the facts in the extensions of a request.
     pub fn of(extensions: &Extensions) -> Self {
         extensions.get::<Self>().cloned().unwrap_or_default()
     }
@@ -96,15 +97,16 @@ struct Pending {
     audit: Audit,
     subject: Subject,
     noted: AuditNotes,
-    /// The route, if it creates no object and its path contains no object name.
+    /// The route, if its records need no object name: it creates no object, and its path contains
+    /// no object name.
     route: Option<&'static str>,
     /// The object name in the path. The object may not exist.
     named: Option<Box<str>>,
     began: Instant,
     answer: Option<StatusCode>,
     changes: bool,
-    /// True if the log had no room when the request arrived. The request was then refused and is
-    /// not recorded.
+    /// True if the log had no room when the request arrived. The middleware then refuses the
+    /// request and adds no record.
     dropped: bool,
 }
 

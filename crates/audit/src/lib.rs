@@ -64,12 +64,12 @@ use drover_telemetry::Metrics;
 
 /// Response header with the ID of the request in the audit log.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("drover-request-id");
-/// Capacity of the queue. If it is full, new requests wait.
+/// Size of the queue above which new requests wait.
 const CAPACITY: Capacity = Capacity {
     records: 65_536,
     bytes: 64 * 1024 * 1024,
 };
-/// Maximum time that a new request waits for room.
+/// Maximum time that a new request waits for room in the queue.
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The destination of the audit log.
@@ -112,7 +112,7 @@ fn numbered(path: &std::path::Path, number: u32) -> PathBuf {
     name.into()
 }
 
-/// Drover cannot open the audit log.
+/// The audit log cannot be opened.
 #[derive(Debug, Error)]
 #[error("cannot open the audit log {destination:?}; name a file that this user can write")]
 pub struct OpenAuditError {
@@ -120,7 +120,7 @@ pub struct OpenAuditError {
     source: io::Error,
 }
 
-/// The audit log cannot record the request in time, because its writer is slow.
+/// The queue stayed full for too long, because the writer is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the queue of the audit log is full")]
 pub struct AuditFull;
@@ -151,7 +151,7 @@ impl Audit {
         Self::with_limits(destination, metrics, CAPACITY, ADMIT_TIMEOUT)
     }
 
-    /// Opens the log with another capacity and another time limit for waiting requests.
+    /// Opens the log with this queue capacity and this time limit for waiting requests.
     pub fn with_limits(
         destination: &Destination,
         metrics: &Metrics,
@@ -189,7 +189,7 @@ impl Audit {
         })))
     }
 
-    /// Creates a request ID that is unique, also across restarts of the server.
+    /// Creates a request ID. IDs are also unique across restarts of the server.
     pub fn next_id(&self) -> RequestId {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         RequestId {
@@ -211,7 +211,7 @@ impl Audit {
             .map_err(|_| AuditFull)
     }
 
-    /// Adds a record without waiting. A record without a user may only be counted.
+    /// Adds a record without waiting. If the record has no user, the log may only count it.
     pub fn add(&self, record: Record) {
         self.0.queue.add(record);
     }
@@ -226,13 +226,13 @@ impl Audit {
         &self.0.reader
     }
 
-    /// Returns the number of lines that wait for the writer. The second value is true if
-    /// unauthenticated requests are being counted.
+    /// Returns the number of lines that wait for the writer, and true if unauthenticated requests
+    /// are being counted.
     pub fn waiting(&self) -> (usize, bool) {
         self.0.queue.holds()
     }
 
-    /// Returns the reason why the log cannot be written at present, if any.
+    /// Returns the reason if the writer currently cannot write the log.
     pub fn problem(&self) -> Option<String> {
         self.0.problem.lock().clone()
     }

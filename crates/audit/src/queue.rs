@@ -17,11 +17,11 @@ use serde::{Serialize, Serializer};
 use super::Record;
 use super::unauthenticated::{Disposition, Tally, UnauthenticatedCounts};
 
-/// Time during which the writer collects records after the first one, for fewer wake-ups and larger
-/// writes.
+/// Time for which the writer collects further records after the first record. The writer then wakes
+/// up less often and writes more bytes at a time.
 const BATCH_DELAY: Duration = Duration::from_millis(10);
 
-/// One line of the log.
+/// A record or a count, which becomes one line of the log.
 pub(super) enum Line {
     Record(Record),
     Tally(Tally),
@@ -45,7 +45,7 @@ impl Serialize for Line {
     }
 }
 
-/// The size of the queue above which new requests wait.
+/// Size of the queue above which new requests wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Maximum number of records.
@@ -124,7 +124,7 @@ impl Queue {
         }
     }
 
-    /// Adds a record. A record without a user may only be counted.
+    /// Adds a record without waiting. If the record has no user, the queue may only count it.
     pub(super) fn add(&self, record: Record) {
         let mut state = self.state.lock();
         let fate = if record.subject.person.is_none() {
@@ -144,8 +144,8 @@ impl Queue {
         }
     }
 
-    /// Waits for lines and takes all lines. Returns `None` after the queue was closed and is empty.
-    /// Blocks the calling thread.
+    /// Waits for lines and removes all lines from the queue. Returns `None` if the queue is closed
+    /// and empty. Blocks the calling thread.
     pub(super) fn take(&self) -> Option<Vec<Line>> {
         let mut state = self.state.lock();
         loop {
@@ -208,8 +208,7 @@ impl Queue {
         }
     }
 
-    /// Returns the number of waiting lines. The second value is true if unauthenticated requests
-    /// are being counted.
+    /// Returns the number of waiting lines, and true if unauthenticated requests are being counted.
     pub(super) fn holds(&self) -> (usize, bool) {
         let state = self.state.lock();
         (

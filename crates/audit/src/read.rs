@@ -31,17 +31,17 @@ use drover_http_edge::status::Status;
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of users that read concurrently.
 const MAX_READERS: usize = 4;
-/// Tolerance for the order of records. Records are written roughly in the order in which requests
-/// ended. The search ends at a record that was written this much before the requested start.
+/// Maximum difference between the times of two records whose order in the log is reversed. The
+/// search ends at a record that was written this much before the requested start.
 const DISORDER: SignedDuration = SignedDuration::from_mins(1);
 
-/// The verbs that a record may have.
+/// The verbs of the requested records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbs {
-    /// Only this verb.
+    /// Records with this verb only.
     One(Verb),
-    /// All verbs that change state. Excludes `get`, `list`, `watch` and `log`, and `GET` or `HEAD`
-    /// through a proxy.
+    /// Records with a verb that changes state. Excludes `get`, `list`, `watch` and `log`, and `GET`
+    /// or `HEAD` through a proxy.
     Changes,
 }
 
@@ -99,7 +99,8 @@ impl Filter {
             && self.until.is_none_or(|until| record.time <= until)
     }
 
-    /// Returns true if all records that were written before this record are too old.
+    /// Returns true if the search can end at this record, because all older lines were written
+    /// before the requested start.
     fn ends_at(&self, record: &AuditView) -> bool {
         let written = written(record);
         self.since
@@ -121,7 +122,7 @@ pub struct PageRequest {
     pub filter: Filter,
     /// Maximum number of records.
     pub limit: usize,
-    /// The end of the previous page. Without it, the page begins at the newest record.
+    /// The position at which the previous page ended. `None` starts at the newest record.
     pub after: Option<Position>,
 }
 
@@ -177,7 +178,7 @@ pub struct Reader {
     turns: ConcurrencyLimiter,
 }
 
-/// The storage from which records can be read.
+/// The storage of records that the reader can read.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
     /// The files of the log.
@@ -187,8 +188,8 @@ pub(super) enum Source {
 }
 
 impl Source {
-    /// Returns the readable source of a log with this destination. A path can refer to a pipe or a
-    /// device, which cannot be read.
+    /// Returns the storage to read for a log with this destination. The storage is the memory if
+    /// the destination cannot be read: standard output, a pipe or a device.
     pub(super) fn of(destination: &Destination) -> Self {
         match destination {
             Destination::File { path, keep, .. } if path.is_file() => {
@@ -247,14 +248,14 @@ impl From<LimitReached> for ReadAuditError {
     }
 }
 
-/// A page during the search.
+/// The records that the search has found for a page.
 struct Page<'a> {
     wanted: &'a PageRequest,
     items: Vec<AuditView>,
     unreadable: u64,
 }
 
-/// The direction of the search after a line.
+/// The decision of the search after each line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Older {
     /// Continue the search with older lines.

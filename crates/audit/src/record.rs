@@ -30,7 +30,7 @@ impl fmt::Display for RequestId {
 }
 
 impl From<RequestId> for HeaderValue {
-    /// Avoids `format!`, because the server calls it for every request.
+    /// Formats the ID without `format!`, because the server calls this function for every request.
     fn from(id: RequestId) -> Self {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digit = |number: u64, position: u32| DIGITS[(number >> (4 * position) & 15) as usize];
@@ -90,7 +90,7 @@ impl From<&Principal> for Person {
     }
 }
 
-/// A cluster: the requested name, and the UID after Drover has found the cluster.
+/// A cluster, by the requested name and, after Drover has found the cluster, by UID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterRef {
     /// Name of the cluster in the request.
@@ -101,11 +101,11 @@ pub struct ClusterRef {
 
 /// Maximum recorded length of path and query, in bytes.
 const ASKED_BYTES: usize = 2048;
-/// Maximum recorded length of a method; real methods are shorter.
+/// Maximum recorded length of a method, in bytes. Real methods are shorter.
 const METHOD_BYTES: usize = 32;
 
 /// The recorded part of a path and query. Its length is limited, because an unauthenticated client
-/// controls the length.
+/// can send a long path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestTarget {
     text: Box<str>,
@@ -141,7 +141,7 @@ pub fn short_method(method: &Method) -> Method {
         .unwrap_or_else(|| method.clone())
 }
 
-/// The known facts of a request. Drover adds facts while it checks the request.
+/// The facts about a request. Drover adds facts while it checks the request.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// ID of the request.
@@ -182,7 +182,7 @@ pub struct Record {
     pub bytes_in: u64,
     /// Number of bytes of the response's body, or bytes to the client on an upgraded stream.
     pub bytes_out: u64,
-    /// Time since the request arrived, until the record.
+    /// Duration from the arrival of the request to the record.
     pub duration: Duration,
 }
 

@@ -20,13 +20,13 @@ use drover_http_edge::networks::{NOWHERE, has_room, network};
 const MAX_SLOTS: usize = 64;
 /// Maximum number of (network, outcome) pairs of one network that are counted separately.
 const MAX_SLOTS_PER_NETWORK: usize = 16;
-/// Number of records that are written in full without a pause. Further records are written in full
-/// once per `WHOLE_INTERVAL`.
+/// Number of records that are written in full in a burst. After a burst, one record per
+/// `WHOLE_INTERVAL` is written in full.
 const WHOLE_BURST: u32 = 32;
 const WHOLE_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum recorded length of a target, in bytes.
 const TARGET_BYTES: usize = 256;
-/// First and longest interval of one count.
+/// Initial and maximum interval between two records of one count.
 const WINDOWS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
 
 /// Reason and status code of an unauthenticated request.
@@ -71,11 +71,11 @@ impl Slot {
     }
 }
 
-/// The handling of a record of an unauthenticated request.
+/// The decision about a record of an unauthenticated request.
 pub(super) enum Disposition {
-    /// The log receives the record in full.
+    /// Write the record in full.
     Whole(Record),
-    /// The record is only counted. `first` is true if the record starts a new count.
+    /// Count the record without writing it. `first` is true if the record starts a new count.
     Counted { first: bool },
 }
 
@@ -95,7 +95,8 @@ impl UnauthenticatedCounts {
         }
     }
 
-    /// Handles a record without a user. `room` is true if the log has room for another record.
+    /// Decides whether a record without a user is written or only counted. `room` is true if the
+    /// log has room for another record.
     pub(super) fn handle(&mut self, mut record: Record, now: Instant, room: bool) -> Disposition {
         let cause = (record.reason, record.code);
         let source = record.subject.source.map(network);
@@ -122,7 +123,7 @@ impl UnauthenticatedCounts {
         Disposition::Counted { first }
     }
 
-    /// Returns true if this network may have one more slot.
+    /// Returns true if the limits allow a further count for this network.
     fn has_slot(&self, source: Option<IpAddr>) -> bool {
         let sources = self
             .slots

@@ -15,7 +15,7 @@ use super::read::Recent;
 use super::{Destination, numbered};
 use drover_telemetry::Metrics;
 
-/// First and longest delay after a failed write.
+/// Initial and maximum delay after a failed write.
 const RETRY_DELAY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
 enum Sink {
@@ -34,7 +34,7 @@ struct LogFile {
 pub(super) struct Writer {
     sink: Sink,
     queue: Arc<Queue>,
-    /// A copy of the lines in memory, if the destination cannot be read.
+    /// The storage of written lines in memory, if the destination cannot be read.
     recent: Option<Recent>,
     problem: Arc<Mutex<Option<String>>>,
     metrics: Metrics,
@@ -85,8 +85,8 @@ impl Writer {
         }
     }
 
-    /// Writes all lines and retries until it succeeds. Unwritten lines stay in memory, so that the
-    /// queue fills up and new requests are refused.
+    /// Writes all lines. Retries until the write succeeds. Meanwhile the queue fills up, and new
+    /// requests are refused.
     fn write(&mut self, lines: &[u8]) {
         let mut rest = lines;
         let mut pause = RETRY_DELAY.0;

@@ -1,18 +1,19 @@
-//! Concurrency limits of expensive work: one task per user, and a maximum number of users.
+//! Concurrency limits for expensive operations: one operation per user, and a maximum number of
+//! users.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Counts the users with a running task. Clones share the counts.
+/// Counts the users with a running operation. Clones share the counts.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimiter {
     max_users: usize,
     users: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
-/// A held permit. Dropping the guard releases the permit.
+/// A permit for one operation of a user. Dropping the permit releases it.
 #[derive(Debug)]
 pub struct ConcurrencyGuard {
     user_uid: Box<str>,

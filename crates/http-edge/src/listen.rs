@@ -84,14 +84,14 @@ pub struct Limits {
     /// Time limit for the headers of an HTTP/1.1 request, including the wait for its first byte,
     /// and for the preface of an HTTP/2 connection.
     pub headers: Duration,
-    /// Maximum number of concurrent connections. Further connections are for agents only.
-    /// Connections of agents that have proved their keys do not count.
+    /// Maximum number of concurrent connections without agent-only slots. Connections of agents
+    /// that have proved their keys do not count.
     pub connections: usize,
-    /// Maximum number of concurrent connections of one network. Further connections are for agents
-    /// only.
+    /// Maximum number of concurrent connections of one network. The listener gives agent-only slots
+    /// to further connections.
     pub per_network: usize,
-    /// Maximum number of concurrent connections for agents only. Half of them are for networks from
-    /// which agents have proved their keys. The listener closes further connections.
+    /// Maximum number of concurrent agent-only connections. Half of them are reserved for networks
+    /// from which agents have proved their keys. The listener closes further connections.
     pub agents: usize,
     /// Maximum number of concurrent agent-only connections of one network, in each half.
     pub agents_per_network: usize,
@@ -131,7 +131,7 @@ pub struct Proxies {
     pub proxy_protocol: TrustedProxies,
 }
 
-/// The shared configuration for serving each connection.
+/// The configuration for serving connections. All connections share it.
 struct ServeContext {
     acceptor: TlsAcceptor,
     router: Router,
@@ -276,8 +276,8 @@ async fn shake_hands(
 }
 
 impl ServeContext {
-    /// Serves the protocol that TLS negotiated (ALPN). hyper-util can detect the protocol from the
-    /// first bytes, but without a time limit.
+    /// Serves HTTP/1.1 or HTTP/2, as TLS negotiated (ALPN). hyper-util can detect the protocol from
+    /// the first bytes, but it waits for them without a time limit.
     async fn serve_protocol(
         &self,
         stream: TlsStream<ReadAhead<TcpStream>>,
@@ -327,7 +327,7 @@ impl ServeContext {
     }
 }
 
-/// Serves a request. The request counts as in flight until its response is sent.
+/// Serves a request. The request is in flight until its response is sent.
 async fn answer(
     router: Router,
     request: http::Request<Body>,
@@ -352,8 +352,8 @@ async fn abandoned(slot: &ConnectionSlot, limits: Limits) {
     }
 }
 
-/// Drives a connection to its end. Starts a graceful shutdown at `stop` and when the connection is
-/// `abandoned`. Returns `None` if an abandoned connection does not end in time.
+/// Serves a connection until its end. Starts a graceful shutdown at `stop` and when the connection
+/// is `abandoned`. Returns `None` if an abandoned connection does not end in time.
 async fn until<C: Future>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),

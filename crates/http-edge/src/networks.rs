@@ -22,7 +22,8 @@ pub use self::limits::{NetworkLimits, NetworkSlot, has_room};
 pub use self::proxies::TrustedProxies;
 pub use self::rates::{Quota, Rates, Wait};
 
-/// Prefix lengths at which an address counts. The first one is the client's own network.
+/// Lengths of the prefixes at which an address counts. The first length is the client's own
+/// network.
 const IPV4_WIDTHS: [u8; 3] = [32, 24, 16];
 const IPV6_WIDTHS: [u8; 3] = [64, 56, 48];
 
@@ -121,7 +122,7 @@ impl FromStr for Prefix {
     }
 }
 
-/// Returns the prefixes at which an address counts, the longest first.
+/// Returns the prefixes at which an address counts. The longest prefix is first.
 fn prefixes(address: IpAddr) -> [Prefix; 3] {
     let widths = match address.to_canonical() {
         IpAddr::V4(_) => IPV4_WIDTHS,

@@ -24,8 +24,8 @@ pub enum Right {
     AnyToken,
     /// A user's token that is not limited to one cluster or one purpose.
     Person,
-    /// The token of [`Right::Person`], of a user whose global roles allow the request. A route of a
-    /// single object returns 404 to a user without a role for the object.
+    /// The token of [`Right::Person`]. The user's global roles must allow the request. If the user
+    /// has no role for a single object, its route returns 404.
     Role,
     /// The token of [`Right::Person`], of an administrator.
     Administrator,
@@ -97,23 +97,23 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// The router of all handlers.
+    /// Returns the router of all handlers.
     pub fn into_router(self) -> Router<S> {
         self.router.split_for_parts().0
     }
 
-    /// The paths and schemas of all operations.
+    /// Returns the OpenAPI paths and schemas of all operations.
     pub fn into_openapi(self) -> OpenApi {
         self.router.into_openapi()
     }
 
-    /// The methods, paths and rights of all routes.
+    /// Returns the methods, paths and rights of all routes.
     pub fn into_list(self) -> Vec<Route> {
         self.list
     }
 }
 
-/// The methods that have an operation in `item`.
+/// Returns the methods that have an operation in `item`.
 fn methods(item: &PathItem) -> impl Iterator<Item = Method> {
     [
         (&item.get, Method::GET),

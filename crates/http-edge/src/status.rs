@@ -8,8 +8,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 
-/// An error response in the format of `metav1.Status`. Boxed, because it is often the error of a
-/// `Result`.
+/// An error response in the format of `metav1.Status`. Boxed to keep the size of `Result` values
+/// small.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status(Box<Inner>);
 
@@ -81,7 +81,7 @@ impl Status {
         )
     }
 
-    /// 409: another object has the name.
+    /// 409: an object with this name already exists.
     pub fn already_exists(kind: &'static str, name: &str) -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -91,7 +91,7 @@ impl Status {
         .about(kind, name)
     }
 
-    /// 409: another request changed the object, or the object's state forbids the change.
+    /// 409: a concurrent request changed the object, or the object's state forbids the change.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "Conflict", message)
     }

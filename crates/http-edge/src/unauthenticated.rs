@@ -20,7 +20,7 @@ use crate::status::Status;
 const MAX_CONCURRENT: (usize, usize) = (512, 32);
 
 /// Maximum number of agents' bodies that the server reads concurrently, in total and from one
-/// network. Networks from which agents have proved their keys have a second budget of the same
+/// network. Networks from which agents have proved their keys have a separate budget of the same
 /// size.
 const MAX_CONCURRENT_AGENTS: (usize, usize) = (256, 32);
 /// Maximum size of an agent's body, in bytes. The body contains a key, a signature and a version.

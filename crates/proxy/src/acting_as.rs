@@ -85,7 +85,8 @@ impl Proxy {
     }
 }
 
-/// Asks the cluster's RBAC whether `who` may impersonate the user and each group of `asked`.
+/// Sends a `SubjectAccessReview` to the cluster for each requested name: may `who` impersonate the
+/// user and the groups in `asked`?
 async fn cluster_allows(
     client: Client,
     who: &KubernetesIdentity,

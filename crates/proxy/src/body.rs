@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::open::AbortReason;
 use crate::open::in_flight::{InFlightRequest, Side};
 
-/// A request body of which no frame was read. The proxy can still send the body over another
+/// A request body whose frames were not read. The proxy can still send the body through a different
 /// tunnel.
 #[derive(Clone)]
 pub(super) struct UnreadBody(Arc<Mutex<Option<Body>>>);

@@ -1,5 +1,5 @@
-//! The hint for a 403 of a target. The hint is a `Warning` header next to the target's own,
-//! unchanged response.
+//! Adds a hint to a 403 response of a target. The hint is a `Warning` header, and the response
+//! itself is unchanged.
 
 use drover_access::permit::{Holder, Permit};
 use http::header::WARNING;

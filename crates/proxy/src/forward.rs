@@ -26,7 +26,7 @@ use drover_agent_gateway::tunnels::Chosen;
 /// Maximum number of tunnels that are tried for one request.
 const ATTEMPTS: usize = 3;
 
-/// The properties of a request that the conversion of its response needs.
+/// The properties of a request that the conversion of the response uses.
 pub(super) struct ResponseContext {
     name: String,
     host: Option<String>,
@@ -122,7 +122,7 @@ impl Proxy {
     }
 }
 
-/// Waits for a response. `limit` is the maximum time, if set.
+/// Waits for a response. `limit` is the maximum duration. `None` waits without a limit.
 async fn in_time<T>(
     limit: Option<Duration>,
     answer: impl Future<Output = Result<T, SendError>>,
@@ -140,8 +140,8 @@ enum TargetResponse {
     Upgraded(HeaderMap, UpgradeRequest, Box<Splice>),
 }
 
-/// The retry state of one request. A retry uses another tunnel. The proxy retries only if the
-/// previous tunnel certainly did nothing and no frame of the body was read.
+/// The retry state of one request. The proxy retries on a different tunnel, but only if the
+/// previous tunnel sent no byte to the cluster and no frame of the body was read.
 struct Attempts<'a> {
     proxy: &'a Proxy,
     name: &'a str,

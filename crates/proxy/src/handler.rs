@@ -36,7 +36,7 @@ use drover_http_edge::listen;
 use drover_http_edge::networks;
 use drover_telemetry::PROXY_TARGET;
 
-/// A request that has passed the security order.
+/// A request that has passed all steps of the security order.
 struct Admitted {
     permit: Permit,
     /// The path and query for the target's API server.
@@ -55,7 +55,7 @@ pub(super) struct UpstreamRequest {
     pub(super) body: Body,
     pub(super) upgrade: Option<UpgradeRequest>,
     pub(super) name: String,
-    /// The client's `Host`, for redirects.
+    /// The client's `Host` header, for rewriting redirects.
     pub(super) host: Option<String>,
     pub(super) verb: Verb,
 }
@@ -244,7 +244,7 @@ impl Proxy {
         }
     }
 
-    /// Responds to a request without a permit.
+    /// Returns the error response to a request without a permit.
     fn refuse_without_permit(
         &self,
         refusal: Refusal,
@@ -274,7 +274,8 @@ impl Proxy {
         response
     }
 
-    /// Responds to a failed request that has a permit. [`InFlightRequest`] writes the audit record.
+    /// Returns the error response to a request with a permit. [`InFlightRequest`] writes the audit
+    /// record.
     fn refuse_in_flight(&self, refusal: Refusal, in_flight: &InFlightRequest) -> Response {
         let reason = refusal.reason();
         let response = self.answer(refusal);
@@ -363,7 +364,8 @@ fn host(head: &request::Parts) -> Option<String> {
     authority.or_else(|| Some(head.headers.get(HOST)?.to_str().ok()?.to_owned()))
 }
 
-/// Returns the head for the target: the target's own path, without headers for Drover.
+/// Returns the request head for the target. Replaces the path with the target's own path, and
+/// removes the headers for Drover.
 fn upstream_head(mut head: request::Parts, rest: PathAndQuery) -> request::Parts {
     head.headers.remove(HOST);
     // The server itself responds to `Expect` when it reads the body.

@@ -95,7 +95,7 @@ pub(super) fn is_for_service_worker(headers: &HeaderMap) -> bool {
     headers.contains_key("service-worker")
 }
 
-/// The handling of the `Location` header of a response.
+/// The action for the `Location` header of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
     /// Forward the header unchanged.
@@ -146,8 +146,8 @@ pub(super) fn redirect(
         .map_or(Redirect::Elsewhere, Redirect::Rewritten)
 }
 
-/// Reports whether a URL has a scheme. Also true for `https:/path`, which browsers resolve to a
-/// path of this server.
+/// Returns true if a URL has a scheme. Also returns true for `https:/path`, which browsers resolve
+/// to a path of this server.
 fn has_scheme(text: &str) -> bool {
     let end = text.find(['/', '?', '#']).unwrap_or(text.len());
     text[..end].contains(':')
@@ -321,8 +321,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Parsing a redirect of a hostile cluster does not panic, and a forwarded redirect leads
-        /// to the same cluster or to another host.
+        /// A redirect of a hostile cluster causes no panic. A forwarded redirect leads to the same
+        /// cluster or to a different host.
         #[test]
         fn forwarded_location_never_points_to_another_path_of_this_server(
             location in "[/\\\\.%25eEfFcC;:@a-c?#-]{0,24}|(https?:)?//[a-z@:.\\[\\]]{0,16}/[./a-c]{0,8}",

@@ -82,21 +82,21 @@ impl Proxy {
     }
 }
 
-/// Converts streams into bodies of the Kubernetes client.
+/// Sends requests with streaming bodies through the Kubernetes client.
 ///
-/// Other crates can build `kube::client::Body` only from bytes in memory. The client itself can
-/// build a response body from a stream. So this client returns each stream as a response body. Such
-/// a body cannot be cloned, so that the hub's client cannot send a request twice.
+/// Only the client itself can build a `kube::client::Body` from a stream, as a response body. So
+/// this internal client returns each stream as a response body. Such a body cannot be cloned, so
+/// the hub's client cannot send a request twice.
 #[derive(Clone)]
 pub(super) struct StreamingClient(kube::Client);
 
-/// A cloneable wrapper for the request body: an HTTP extension must be `Clone`, and the stream is
-/// not.
+/// A wrapper that makes the body cloneable. An HTTP extension must be `Clone`, but a stream is not
+/// `Clone`.
 #[derive(Clone)]
 struct StreamExtension(Arc<Mutex<Option<RequestBody>>>);
 
 impl StreamingClient {
-    /// Creates the client. Call it inside a tokio runtime.
+    /// Creates the client that wraps streams. Call it inside a tokio runtime.
     pub(super) fn new() -> Self {
         let give_back = tower::service_fn(async |mut request: Request<KubeBody>| {
             let carried = request.extensions_mut().remove::<StreamExtension>();

@@ -20,7 +20,7 @@ pub use self::revocation::{run_revocation, shut_down};
 /// requests start and end frequently.
 const SHARDS: usize = 16;
 
-/// The reason why an open request was aborted.
+/// The reason why a request in flight was aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbortReason {
     /// The user is disabled or deleted.
@@ -35,7 +35,7 @@ pub enum AbortReason {
     ProviderSessionEnded,
     /// The user no longer has access to the cluster.
     AccessRemoved,
-    /// The cluster is deleted, or another cluster has its name.
+    /// The cluster was deleted, or its name now belongs to a different cluster.
     ClusterDeleted,
     /// The hub has been unreachable for too long to confirm the permit.
     HubUnreachable,

@@ -24,7 +24,7 @@ pub enum Refusal {
         "{0}; Drover refuses requests that it cannot record: try again, and ask an administrator to check the audit log's disk"
     )]
     Unrecorded(#[from] AuditFull),
-    /// URL parsers can interpret the path differently.
+    /// Different URL parsers can interpret the path differently.
     #[error(transparent)]
     Path(#[from] PathError),
     /// The target contains a host, or the request has several `Host` headers.
@@ -33,7 +33,7 @@ pub enum Refusal {
          instead of a full URL"
     )]
     Host,
-    /// The request has no valid credential.
+    /// The request has no valid token.
     #[error(transparent)]
     Identity(#[from] IdentifyError),
     /// The user has no access to the target.
@@ -74,7 +74,8 @@ pub enum Refusal {
     /// The response is a service worker script. A service worker runs after its page is closed.
     #[error("service workers cannot be served through Drover")]
     ServiceWorker,
-    /// An application behind a cluster's proxy could use the session of the signed-in user.
+    /// The application behind the cluster's service proxy could use the session of the signed-in
+    /// user.
     #[error(
         "a browser session cannot open pods and services of a cluster: \
          use \"kubectl port-forward\" or \"kubectl proxy\""
@@ -115,7 +116,7 @@ pub enum Refusal {
         "cluster {0:?} responded with a redirect out of the cluster; Drover does not forward it"
     )]
     RedirectElsewhere(String),
-    /// The permit was withdrawn before the response.
+    /// The permit was withdrawn before the response arrived.
     #[error("the request was aborted: {0}")]
     Revoked(AbortReason),
 }

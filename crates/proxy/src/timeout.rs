@@ -6,11 +6,12 @@ use http::Method;
 
 use drover_access::verb::{Verb, parameter};
 
-/// Time limit without a `timeout` parameter. Equals the default of the Kubernetes API server.
+/// Time limit of requests without a `timeout` parameter. Equals the default of the Kubernetes API
+/// server.
 const DEFAULT: Duration = Duration::from_mins(1);
-/// Time added to the limit, so that the API server's own timeout error arrives first.
+/// Time added to a requested timeout, so that the API server's own timeout error arrives first.
 const GRACE: Duration = Duration::from_secs(2);
-/// Upper bound of requested timeouts.
+/// Maximum requested timeout.
 const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// Returns the time limit for the head of a response. `None` means no limit.

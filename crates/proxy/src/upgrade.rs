@@ -24,8 +24,8 @@ pub(super) struct UpgradeRequest {
 }
 
 impl UpgradeRequest {
-    /// Removes the upgrade from a request, if it has one. Converts an RFC 8441 request to the
-    /// equivalent `GET`.
+    /// Removes the upgrade headers from a request and returns the upgrade, if any. Converts an RFC
+    /// 8441 request to the equivalent `GET`.
     pub(super) fn take(head: &mut request::Parts) -> Option<Self> {
         if head.method == Method::CONNECT {
             let protocol = head.extensions.remove::<Protocol>()?;
@@ -64,10 +64,11 @@ impl UpgradeRequest {
     }
 }
 
-/// Copies bytes in both directions until both directions have ended, one fails, or the request is
-/// aborted.
+/// Copies bytes in both directions. Ends when both directions have ended, when one direction fails,
+/// or when the request is aborted.
 ///
-/// Each direction ends separately, so that one peer can finish while the other still sends.
+/// Each direction ends separately, because a peer can stop sending while the other peer still
+/// sends.
 pub(super) fn copy_both_ways(
     splice: impl Future<Output = SpliceEnd> + Send + 'static,
     traffic: Arc<Traffic>,

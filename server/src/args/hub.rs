@@ -1,4 +1,4 @@
-//! `drover hub`, and the options that name the hub.
+//! `drover hub`, and the options that select the hub.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ pub struct HubKubeconfig {
         hide_env_values = true
     )]
     pub kubeconfig_context: Option<String>,
-    /// The embedded hub.
+    /// Options that select an embedded hub.
     #[command(flatten)]
     pub data: DataFolder,
 }
 
-/// The data folder of the embedded hub.
+/// The option for the data folder of the embedded hub.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DataFolder {
     /// Data folder of the embedded hub [default: /var/lib/drover for root, otherwise drover in
@@ -56,7 +56,7 @@ Examples:
   drover hub check /backup/drover-2026-11-21.db
   systemctl stop drover && drover hub restore --replace /backup/drover-2026-11-21.db")]
 pub struct HubArgs {
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: HubCommand,
 }
@@ -84,10 +84,10 @@ pub struct HubBackup {
     /// File to create; must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The hub.
+    /// The embedded hub to copy.
     #[command(flatten)]
     pub data: DataFolder,
-    /// The output format.
+    /// The format of the command's report.
     #[command(flatten)]
     pub output: Output,
 }
@@ -101,10 +101,10 @@ pub struct HubRestore {
     /// Replace an existing hub, and keep its file as hub.db-replaced, hub.db-replaced-2 and so on
     #[arg(long)]
     pub replace: bool,
-    /// The hub.
+    /// The embedded hub to replace.
     #[command(flatten)]
     pub data: DataFolder,
-    /// The output format.
+    /// The format of the command's report.
     #[command(flatten)]
     pub output: Output,
 }
@@ -115,10 +115,10 @@ pub struct HubCheck {
     /// Backup file [default: the file of the hub]
     #[arg(value_name = "FILE", conflicts_with = "data_dir")]
     pub file: Option<PathBuf>,
-    /// The hub.
+    /// The embedded hub to check, if no backup file is given.
     #[command(flatten)]
     pub data: DataFolder,
-    /// The output format.
+    /// The format of the command's report.
     #[command(flatten)]
     pub output: Output,
 }

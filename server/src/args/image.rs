@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `drover agent`.
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: AgentCommand,
 }
@@ -31,7 +31,7 @@ Examples:
 Then set the registry that clusters pull the image from:
   drover setting set agent-image-registry registry.example.com")]
 pub struct AgentImage {
-    /// The image, and the file to write.
+    /// The options for the name, the content and the output file of the agent's image.
     #[command(flatten)]
     pub image: ImageOptions,
 }
@@ -82,7 +82,7 @@ Examples:
 
 The Helm chart charts/drover runs the image.")]
 pub struct ServerImage {
-    /// The image, and the file to write.
+    /// The options for the name, the content and the output file of the server's image.
     #[command(flatten)]
     pub image: ImageOptions,
 }

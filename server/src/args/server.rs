@@ -33,7 +33,7 @@ pub struct ServerArgs {
     /// The options of the server.
     #[command(flatten)]
     pub options: ServerOptions,
-    /// The subcommand.
+    /// The subcommand to run instead of the server.
     #[command(subcommand)]
     pub command: Option<ServerCommand>,
 }
@@ -48,7 +48,8 @@ pub enum ServerCommand {
     Image(ServerImage),
 }
 
-/// A certificate and its key. Without them the server creates its own certificate authority.
+/// The options for the certificate and its key. Without them the server creates its own certificate
+/// authority.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TlsFiles {
     /// PEM file with the certificate chain of the server; reloaded when it changes [default: issued by
@@ -83,10 +84,10 @@ pub struct TlsFiles {
     pub authority: Option<PathBuf>,
 }
 
-/// The options of `drover server`. All other configuration is in settings on the hub.
+/// The options of `drover server`. All other configuration is in the settings on the hub.
 #[derive(Clone, Debug, Args)]
 pub struct ServerOptions {
-    /// The hub.
+    /// The options that select the hub.
     #[command(flatten)]
     pub hub: HubKubeconfig,
     /// Address at which the hub's API server calls the admission webhook of this server:
@@ -136,7 +137,7 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub server_url: Option<ServerUrl>,
-    /// The certificate of the server.
+    /// The options for the certificate of the server.
     #[command(flatten)]
     pub tls: TlsFiles,
     /// File to append audit records to, one JSON object per line; "-" is standard output
@@ -214,7 +215,7 @@ pub struct ServerOptions {
     pub first_password_file: Option<PathBuf>,
 }
 
-/// The format of the log.
+/// The format of the server's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// Text
@@ -227,7 +228,7 @@ pub enum LogFormat {
 /// `drover server recover`.
 #[derive(Debug, Args)]
 pub struct Recover {
-    /// The hub.
+    /// The hub that stores the user.
     #[command(flatten)]
     pub hub: HubKubeconfig,
     /// Name of the user; the next login must change the new password

@@ -1,4 +1,4 @@
-//! Registers a simulated cluster like any other: with a manifest and an agent.
+//! Registers a simulated cluster with a manifest and an agent, like a real cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,17 +20,17 @@ use super::place::ClusterFolder;
 use drover_agent_gateway::registration::RegistrationState;
 use drover_agent_gateway::registration::import::import;
 
-/// Field manager of the manifest, as if a user ran kubectl.
+/// Field manager of the manifest's objects. Equals the field manager of kubectl.
 const MANAGER: &str = "kubectl";
 /// Time limit of one call to the simulated cluster.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Lifetime of the agent's token, and the renewal interval, like the kubelet's.
+/// Lifetime of the agent's token, and the renewal interval. Both equal the kubelet's values.
 const TOKEN_SECONDS: i64 = 3600;
 const TOKEN_RENEWAL_INTERVAL: Duration = Duration::from_mins(40);
-/// Delay after a failed renewal.
+/// Delay after a failed token renewal.
 const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-/// Reasons why a simulated cluster is not connected.
+/// The reason why a simulated cluster is not connected.
 #[derive(Debug, Error)]
 pub enum JoinError {
     /// The manifest could not be created.
@@ -42,25 +42,25 @@ pub enum JoinError {
     /// The simulated cluster refused a request.
     #[error("the simulated cluster refused to {operation}")]
     Refused {
-        /// The operation, for the message.
+        /// The failed operation, for the error message.
         operation: String,
-        /// The error.
+        /// The error that the simulated cluster returned.
         #[source]
         source: ClientError,
     },
     /// The simulated cluster did not respond in time.
     #[error("the simulated cluster did not {0} in time")]
     TimedOut(String),
-    /// The API server returned no token.
+    /// The simulated cluster's API server returned no token.
     #[error("the API server returned no token for the agent's service account")]
     NoToken,
-    /// The token cannot be stored.
+    /// The agent's token cannot be stored.
     #[error("cannot store the agent's token")]
     Keep(#[from] std::io::Error),
-    /// The address is invalid.
+    /// The API address of the simulated cluster is invalid.
     #[error("the address of the simulated cluster is invalid")]
     Address(#[from] http::uri::InvalidUri),
-    /// The agent does not start.
+    /// The agent cannot start.
     #[error("the agent failed to start")]
     Agent(#[from] drover_agent::wire::StartError),
 }
@@ -80,14 +80,15 @@ async fn asked<T>(
     }
 }
 
-/// The agent of a simulated cluster, ready to run.
+/// The agent of a simulated cluster before its start.
 pub(super) struct Agent {
     client: Client,
     folder: ClusterFolder,
     config: kube::Config,
 }
 
-/// Applies the manifest if the cluster is not registered yet, and creates its agent.
+/// Creates the agent of the simulated cluster. Applies the manifest first if the cluster is not
+/// registered.
 pub(super) async fn join(
     state: &RegistrationState,
     cluster: &Cluster,
@@ -113,8 +114,7 @@ pub(super) async fn join(
     })
 }
 
-/// Reports whether the cluster has the manifest of this Cluster and this server, and has
-/// registered.
+/// Returns true if the cluster is registered with this Cluster and this server.
 async fn is_bound(
     state: &RegistrationState,
     client: &Client,
@@ -135,7 +135,7 @@ async fn is_bound(
         && says("server-ca.crt", authority.as_deref().unwrap_or_default()))
 }
 
-/// Applies a manifest like `kubectl apply --server-side -f -`.
+/// Applies a manifest with server-side apply, like `kubectl apply --server-side -f -`.
 async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
     let objects: Vec<DynamicObject> = serde_saphyr::from_multiple(manifest)
         .map_err(|error| JoinError::Manifest(error.to_string()))?;
@@ -159,7 +159,7 @@ async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Writes a fresh token of the agent's service account to the file where a pod would find it.
+/// Requests a token of the agent's service account and writes it to the agent's token file.
 async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), JoinError> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
     let wanted = TokenRequest {
@@ -181,7 +181,7 @@ async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), Join
 }
 
 impl Agent {
-    /// Keeps the cluster connected until `stop`.
+    /// Runs the agent and renews its token until `stop`.
     pub(super) async fn run(self, stop: CancellationToken) {
         let name = "simulated".to_owned();
         let replica =

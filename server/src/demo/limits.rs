@@ -1,4 +1,5 @@
-//! The maximum number of simulated clusters in this process: each needs threads and files.
+//! The maximum number of simulated clusters in this process. Each cluster needs threads and open
+//! files.
 
 use std::fs;
 use std::path::Path;
@@ -6,23 +7,23 @@ use std::path::Path;
 use rustix::process::{Resource, getrlimit};
 use thiserror::Error;
 
-/// Threads of one cluster's store.
+/// Number of threads that the store of one cluster uses.
 const THREADS: u64 = 4;
-/// Open files of one cluster: its store, and both ends of its tunnel and of its agent's
-/// connections.
+/// Number of open files that one cluster uses: for its store, and for both ends of its tunnel and
+/// of its agent's connections.
 const FILES: u64 = 32;
-/// Threads and open files of the rest of the server.
+/// Numbers of threads and open files that the rest of the server uses.
 const OTHER_THREADS: u64 = 64;
 const OTHER_FILES: u64 = 256;
 
-/// Limits of this process; absent if unlimited.
+/// The limits of this process on threads and open files. `None` means unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     threads: Option<u64>,
     files: Option<u64>,
 }
 
-/// The limits do not allow this number of clusters.
+/// The limits of the process are too low for this number of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{clusters} simulated clusters need {needed} {what}, and the limit of this process is {allowed}: use at most {most} with --demo-clusters, or raise {limit}"
@@ -37,7 +38,7 @@ pub struct TooMany {
 }
 
 impl Limits {
-    /// The limits of this process.
+    /// Reads the limits of this process.
     pub fn of_this_process() -> Self {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let group = own.lines().find_map(|line| line.strip_prefix("0::/"));
@@ -52,7 +53,7 @@ impl Limits {
     /// Checks that the limits allow this number of clusters.
     ///
     /// # Errors
-    /// Names the limit and the number of clusters that it allows.
+    /// Returns the exceeded limit and the maximum number of clusters.
     pub fn carry(self, clusters: u32) -> Result<(), TooMany> {
         let threads = (
             "threads",
@@ -85,7 +86,7 @@ impl Limits {
     }
 }
 
-/// The lowest task limit of a control group and its parents.
+/// Returns the lowest task limit (`pids.max`) of a control group and its parents.
 fn in_group(root: &Path, group: &str) -> Option<u64> {
     let own = root.join(group);
     own.ancestors()

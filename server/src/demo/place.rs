@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The file of a cluster's API; names of related files start with it.
+/// Name of the file with a cluster's objects. The names of related files start with it.
 const STORE: &str = "cluster.db";
-/// The file of the agent's token; the name of the temporary file starts with it.
+/// Name of the file with the agent's token. The name of the temporary file starts with it.
 const TOKEN: &str = "agent-token";
 
-/// The directory of all simulated clusters, with access for the server's user only.
+/// The directory of all simulated clusters. Only the server's user has access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFolder(PathBuf);
 
-/// Reports whether a name belongs to this module, which reads and removes no other entry of the
-/// directory.
+/// Returns true if a directory entry has the name of a simulated cluster. This module neither reads
+/// nor removes other entries.
 pub(super) fn is_name(name: &str) -> bool {
     name.starts_with("demo-")
         && name
@@ -26,12 +26,12 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 impl DemoFolder {
-    /// The directory next to the hub, in the server's data folder.
+    /// Returns the directory `demo` in the server's data folder.
     pub fn within(data: &Path) -> Self {
         Self(data.join("demo"))
     }
 
-    /// The clusters with a directory here.
+    /// Returns the names of the simulated clusters that have a directory.
     pub(super) fn names(&self) -> Vec<String> {
         let Ok(entries) = fs::read_dir(&self.0) else {
             return Vec::new();
@@ -47,12 +47,13 @@ impl DemoFolder {
     }
 }
 
-/// The directory of one cluster.
+/// The directory of one simulated cluster.
 #[derive(Clone, Debug)]
 pub(super) struct ClusterFolder(PathBuf);
 
 impl ClusterFolder {
-    /// The file of its API; creates the directory with mode 0700.
+    /// Returns the path of the file with the cluster's objects. Creates the directory with mode
+    /// 0700.
     pub(super) fn file(&self) -> io::Result<PathBuf> {
         DirBuilder::new()
             .recursive(true)
@@ -61,12 +62,12 @@ impl ClusterFolder {
         Ok(self.0.join(STORE))
     }
 
-    /// The file of the agent's service account token.
+    /// Returns the path of the file with the agent's service account token.
     pub(super) fn token(&self) -> PathBuf {
         self.0.join(TOKEN)
     }
 
-    /// Replaces the token atomically.
+    /// Replaces the agent's token file atomically.
     pub(super) fn keep_token(&self, token: &SecretString) -> io::Result<()> {
         let next = self.0.join("agent-token.next");
         let mut options = File::options();
@@ -80,7 +81,7 @@ impl ClusterFolder {
         fs::rename(next, self.token())
     }
 
-    /// Removes the cluster's files and the directory; the directory stays if it contains other
+    /// Removes the cluster's files and the directory. Preserves a directory that contains other
     /// files.
     pub(super) fn remove(&self) -> io::Result<()> {
         let entries = match fs::read_dir(&self.0) {

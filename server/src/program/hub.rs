@@ -32,7 +32,7 @@ fn data_dir(data: &DataFolder) -> Result<DataDir, Failure> {
     }
 }
 
-/// Returns the file of an existing hub.
+/// Returns the database file of an existing hub.
 fn existing(data: &DataFolder) -> Result<PathBuf, Failure> {
     let file = data_dir(data)?.file();
     present(file, "set its data folder with --data-dir")
@@ -118,7 +118,7 @@ fn check(args: &HubCheck) -> Result<(), Failure> {
     )))
 }
 
-/// Prints the report about a file and returns the number of problems.
+/// Prints the result of checking a hub's file, and returns the number of problems.
 fn show(file: &Path, format: Format) -> Result<usize, Failure> {
     let report = Store::check(file).map_err(Failure::command)?;
     let view = HubView::of(file, report);
@@ -126,7 +126,7 @@ fn show(file: &Path, format: Format) -> Result<usize, Failure> {
     Ok(view.problems.len())
 }
 
-/// The report about the file of a hub.
+/// The result of checking a hub's file.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HubView {
@@ -135,7 +135,7 @@ struct HubView {
     objects: u64,
     changes: u64,
     revision: u64,
-    /// Number of restores plus one.
+    /// Number of times that the hub was restored, plus one.
     epoch: u64,
     schema: u32,
     problems: Vec<String>,

@@ -22,10 +22,10 @@ use crate::args::{ImageFormat, ImageOptions};
 const AGENT_PROGRAM: &str = "drover-agent";
 /// File name of this program.
 const SERVER_PROGRAM: &str = "drover";
-/// Maximum size of a program.
+/// Maximum size of a program file, in bytes.
 const MAX_PROGRAM_BYTES: u64 = 512 * 1024 * 1024;
 
-/// The error of building an image.
+/// The reason why an image cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImageError {
     /// The path of this program is unknown.
@@ -46,7 +46,7 @@ pub(crate) enum ImageError {
     Unfit {
         /// Path of the file.
         path: PathBuf,
-        /// Reason for the rejection.
+        /// The reason why the program cannot run in an image.
         source: ElfError,
     },
     /// The programs have different platforms.
@@ -81,7 +81,8 @@ pub(crate) fn of_agent(options: &ImageOptions) -> Result<(), Failure> {
     write(options, &program, None)
 }
 
-/// Writes the image of this program, which also holds the agent's program for `drover agent image`.
+/// Returns true if the image name has a tag and only characters that the OCI distribution
+/// specification allows.
 pub(crate) fn of_server(options: &ImageOptions) -> Result<(), Failure> {
     let (server, agent) = server_and_agent(options).map_err(Failure::command)?;
     write(options, &server, Some(&agent))

@@ -87,7 +87,8 @@ fn tls_files(files: args::TlsFiles) -> Option<wire::TlsFiles> {
     })
 }
 
-/// Returns the options of simulated clusters, which are stored in the folder of the embedded hub.
+/// Returns the options of the simulated clusters. Their state is stored in the data folder of the
+/// embedded hub.
 fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, Failure> {
     match hub {
         HubOptions::Embedded(place) => {
@@ -141,8 +142,9 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::Join
     }))
 }
 
-/// Sets a new random password on the hub, and makes the user administrator if there is none. Access
-/// to the hub already permits every change, so no further authorization is necessary.
+/// Sets a new random password for a user on the hub. Makes the user an administrator if no enabled
+/// administrator exists. Access to the hub already permits every change, so no further
+/// authorization is necessary.
 async fn recover(args: Recover) -> Result<(), Failure> {
     let hub = hub_options(args.hub.clone())?;
     let connection = connect(&hub).await.map_err(Failure::command)?;
@@ -186,8 +188,8 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     Ok(())
 }
 
-/// Sets a new password. `all` also revokes all tokens: a stolen token of a user who becomes
-/// administrator would have all permissions.
+/// Sets a new password. If `all` is true, also revokes all tokens of the user. A stolen token of a
+/// new administrator would have all permissions.
 async fn reset(client: kube::Client, user: &User, all: bool) -> Result<SecretString, Failure> {
     let stores = Stores::new();
     let secrets = Api::namespaced(client.clone(), drover_api::group::HUB_NAMESPACE);

@@ -8,16 +8,16 @@ use super::files::File;
 /// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Brotli, the smallest.
+    /// Brotli (`br`), the smallest encoding.
     Brotli,
-    /// gzip.
+    /// gzip (`gzip`).
     Gzip,
-    /// Not compressed.
+    /// No compression.
     Identity,
 }
 
 impl Encoding {
-    /// The smallest available encoding that the browser accepts.
+    /// Returns the smallest available encoding that the browser accepts.
     pub(super) fn chosen(accepted: &GetAll<'_, HeaderValue>, file: &File) -> Self {
         let texts: Vec<&str> = accepted.iter().filter_map(|v| v.to_str().ok()).collect();
         [Self::Brotli, Self::Gzip]
@@ -26,7 +26,7 @@ impl Encoding {
             .unwrap_or(Self::Identity)
     }
 
-    /// The name in `Content-Encoding`; `None` for an uncompressed file.
+    /// Returns the encoding's name in `Content-Encoding`, or `None` for an uncompressed file.
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Self::Brotli => Some("br"),
@@ -35,7 +35,7 @@ impl Encoding {
         }
     }
 
-    /// Distinguishes the encodings of one version in the `ETag`.
+    /// Returns the suffix of the `ETag` that distinguishes the encodings of one version.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Brotli => "-br",
@@ -44,7 +44,7 @@ impl Encoding {
         }
     }
 
-    /// The file's bytes in this encoding.
+    /// Returns the file's bytes in this encoding.
     pub(super) fn bytes(self, file: &'static File) -> &'static [u8] {
         match self {
             Self::Brotli => file.brotli,
@@ -63,7 +63,7 @@ impl Encoding {
     }
 }
 
-/// Reports whether a coding is listed, or `*` is listed and the coding is not rejected.
+/// Returns true if the `Accept-Encoding` values accept a coding, by name or with `*`.
 fn takes(texts: &[&str], name: &str) -> bool {
     let mut any = false;
     for part in texts.iter().flat_map(|text| text.split(',')) {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use http::HeaderValue;
 use parking_lot::RwLock;
 
-/// Allows the page's own scripts and styles, without inline ones, WebAssembly, and its own server.
+/// The constant directives of the policy. They allow the page's own scripts, styles and images,
+/// WebAssembly, and requests to this server. They forbid inline scripts and inline styles.
 const ALWAYS: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
                       img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
                       form-action ";
 
-/// The current policy; clones share it.
+/// The current policy of the page. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Policy(Arc<RwLock<HeaderValue>>);
 
@@ -22,8 +23,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Allows the page to post forms to these origins and to its own, because the forms redirect
-    /// back; without origins, forms are not allowed.
+    /// Allows the page to post forms to these origins, and to its own origin, because the forms
+    /// redirect back. An empty set forbids all forms.
     pub fn let_post(&self, origins: &BTreeSet<String>) {
         *self.0.write() = header(origins);
     }

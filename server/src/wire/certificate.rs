@@ -1,5 +1,5 @@
-//! The listener's certificate: from files, which are reloaded when they change, or from the
-//! server's own CA with automatic renewal.
+//! The listener's certificate. The source is either files, which are reloaded after a change, or
+//! the server's own CA, which renews the certificate automatically.
 
 mod files;
 
@@ -22,7 +22,7 @@ use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use drover_tls::roots::Roots;
 use drover_tls::{ActiveCertificate, TlsError, chain, from_files};
 
-/// Interval of checks for renewal.
+/// Interval between checks whether the certificate must be renewed.
 const EVERY: Duration = Duration::from_hours(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 
@@ -49,7 +49,8 @@ struct Own {
     authority: Authority,
 }
 
-/// Reads the files, or gets a certificate for the server's names from its own CA.
+/// Reads the certificate files. Without files, requests a certificate for the server's names from
+/// its own CA.
 pub(super) async fn prepare(
     hub: &Hub,
     settings: &Settings,
@@ -74,8 +75,8 @@ pub(super) async fn prepare(
     })
 }
 
-/// Rejects a certificate that agents would reject: otherwise the server would run and every import
-/// would fail.
+/// Reads the certificate files. Rejects a certificate that agents would reject, because every
+/// import would fail.
 fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
     let serving = from_files(&files.certificate, &files.key)?;
     let shown = ActiveCertificate::new(&serving)?;
@@ -99,23 +100,24 @@ fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
 }
 
 impl Certificate {
-    /// The certificate for new connections.
+    /// Returns the certificate that the listener presents to new connections.
     pub(super) fn shown(&self) -> ActiveCertificate {
         self.shown.clone()
     }
 
-    /// Reports whether the certificate comes from files.
+    /// Returns true if the certificate comes from files.
     pub(super) fn is_given(&self) -> bool {
         matches!(self.kept, Kept::Files(_))
     }
 
-    /// The CA certificates for clients, PEM; `None` if the chain ends at a public CA.
+    /// Returns the CA certificates for clients, in PEM. Returns `None` if a public CA issued the
+    /// certificate.
     pub(super) fn trust(&self) -> Option<&str> {
         self.trust.as_deref()
     }
 
-    /// The fingerprint that users compare at their first login, `SHA256:AB:CD:…`; `None` if
-    /// [`Self::trust`] is.
+    /// Returns the CA fingerprint that users compare at their first login: `SHA256:AB:CD:…`.
+    /// Returns `None` if [`Self::trust`] returns `None`.
     pub(super) fn authority_fingerprint(&self) -> Option<String> {
         let (_, pem) = parse_x509_pem(self.trust()?.as_bytes()).ok()?;
         let digest = digest(&SHA256, &pem.contents);
@@ -125,8 +127,8 @@ impl Certificate {
         }))
     }
 
-    /// Runs the controller of the certificate: it renews a certificate of the server's own CA
-    /// before it expires and when the server gets a new name, or reloads changed files.
+    /// Runs the controller of the certificate. It reloads changed files, or renews a certificate of
+    /// the server's own CA before the expiry and when the server's names change.
     pub(super) async fn run(self, runtime: Runtime) {
         let runtime = runtime.in_every_replica();
         match self.kept {
@@ -154,7 +156,7 @@ impl Certificate {
 struct Renewal {
     own: Own,
     shown: ActiveCertificate,
-    /// The names and the time of the last renewal.
+    /// The names in the certificate, and the time of its last renewal.
     renewed: Mutex<Option<(BTreeSet<String>, Instant)>>,
 }
 
@@ -200,7 +202,7 @@ impl Own {
 
 #[cfg(test)]
 impl Certificate {
-    /// A certificate for tests that build the server without a hub.
+    /// Creates a self-signed certificate for tests that build the server without a hub.
     pub(super) fn self_signed() -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .expect("a name of letters makes a certificate");

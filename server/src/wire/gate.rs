@@ -12,13 +12,14 @@ use crate::ui;
 use drover_http_edge::status::Status;
 use drover_hub::lease::{Leadership, LeaseState};
 
-/// The policy of responses without a policy of their own: no content, no framing.
+/// The content security policy of responses that set none: no content, no framing.
 const POLICY: &str =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// One year, for this host only; `includeSubDomains` would affect other hosts.
+/// Value of the HSTS header: one year, for this host only. `includeSubDomains` would affect other
+/// hosts.
 const HSTS: &str = "max-age=31536000";
 
-/// State of HSTS in responses (RFC 6797).
+/// The use of HSTS in responses (RFC 6797).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hsts {
     /// Responses set HSTS, because the certificate comes from files.
@@ -39,7 +40,7 @@ impl Hsts {
     }
 }
 
-/// Wraps the routes of all modules in the layers for every request.
+/// Adds the layers for every request to the routes of all modules.
 pub(super) fn with_gate(routes: Router, leadership: Leadership, hsts: Hsts) -> Router {
     routes
         .fallback(ui::screen_or_not_found)
@@ -57,8 +58,8 @@ async fn stand(
     response
 }
 
-/// Sets the security headers of a response. The web UI and responses of clusters have policies of
-/// their own.
+/// Sets the security headers of a response. Preserves the content security policy of the web UI and
+/// of responses from clusters.
 fn protect(headers: &mut HeaderMap, hsts: Hsts) {
     let policy = headers.entry(CONTENT_SECURITY_POLICY);
     policy.or_insert(HeaderValue::from_static(POLICY));
@@ -68,7 +69,7 @@ fn protect(headers: &mut HeaderMap, hsts: Hsts) {
     }
 }
 
-/// A server without the Lease serves only health checks and metrics.
+/// Rejects requests while this server does not hold the Lease. Allows health checks and metrics.
 async fn only_when_serving(leadership: &Leadership, request: Request, next: Next) -> Response {
     let state = leadership.state();
     if state.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {

@@ -1,4 +1,4 @@
-//! Builds and connects the server's modules.
+//! Creates and connects the server's modules.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ use drover_rest::telemetry::Telemetry;
 use drover_rest::{ClusterQueryLimiter, RestState};
 use drover_telemetry::{Health, Metrics};
 
-/// Builds the modules, starts their background tasks, and returns their routes.
+/// Creates the modules, starts their background tasks, and returns their routes.
 pub(super) fn build(
     base: &Base,
     options: &ServerOptions,
@@ -145,7 +145,7 @@ pub(super) fn build(
     Ok(routes.layer(Extension(policy)))
 }
 
-/// The admission webhook, for an external hub.
+/// Returns the routes of the admission webhook for an external hub.
 fn admission(
     base: &Base,
     options: &ServerOptions,
@@ -234,7 +234,7 @@ fn new_proxy(
     )
 }
 
-/// Starts a task when this server becomes the leader.
+/// Starts a background task after this server becomes the leader.
 fn when_leading(
     base: &Base,
     task: impl Future<Output = ()> + Send + 'static,

@@ -75,14 +75,14 @@ struct Token {
     expires_at: Timestamp,
 }
 
-/// The last failed token request.
+/// The error and the time of the last failed token request.
 #[derive(Clone)]
 struct Failure {
     at: Instant,
     error: Arc<TokenError>,
 }
 
-/// Result of looking up a lane's token.
+/// The stored token of a lane.
 enum Lookup {
     /// A valid token. `stale` is true when the token is due for renewal.
     Valid { header: HeaderValue, stale: bool },
@@ -225,7 +225,8 @@ impl LaneTokens {
 }
 
 impl Token {
-    /// Limits a token to the requested lifetime, because some API servers issue tokens for longer.
+    /// Shortens a token's lifetime to the requested lifetime, because some API servers issue tokens
+    /// for longer.
     fn new(authorization: HeaderValue, now: Timestamp, issued_until: Timestamp) -> Self {
         let expires_at = issued_until.min(now + SignedDuration::from_secs(LIFETIME_S));
         let lifetime = expires_at.duration_since(now);
@@ -284,7 +285,8 @@ mod tests {
         }
     }
 
-    /// Returns tokens of an API server that does not respond, and the number of received requests.
+    /// Returns tokens for an API server that does not respond, and a counter of the requests that
+    /// it received.
     fn unresponsive() -> (LaneTokens, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);

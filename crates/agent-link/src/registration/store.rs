@@ -22,7 +22,7 @@ pub const KEY_SECRET: &str = "drover-agent-key";
 /// empties it.
 pub const REGISTRATION_SECRET: &str = "drover-agent-registration";
 
-/// Keys in the data of the objects.
+/// Keys in the data of the Secrets.
 mod data {
     /// Key in [`KEY_SECRET`](super::KEY_SECRET) of the agent's private key, in PKCS#8.
     pub(super) const KEY: &str = "key.pkcs8";
@@ -114,8 +114,8 @@ impl Store {
         }
     }
 
-    /// Returns the stored key, or generates and stores a key. If replicas start concurrently, the
-    /// first one creates the Secret and the others read it.
+    /// Returns the stored key. If the Secret has no key, generates and stores a key. If replicas
+    /// start concurrently, the first replica creates the Secret and the other replicas read it.
     pub async fn key_or_create(
         &self,
         generate: impl Fn() -> Result<SecretSlice<u8>, KeyError>,

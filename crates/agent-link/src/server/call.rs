@@ -38,7 +38,7 @@ pub enum CallError {
         reason: String,
         /// Message of the server.
         message: String,
-        /// Difference of the clocks, if it exceeds a minute.
+        /// Difference between the clocks of this machine and the server, if it exceeds a minute.
         skew: Option<ClockSkew>,
     },
     /// The server cannot respond at the moment (429 or 5xx).
@@ -56,7 +56,7 @@ pub enum CallError {
     NotDrover {
         /// Host and port of the server.
         authority: String,
-        /// Description of the unexpected part of the response.
+        /// Description of the part of the response that a Drover server never sends.
         detail: String,
     },
     /// The connection broke, or the server did not respond in time.

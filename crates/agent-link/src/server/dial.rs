@@ -1,4 +1,4 @@
-//! DNS, TCP and TLS to the server. Each failure has a separate error.
+//! DNS, TCP and TLS to the server. Each cause of a failure has a separate error variant.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -30,8 +30,8 @@ const MAX_ADDRESSES: usize = 8;
 pub struct ClockSkew(SignedDuration);
 
 impl ClockSkew {
-    /// Returns the difference of two clocks, or `None` up to a minute. All checks of the server
-    /// tolerate a minute.
+    /// Returns the difference of two clocks if it exceeds a minute. The server's checks tolerate a
+    /// difference of up to a minute.
     pub fn between(ours: Timestamp, theirs: Timestamp) -> Option<Self> {
         let difference = ours.duration_since(theirs);
         (difference.abs() > SignedDuration::from_secs(60)).then_some(Self(difference))
@@ -82,7 +82,7 @@ pub enum DialError {
         /// Address of the server.
         address: SocketAddr,
     },
-    /// The TCP connection failed for another reason.
+    /// The TCP connection failed, but the address neither refused it nor timed out.
     #[error("cannot connect to {address}: {source}")]
     Tcp {
         /// Address of the server.
@@ -129,7 +129,7 @@ pub enum DialError {
         /// Current time of this machine.
         now: Timestamp,
     },
-    /// The TLS handshake failed for another reason.
+    /// The TLS handshake failed for a reason without a separate variant.
     #[error("cannot establish TLS with {address}: {detail}")]
     Tls {
         /// Address of the server.
@@ -157,7 +157,7 @@ impl DialError {
     }
 }
 
-/// Connects to `address`, and from `source` if both addresses have the same family.
+/// Connects to `address`. Binds to `source` first if both addresses have the same family.
 async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream> {
     match source {
         Some(source) if source.is_ipv4() == address.is_ipv4() => {
@@ -205,7 +205,7 @@ impl Server {
         Ok((stream, address))
     }
 
-    /// Tries the addresses of a name in order. Returns the last error.
+    /// Tries the addresses of a name in order. Returns the last error if all attempts fail.
     async fn tcp(&self, host: &str, port: u16) -> Result<(TcpStream, SocketAddr), DialError> {
         let dns = |detail: String| DialError::Dns {
             host: host.to_owned(),

@@ -67,7 +67,7 @@ impl Proxy {
     }
 }
 
-/// A proxy and the server to connect to through the proxy.
+/// The address of a proxy, and the server to connect to through it.
 pub(super) struct ProxyRoute {
     proxy: Intercept,
     server: Uri,
@@ -146,7 +146,8 @@ mod tests {
         assert_eq!(route.address(), ("2001:db8::1".to_owned(), 3128));
     }
 
-    /// Opens a connection through a proxy with this response; returns the result and the request.
+    /// Opens a connection through a fake proxy that sends this response. Returns the result, and
+    /// the request that the proxy received.
     async fn through(answer: &'static str) -> (Result<(), ProxyError>, String) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();

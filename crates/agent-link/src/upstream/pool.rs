@@ -44,8 +44,9 @@ pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
 /// A connection to the API server.
 pub(super) struct PooledConnection<T: Stream> {
     sender: SendRequest<Upload>,
-    /// `None` after the connection has ended: dropping the connection returns a request that was
-    /// not sent. Boxed, because a request's future contains the connection and is moved.
+    /// The connection's state machine, or `None` after the connection has ended. Dropping it
+    /// returns a request that was not sent. Boxed, because a request's future contains the
+    /// connection and is moved.
     connection: Option<Box<Connection<T, Upload>>>,
 }
 
@@ -81,9 +82,9 @@ impl<T: Stream> PooledConnection<T> {
         self.connection.is_some() && self.sender.is_ready()
     }
 
-    /// Completes the request in a separate task, independent of the response's reader. An API
-    /// server may respond early and read the rest of the request only after the client has read the
-    /// response. The reverse order also occurs.
+    /// Completes the request in a separate task, so that the request does not depend on the reader
+    /// of the response. Some API servers respond early and read the rest of the request only after
+    /// the client has read the response.
     fn detach(self) {
         if let Some(connection) = self.connection {
             // The reader of the response receives the error, if any.
@@ -134,13 +135,13 @@ impl<T: Stream> PooledConnection<T> {
     }
 }
 
-/// The body of a request. Hyper drops the body after sending it.
+/// The body of a request. Hyper drops it after sending the last byte.
 struct Upload {
     body: Body,
     _held: Arc<()>,
 }
 
-/// Reports whether a request's body has been sent.
+/// Detects that a request's body was sent completely.
 struct UploadProgress(Arc<()>);
 
 fn track_upload(request: Request<Body>) -> (Request<Upload>, UploadProgress) {
@@ -181,8 +182,8 @@ impl http_body::Body for Upload {
     }
 }
 
-/// The body of a response. Reading the body polls the connection. The end of the body returns the
-/// connection to the pool.
+/// The body of a response. Reading the body polls the connection. After the last byte, the
+/// connection returns to the pool.
 pub(super) struct ResponseBody<T: Stream> {
     incoming: Incoming,
     pooled: Option<PooledConnection<T>>,
@@ -247,8 +248,7 @@ impl<T: Stream> http_body::Body for ResponseBody<T> {
 pub(super) struct IdlePool<T: Stream>(Arc<Mutex<IdleConnections<T>>>);
 
 struct IdleConnections<T: Stream> {
-    /// Idle connections in the order of their last use. The pool takes the most recently used
-    /// connection first.
+    /// Idle connections in the order of their last use. The pool takes the connection at the end.
     connections: Vec<(Instant, PooledConnection<T>)>,
     /// True while a task closes expired connections.
     sweeping: bool,
@@ -296,7 +296,7 @@ impl<T: Stream> IdlePool<T> {
         Ok(Err(request))
     }
 
-    /// Takes the most recently used connection, and the time of its last use.
+    /// Removes the most recently used connection. Also returns the time of its last use.
     fn take(&self) -> Option<(Instant, PooledConnection<T>)> {
         self.0.lock().connections.pop()
     }

@@ -13,11 +13,11 @@ use rustix::io::Errno;
 use super::super::numbered;
 use super::{FilePosition, Older, Page, PageRequest, Position, ReadAuditError, oldest_time};
 
-/// Maximum number of bytes read for one page. The page contains the matches in these bytes.
+/// Maximum number of bytes read for one page. The page contains only matches within these bytes.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
 /// Number of bytes per read.
 const BLOCK: usize = 64 * 1024;
-/// Maximum length of a parsed line, in bytes. Records are much shorter.
+/// Maximum length of a parsed line, in bytes. Longer lines are skipped. Records are much shorter.
 const LINE: usize = 64 * 1024;
 
 /// The log's current file and the number of rotated files.
@@ -27,7 +27,7 @@ pub(crate) struct Files {
     keep: u32,
 }
 
-/// The state of one file when it was opened.
+/// A file of the log and its state at the time when it was opened.
 struct Log {
     file: File,
     path: PathBuf,
@@ -97,9 +97,9 @@ impl Files {
 
     /// Opens every file with at least one line.
     ///
-    /// The writer can rotate the log concurrently: a file can move to the next path before this
-    /// function opens that path. The function then opens the file twice. It skips no file, because
-    /// the rotation moves the oldest file first.
+    /// The writer can rotate the log concurrently. A file can then move to the next path before
+    /// this function opens that path, and the function opens the file twice. The function skips no
+    /// file, because the rotation moves the oldest file first.
     fn open(&self) -> Result<Opened, ReadAuditError> {
         let mut logs: Vec<Log> = Vec::new();
         let mut no_files = 0;
@@ -206,13 +206,13 @@ fn read_back(
     }
 }
 
-/// The part of a file that was read and not yet returned.
+/// The block of a file that was read, but whose lines were not returned yet.
 struct Backwards<'a> {
     file: &'a File,
     /// Offset in the file at which `held` begins.
     start: u64,
     held: Vec<u8>,
-    /// True if the end of the last line in `held` is missing or was dropped.
+    /// True if the end of the last line in `held` was not read or was dropped.
     torn: bool,
 }
 

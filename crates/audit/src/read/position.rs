@@ -1,4 +1,5 @@
-//! The position at which a page ended. The query parameter `continue` contains it.
+//! The position at which a page of the log ended. Clients send it in the query parameter
+//! `continue`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 
 use super::{Older, Page, PageRequest, Position, ReadAuditError, oldest_time};
 
-/// Maximum number of stored records, and maximum number of their bytes.
+/// Maximum number of stored records, and maximum size of all stored records in bytes.
 const MAX: (usize, usize) = (10_000, 8 * 1024 * 1024);
 
 /// The latest records. Clones share them.
@@ -25,7 +25,7 @@ struct State {
     first: u64,
 }
 
-/// The lines before a position, oldest first.
+/// A snapshot of the lines before a position, oldest first.
 struct Snapshot {
     lines: Vec<Arc<[u8]>>,
     start: u64,
@@ -105,8 +105,8 @@ impl State {
         }
     }
 
-    /// Returns the number of stored lines before this number. Returns `None` if the next line was
-    /// dropped.
+    /// Returns the number of stored lines whose number is lower than this number. Returns `None` if
+    /// the next line was dropped.
     fn older(&self, before: u64) -> Option<usize> {
         let count = usize::try_from(before.checked_sub(self.first)?).ok()?;
         let there = count <= self.lines.len() && count > 0;

@@ -78,7 +78,7 @@ impl Activity {
     }
 }
 
-/// Guard of a request in flight.
+/// Counts a request as in flight until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct InFlight(Activity);
 
@@ -90,7 +90,7 @@ impl Drop for InFlight {
     }
 }
 
-/// A response body that keeps its request in flight until the body is sent or dropped.
+/// A response body. Its request is in flight until the body is sent or dropped.
 pub(super) struct Tracked {
     body: Body,
     _request: InFlight,

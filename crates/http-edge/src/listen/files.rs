@@ -2,8 +2,8 @@
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Raises the soft limit on open files to the hard limit. Returns the new limit if there is a
-/// limit.
+/// Raises the soft limit on open files to the hard limit. Returns the new limit, or `None` if the
+/// number of files is unlimited.
 pub fn raise_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 const IDLE_TIME: Duration = Duration::from_secs(30);
 /// Interval between probes.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// Maximum number of probes on systems where [`UNACKNOWLEDGED`] has no effect.
+/// Maximum number of probes. Applies only on systems where [`UNACKNOWLEDGED`] has no effect.
 const MAX_PROBES: u32 = 6;
 /// Maximum time that sent data or probes stay unacknowledged. Linux also applies the limit to a
 /// peer that acknowledges but does not read. The limit is longer than the tunnels' own limit for

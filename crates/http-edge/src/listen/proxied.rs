@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 
 /// Number of bytes before the addresses.
 pub const HEAD: usize = 16;
-/// Maximum number of bytes after the head. The fields after the addresses may contain a
-/// certificate.
+/// Maximum number of bytes after the head. These bytes contain the addresses and other fields, such
+/// as a certificate.
 pub const MAX_REST: usize = 8 * 1024;
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 /// First byte of a TLS connection. No PROXY header begins with this byte.
@@ -43,7 +43,7 @@ pub enum HeaderError {
 }
 
 /// Reads the client address that a proxy sends at the beginning of a connection. Returns `None` if
-/// the connection begins with TLS, or the proxy is the client itself.
+/// the connection begins with TLS, or if the proxy itself is the client.
 pub(super) async fn client(stream: &mut TcpStream) -> Result<Option<SocketAddr>, HeaderError> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 1 && first[0] == TLS_HANDSHAKE {
@@ -68,8 +68,8 @@ pub fn rest_length(head: &[u8; HEAD]) -> Result<usize, HeaderError> {
     Ok(length)
 }
 
-/// Parses the client address from a header. Returns `None` if the proxy is the client itself, or
-/// does not know the client.
+/// Parses the client address from a header. Returns `None` if the proxy itself is the client, or if
+/// the header contains no address.
 pub fn parse(head: &[u8; HEAD], rest: &[u8]) -> Result<Option<SocketAddr>, HeaderError> {
     if rest_length(head)? != rest.len() {
         return Err(HeaderError::TooShort);

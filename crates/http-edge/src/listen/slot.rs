@@ -18,7 +18,8 @@ use crate::networks::{AgentNetworks, NetworkLimits, NetworkSlot};
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
     general: NetworkLimits,
-    /// Slots for trusted proxies. Each proxy carries many clients.
+    /// Limit of connections from trusted proxies. One proxy carries the connections of many
+    /// clients.
     proxies: NetworkLimits,
     of_known_agents: NetworkLimits,
     of_new_agents: NetworkLimits,
@@ -72,10 +73,10 @@ pub(super) enum Purpose {
     Agents,
 }
 
-/// A connection's slot, which is an extension of its requests.
+/// A connection's slot. Requests of the connection contain it as an extension.
 ///
-/// The slot is held until the connection ends, or until its peer proves to be an agent. Other
-/// limits count agents.
+/// The connection releases the slot when it ends, or when its peer proves to be an agent. Other
+/// limits apply to agents.
 #[derive(Clone, Debug)]
 pub struct ConnectionSlot(Arc<Inner>);
 
@@ -96,14 +97,15 @@ impl ConnectionSlot {
         &self.0.activity
     }
 
-    /// Releases the slot and records the agent's network. An agent that has proved its cluster's
-    /// key has a separate tunnel entry, and all agents of a company may share one address.
+    /// Releases the slot and records the network of an agent that has proved its cluster's key. The
+    /// tunnel limits apply to this agent, and all agents of a company may have the same address.
     pub fn proved(&self, cluster: &ClusterUid, address: IpAddr) {
         self.0.agents.proved(cluster, address);
         self.release();
     }
 
-    /// Records an authenticated request on the connection. The connection may be idle afterwards.
+    /// Records an authenticated request. Afterwards the listener no longer closes the connection
+    /// when it is idle.
     pub fn authenticated(&self) {
         self.0.activity.authenticated();
     }

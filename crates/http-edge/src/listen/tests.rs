@@ -18,7 +18,7 @@ use super::*;
 use drover_tls::ServingCertificate;
 use drover_tls::{ActiveCertificate, install_provider};
 
-/// A long time limit. The tested timeouts are much shorter.
+/// A time limit that no test reaches.
 const SOON: Duration = Duration::from_secs(20);
 const QUICK: Limits = Limits {
     handshake: Duration::from_millis(300),
@@ -231,7 +231,7 @@ async fn silent_connections_are_closed_and_other_clients_are_served() {
     assert!(!read_all(&mut slow).await.contains("200"));
 }
 
-/// Returns the status and the connection if the server responds to a client at this local address.
+/// Connects from this local address. Returns the status and the connection if the server responds.
 async fn answered_from(
     server: &Listening,
     from: [u8; 4],
@@ -254,7 +254,7 @@ async fn answered_from(
     Some((String::from_utf8_lossy(&first[9..]).into_owned(), stream))
 }
 
-/// Returns the connection if the server responds to a client at this local address.
+/// Connects from this local address. Returns the connection if the server responds.
 async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option<impl Sized> {
     let (status, stream) = answered_from(server, from, path).await?;
     assert_eq!(status, "200");

@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 
 use super::network;
 
-/// Maximum number of networks per cluster, so that the agent of one cluster cannot displace the
-/// networks of others.
+/// Maximum number of stored networks per cluster, so that the agent of one cluster cannot displace
+/// the networks of other clusters.
 const MAX_PER_CLUSTER: usize = 4;
 /// Maximum number of clusters with stored networks.
 const MAX_CLUSTERS: usize = 20_000;
 
-/// Networks from which agents have proved their clusters' keys since the server started. Agents of
-/// these networks get reserved slots. Clones share the networks.
+/// Networks from which agents have proved their clusters' keys since the server started. Slots are
+/// reserved for these networks. Clones share the networks.
 #[derive(Clone, Debug, Default)]
 pub struct AgentNetworks(Arc<Mutex<Inner>>);
 

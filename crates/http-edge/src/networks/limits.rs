@@ -10,8 +10,8 @@ use super::{Prefix, prefixes};
 
 /// A concurrency limit with lower limits per network. Clones share the limits.
 ///
-/// A /56 or IPv4 /24 holds at most a quarter of the slots, and a /48 or IPv4 /16 at most half. The
-/// minimum for both is twice the limit of one network.
+/// All clients of a /56 or IPv4 /24 can hold at most a quarter of the slots, and all clients of a
+/// /48 or IPv4 /16 at most half. The minimum of both limits is twice the limit of one network.
 #[derive(Clone, Debug)]
 pub struct NetworkLimits(Arc<Inner>);
 
@@ -38,7 +38,7 @@ pub struct NetworkSlot {
 }
 
 impl NetworkLimits {
-    /// Creates `all` slots in total. One network can hold `each` of them.
+    /// Creates a limit of `all` slots in total, and of `each` slots per network.
     pub fn new(all: usize, each: usize) -> Self {
         Self(Arc::new(Inner {
             all,
@@ -70,9 +70,8 @@ impl NetworkLimits {
     }
 }
 
-/// Returns true if an address fits among `held` by the rule of [`NetworkLimits`]. Callers that
-/// store the held addresses themselves use this function. `limits` are the total limit and the
-/// limit of one network.
+/// Returns true if a new slot for `address` complies with [`NetworkLimits`], when the addresses in
+/// `held` already hold slots. `limits` contains the total limit and the limit of one network.
 pub fn has_room(
     held: impl Iterator<Item = IpAddr>,
     address: IpAddr,
@@ -89,7 +88,8 @@ pub fn has_room(
     all < limits.0 && counts.iter().zip(most).all(|(count, most)| *count < most)
 }
 
-/// Returns the limits of an address's three prefixes.
+/// Returns the limits of an address's three prefixes, from the total limit and the limit of one
+/// network.
 fn most(all: usize, each: usize) -> [usize; 3] {
     let of_wider = |part: usize| part.max(each.saturating_mul(2)).min(all);
     [each, of_wider(all / 4), of_wider(all / 2)]
@@ -139,8 +139,9 @@ mod tests {
         IpAddr::from([0x2001, 0xdb8, 0, n, 0, 0, 0, 1])
     }
 
-    /// Counts the addresses that receive one of 512 slots with a limit of 32 per network. Also
-    /// returns whether `other` receives a slot.
+    /// Requests slots for the addresses in `from`, then for `other`. The limits are 512 slots in
+    /// total and 32 per network. Returns the number of slots for `from`, and true if `other`
+    /// receives a slot.
     fn flood(from: impl Iterator<Item = IpAddr>, other: IpAddr) -> (usize, bool) {
         let mut held: Vec<IpAddr> = Vec::new();
         for address in from {

@@ -14,7 +14,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub struct TrustedProxies(Arc<[Prefix]>);
 
 impl TrustedProxies {
-    /// Creates a list that trusts these networks.
+    /// Creates the list of trusted networks.
     pub fn new(networks: &[Prefix]) -> Self {
         Self(networks.into())
     }
@@ -27,8 +27,8 @@ impl TrustedProxies {
     /// Returns the client of a request from this peer.
     ///
     /// The header is read from the right, because each proxy appends the address of its peer. The
-    /// first untrusted address is the client. A value that is not an address stops the search, and
-    /// the proxy that forwarded the value counts as the client. Values further left are ignored.
+    /// first untrusted address is the client. An invalid address stops the search, and the proxy
+    /// that appended it counts as the client. Values further left are ignored.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.contains(peer) {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     proptest! {
-        /// Text to the left of the address that the last proxy appended has no effect.
+        /// Text before the address that the last proxy appended has no effect.
         #[test]
         fn forwarded_addresses_from_the_client_are_ignored(text in "[ -~]{0,60}") {
             let lines = [format!("{text}, 198.51.100.1")];

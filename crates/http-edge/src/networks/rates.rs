@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 
 use super::{Prefix, prefixes};
 
-/// Number of tracked prefixes above which idle prefixes are removed.
+/// Number of tracked prefixes above which prefixes without recent requests are removed.
 const SWEEP_THRESHOLD: usize = 30_000;
 /// Maximum number of tracked prefixes. Above this number, requests of new prefixes are refused.
 const MAX_PREFIXES: usize = 4 * SWEEP_THRESHOLD;
-/// Minimum interval between removals of idle prefixes.
+/// Minimum interval between removals of prefixes without recent requests.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 /// A burst size and a refill interval.
@@ -40,7 +40,7 @@ impl Quota {
         }
     }
 
-    /// Returns the same rate with another burst size.
+    /// Returns a quota with the same rate and this burst size.
     #[must_use]
     pub const fn burst(self, requests: u32) -> Self {
         Self {
@@ -49,7 +49,8 @@ impl Quota {
         }
     }
 
-    /// Returns the time at which the quota is full again after this request, or the time to wait.
+    /// Counts a request. Returns the time at which the quota is full again, or the time to wait if
+    /// the quota is exhausted.
     fn next(self, free_at: Instant, now: Instant) -> Result<Instant, Duration> {
         let next = free_at.max(now) + self.every;
         let tolerated = now + self.every * self.burst;
@@ -60,11 +61,11 @@ impl Quota {
     }
 }
 
-/// Time after which the same request is accepted.
+/// The time after which the server accepts the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait(pub Duration);
 
-/// Quotas of each network and its wider networks. Each `K` has separate quotas.
+/// Quotas of each network and its wider networks. Each key of type `K` has separate quotas.
 #[derive(Debug)]
 pub struct Rates<K = ()> {
     quotas: [Quota; 3],
@@ -78,7 +79,7 @@ struct Buckets<K> {
 }
 
 impl<K: Clone + Eq + Hash> Rates<K> {
-    /// Creates quotas for a /64, a /56 and a /48, or for IPv4 a /32, a /24 and a /16.
+    /// Creates the quotas of a /64, a /56 and a /48, or for IPv4 of a /32, a /24 and a /16.
     pub fn new(quotas: [Quota; 3]) -> Self {
         Self {
             quotas,
@@ -89,7 +90,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
         }
     }
 
-    /// Counts a request unless a quota is exhausted. A refused request counts for no quota.
+    /// Counts a request unless a quota is exhausted. A refused request consumes no quota.
     pub fn check(&self, of: &K, address: IpAddr) -> Result<(), Wait> {
         self.check_at(of, address, Instant::now())
     }
@@ -112,7 +113,8 @@ impl<K: Clone + Eq + Hash> Rates<K> {
 }
 
 impl<K: Eq + Hash> Buckets<K> {
-    /// Removes idle prefixes if there are many. Returns true if a prefix can be added.
+    /// Removes prefixes without recent requests if the number of tracked prefixes is high. Returns
+    /// true if a new prefix can be added.
     fn make_room(&mut self, now: Instant) -> bool {
         let is_due = now.saturating_duration_since(self.swept) >= SWEEP_EVERY;
         if self.free_at.len() >= SWEEP_THRESHOLD && is_due {

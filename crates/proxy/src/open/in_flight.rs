@@ -15,7 +15,7 @@ use crate::open::{AbortReason, Key, OpenStreams};
 use drover_audit::{Audit, Outcome, Record, Stage, Subject};
 use drover_telemetry::{DirectionLabel, Metrics, VerbLabel};
 
-/// The receivers of facts about requests in flight: audit log, metrics and registry.
+/// The audit log, the metrics and the registry, which record requests in flight.
 pub(crate) struct RequestRecorder {
     pub(crate) audit: Audit,
     pub(crate) metrics: Metrics,
@@ -46,7 +46,7 @@ pub(crate) struct InFlightRequest {
     in_memory: AtomicBool,
 }
 
-/// The end of a request. The default is `ClientGone` until another end is recorded.
+/// The way in which a request ended. Defaults to `ClientGone`.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum End {
@@ -55,7 +55,7 @@ enum End {
     UpstreamGone = 2,
 }
 
-/// The two tasks that can wait on a request in flight.
+/// The task that waits on a request in flight.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
     /// The task that sends the request's body to the cluster.
@@ -65,10 +65,11 @@ pub(crate) enum Side {
 }
 
 impl InFlightRequest {
-    /// Starts a request: the registry counts it, the audit log records it, and it can be aborted.
+    /// Starts a request. The registry then counts the request and can abort it, and the audit log
+    /// records it.
     ///
-    /// A `stream` also gets an audit record when it begins. `permit` comes with the impersonated
-    /// user, if any.
+    /// For a stream, the audit log also records the begin. `acting` is the impersonated user, if
+    /// any.
     pub(crate) fn begin(
         recorder: &Arc<RequestRecorder>,
         (permit, acting): (Permit, Option<UserUid>),
@@ -122,8 +123,8 @@ impl InFlightRequest {
         self.began
     }
 
-    /// Records that the stores contain the permit's token and user. If one of them is missing
-    /// later, it was deleted.
+    /// Records that the stores contain the permit's token and user. If the stores no longer contain
+    /// one of them later, it was deleted.
     pub(crate) fn seen_in_memory(&self) {
         self.in_memory.store(true, Ordering::Relaxed);
     }
@@ -134,7 +135,7 @@ impl InFlightRequest {
         self.in_memory.load(Ordering::Relaxed)
     }
 
-    /// Aborts the request for a reason. Returns false if the request was already aborted.
+    /// Aborts the request for this reason. Returns false if the request was already aborted.
     pub(crate) fn abort(&self, reason: AbortReason) -> bool {
         let first = self.aborted.set(reason).is_ok();
         if first {
@@ -149,7 +150,8 @@ impl InFlightRequest {
         first
     }
 
-    /// Returns the reason if the request was aborted. Otherwise an abort wakes `side`.
+    /// Returns the reason of an abort. If the request is not aborted, registers the task of `side`,
+    /// which the abort then wakes.
     pub(crate) fn poll_abort(&self, side: Side, cx: &mut Context<'_>) -> Poll<AbortReason> {
         if let Some(reason) = self.aborted.get() {
             return Poll::Ready(*reason);
@@ -187,7 +189,7 @@ impl InFlightRequest {
         self.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Adds sent bytes of the response and returns the total.
+    /// Adds the number of sent response bytes, and returns the total.
     pub(crate) fn sent_down(&self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         self.bytes_out.fetch_add(bytes, Ordering::Relaxed) + bytes
@@ -198,7 +200,8 @@ impl InFlightRequest {
         let _ = self.upgraded.set(traffic);
     }
 
-    /// Returns the bytes received from and sent to the client.
+    /// Returns the number of bytes received from the client and the number of bytes sent to the
+    /// client.
     fn bytes(&self) -> (u64, u64) {
         let stream = self.upgraded.get();
         let (from, to) = stream.map_or((0, 0), |t| (t.bytes_in(), t.bytes_out()));
@@ -208,7 +211,7 @@ impl InFlightRequest {
         )
     }
 
-    /// Records that the whole response was forwarded.
+    /// Records that the client received the complete response.
     pub(crate) fn complete(&self) {
         self.end.store(End::Complete as u8, Ordering::Relaxed);
     }

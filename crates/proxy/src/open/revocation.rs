@@ -28,9 +28,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Delay before a check after a change. Changes often arrive in bursts, and one check covers a
 /// burst.
 const DEBOUNCE: Duration = Duration::from_millis(100);
-/// Time after its start during which a request may use a token that the stores do not contain yet.
-/// The server reads a new token from the hub before the hub's watch delivers it. Together with the
-/// check interval this time stays well below the promised five seconds.
+/// Time after the start of a request during which the stores may lack the request's token. The
+/// server reads a new token from the hub before the hub's watch delivers the token. This time and
+/// the check interval together stay well below the documented limit of five seconds.
 const NEW_TOKEN_GRACE: Duration = Duration::from_secs(2);
 
 /// Time limit of each step of the shutdown.
@@ -132,12 +132,13 @@ pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken)
 enum Verdict {
     Holds,
     Withdrawn(AbortReason),
-    /// An object behind the permit is missing: it was deleted, or the watch has not delivered it
-    /// yet.
+    /// An object that the permit requires is missing: it was deleted, or the watch has not
+    /// delivered it yet.
     Missing(AbortReason),
 }
 
-/// Returns the reason to abort, derived from the current and the previous validity.
+/// Returns the reason for aborting the request, derived from the current and the previous validity
+/// of its permit.
 fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortReason> {
     match verdict {
         Verdict::Holds => {
@@ -152,20 +153,20 @@ fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortR
     }
 }
 
-/// Returns a reason if the impersonated user can no longer use Drover. The stores contained the
-/// user at the start of the request.
+/// Returns a reason for aborting the request if the impersonated user can no longer use Drover. The
+/// stores contained the user at the start of the request.
 fn acted_as_gone(in_flight: &InFlightRequest, stores: &Stores) -> Option<AbortReason> {
     let user = stores.users.by_uid(in_flight.acting()?.as_str());
     let there = user.is_some_and(|user| may_be_acted_as(&user));
     (!there).then_some(AbortReason::ActedAsUserDisabled)
 }
 
-/// Returns true if this user can be impersonated.
+/// Returns true if the user can be impersonated.
 pub(crate) fn may_be_acted_as(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// Returns true if the stores contain the objects behind a permit.
+/// Returns true if the stores contain all objects that a permit requires.
 pub(crate) fn is_in_memory(permit: &Permit, stores: &Stores, now: Timestamp) -> bool {
     match permit.holder() {
         Holder::Person { user, token_id, .. } => {
@@ -222,7 +223,7 @@ fn withdrawn(
     }
 }
 
-/// Returns the user while the token is valid and the user is enabled.
+/// Returns the user of a token, if the token is valid and the user is enabled.
 fn valid_person(
     user: &UserUid,
     token: Option<&Token>,

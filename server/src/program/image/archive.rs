@@ -8,9 +8,10 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
-/// A user ID without special rights: not root, and not in /etc/passwd of common images.
+/// User ID of the image's process. It has no special rights: it is not root, and common images do
+/// not contain it in /etc/passwd.
 const USER: u64 = 65_532;
-/// A fixed time, so that builds are reproducible.
+/// Modification time of all files in the image. A fixed time makes builds reproducible.
 const CREATED: &str = "1970-01-01T00:00:00Z";
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -51,7 +52,7 @@ pub(crate) struct Program {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Content that is addressed by its SHA-256.
+/// A blob, which the image refers to by its SHA-256 digest.
 #[derive(Clone, Debug)]
 pub(crate) struct Blob {
     hex: String,
@@ -74,7 +75,7 @@ impl Blob {
         Self::new(value.to_string().into_bytes())
     }
 
-    /// Returns `sha256:` and the digits.
+    /// Returns the digest as `sha256:` and hexadecimal digits.
     pub(crate) fn digest(&self) -> String {
         format!("sha256:{}", self.hex)
     }
@@ -88,7 +89,7 @@ impl Blob {
     }
 }
 
-/// An image.
+/// A complete image in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     name: String,
@@ -99,7 +100,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Builds an image that runs the first program; `name` is `[REGISTRY/]NAME:TAG`.
+    /// Builds an image that runs the first program. `name` is `[REGISTRY/]NAME:TAG`.
     pub(crate) fn build(
         name: &str,
         platform: Platform,
@@ -124,22 +125,22 @@ impl Image {
         })
     }
 
-    /// Name and tag of the image.
+    /// Returns the name and the tag of the image.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The platform of the image.
+    /// Returns the platform of the image.
     pub(crate) fn platform(&self) -> Platform {
         self.platform
     }
 
-    /// The digest of the manifest.
+    /// Returns the digest of the image's manifest.
     pub(crate) fn digest(&self) -> String {
         self.manifest.digest()
     }
 
-    /// Writes the archive.
+    /// Writes the image as a tar archive.
     pub(crate) fn write(&self, out: impl Write) -> io::Result<()> {
         let mut archive = Builder::new(out);
         for directory in ["blobs/", "blobs/sha256/"] {
@@ -165,8 +166,8 @@ impl Image {
         archive.into_inner()?.flush()
     }
 
-    /// Returns `index.json`: containerd reads the name from one annotation, other tools the tag from
-    /// the other.
+    /// Returns `index.json`. containerd reads the image's name from an annotation, and other tools
+    /// read the tag from another annotation.
     fn index(&self) -> Value {
         let mut descriptor = self.manifest.descriptor(MANIFEST);
         let (_, tag) = self.name.rsplit_once(':').unwrap_or(("", "latest"));
@@ -218,7 +219,8 @@ fn configuration(platform: Platform, program: &str, layer: &Blob) -> Value {
     })
 }
 
-/// The only layer: the programs, owned by root and writable only by root.
+/// Returns the only layer of the image. It contains the programs, owned by root and writable only
+/// by root.
 fn layer<'a>(programs: impl Iterator<Item = &'a Program>) -> io::Result<Vec<u8>> {
     let mut layer = Builder::new(Vec::new());
     for Program { name, bytes } in programs {

@@ -1,5 +1,4 @@
-//! Parses ELF headers: the processor, and whether the program needs a dynamic loader.
-//!
+//! Parses ELF headers to find the processor, and to detect programs that need a dynamic loader.
 //! Source: System V ABI, 64-bit, little-endian.
 
 use super::Platform;
@@ -9,7 +8,7 @@ const CLASS_64: u8 = 2;
 const LITTLE_ENDIAN: u8 = 1;
 const MACHINE_X86_64: u16 = 62;
 const MACHINE_AARCH64: u16 = 183;
-/// Program header that names the dynamic loader.
+/// Type of the program header that contains the path of the dynamic loader (`PT_INTERP`).
 const PT_INTERP: u32 = 3;
 
 /// The reason why a program cannot run in an image without other files.
@@ -24,7 +23,7 @@ pub(crate) enum ElfError {
     /// The processor is not supported.
     #[error("the program is for processor type {0}; images support amd64 and arm64")]
     Machine(u16),
-    /// The program is dynamically linked: the image has no loader and no C library.
+    /// The program is dynamically linked, but the image has no dynamic loader and no C library.
     #[error(
         "the program is dynamically linked, and the image contains no libraries; build it for x86_64-unknown-linux-musl or aarch64-unknown-linux-musl"
     )]
@@ -39,7 +38,7 @@ pub(crate) struct Elf {
 }
 
 impl Elf {
-    /// Parses the headers.
+    /// Parses the ELF header and the program headers.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ElfError> {
         if !bytes.starts_with(MAGIC)
             || bytes.get(4) != Some(&CLASS_64)
@@ -62,7 +61,8 @@ impl Elf {
         Ok(Self { machine, dynamic })
     }
 
-    /// Returns the platform of an image that contains only this program.
+    /// Returns the platform of an image that contains only this program. Returns an error if the
+    /// program cannot run alone.
     pub(crate) fn platform(self) -> Result<Platform, ElfError> {
         if self.dynamic {
             return Err(ElfError::Dynamic);

@@ -1,4 +1,4 @@
-//! Certificate files that another program renews: cert-manager in a Secret, or an ACME client.
+//! Reloads certificate files that another program renews, such as cert-manager or an ACME client.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -13,16 +13,18 @@ use drover_tls::ServingCertificate;
 use drover_tls::roots::Roots;
 use drover_tls::{ActiveCertificate, TlsError, chain, from_files};
 
-/// Interval of checks; the files are small, and are renewed weeks before they expire.
+/// Interval between checks of the files. A check is cheap, and the files are renewed weeks before
+/// they expire.
 const EVERY: Duration = Duration::from_mins(1);
 
-/// The files, and the content that is in use.
+/// The paths of the certificate files, and the loaded certificate.
 pub(super) struct WatchedFiles {
     files: TlsFiles,
     shown: ServingCertificate,
-    /// The CA certificates that agents have known since the start: new files must chain to them.
+    /// The CA certificates that agents have received since the start. New certificates must chain
+    /// to them.
     roots: Option<Roots>,
-    /// The error of the last check; logged once, not every minute.
+    /// The error of the last check. An unchanged error is logged only once.
     problem: Option<String>,
 }
 
@@ -36,7 +38,7 @@ impl WatchedFiles {
         }
     }
 
-    /// Runs the controller that reloads the files.
+    /// Runs the controller that checks and reloads the files.
     pub(super) async fn run(self, shown: ActiveCertificate, runtime: &Runtime) {
         let reconciler = FilesOnDisk {
             files: Mutex::new(self),
@@ -46,8 +48,8 @@ impl WatchedFiles {
         runtime.run_single(options, reconciler, []).await;
     }
 
-    /// Keeps the old certificate if the files cannot be used: they can be incomplete, or agents
-    /// would reject them.
+    /// Loads changed files. Retains the old certificate if the new files are incomplete or agents
+    /// would reject the new certificate.
     fn look(&mut self, shown: &ActiveCertificate) {
         match self.replace(shown) {
             Ok(false) => self.problem = None,
@@ -69,7 +71,7 @@ impl WatchedFiles {
         }
     }
 
-    /// Returns whether the files had changed.
+    /// Loads the files. Returns true if they have changed.
     fn replace(&mut self, shown: &ActiveCertificate) -> Result<bool, TlsError> {
         let found = from_files(&self.files.certificate, &self.files.key)?;
         let same = found.chain == self.shown.chain

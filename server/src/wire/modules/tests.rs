@@ -48,11 +48,11 @@ use drover_identity::{Passwords, SignInSources};
 use drover_rest::routes;
 use drover_telemetry::LogFilter;
 
-/// The complete server with a fake hub.
+/// A server with all its modules and a fake hub.
 struct TestServer {
     router: Router,
     stores: Stores,
-    /// Number of writes to a fake hub without objects.
+    /// Number of requests that would change the fake hub.
     writes: Arc<AtomicUsize>,
     folder: tempfile::TempDir,
     sources: SignInSources,
@@ -69,7 +69,7 @@ impl TestServer {
         }
     }
 
-    /// Creates a server with this hub. The stores contain one cluster.
+    /// Creates a server that uses this hub client. The stores contain one cluster.
     fn with_client(client: kube::Client) -> Self {
         let stores = Stores::synced_empty();
         stores.clusters.replace(vec![cluster()]);

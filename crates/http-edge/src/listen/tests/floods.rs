@@ -7,7 +7,7 @@ use super::*;
 
 const CONNECT: &str = "/v1/connect";
 
-/// Opens connections from these addresses. Returns the connections that receive a response.
+/// Opens a connection from each address. Returns the connections that receive a response.
 async fn flood(server: &Listening, from: impl Iterator<Item = [u8; 4]>) -> Vec<impl Sized> {
     let mut held = Vec::new();
     for address in from {

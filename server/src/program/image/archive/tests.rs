@@ -5,7 +5,8 @@ use super::*;
 
 const NAME: &str = "registry.example.com/drover-agent:0.1.0";
 
-/// Returns every file of an archive by its path, and asserts its mode and times.
+/// Returns the content of each file in an archive, by path. Asserts the mode and the times of the
+/// files.
 fn read(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in tar::Archive::new(bytes).entries().unwrap() {
@@ -43,7 +44,7 @@ fn json_of(files: &BTreeMap<String, Vec<u8>>, path: &str) -> Value {
     serde_json::from_slice(&files[path]).unwrap()
 }
 
-/// Returns the blob of a descriptor, and asserts its digest and size.
+/// Returns the blob that a descriptor refers to. Asserts its digest and size.
 fn follow<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [u8] {
     let named = descriptor["digest"].as_str().unwrap();
     let bytes = &files[&format!("blobs/{}", named.replace(':', "/"))];

@@ -99,7 +99,7 @@ fn path_of(plural: &str, name: &str) -> String {
     format!("/apis/management.drover.dev/v1alpha1/{plural}/{name}")
 }
 
-/// A new object whose UID is its name.
+/// Returns a new object whose UID equals its name.
 pub(super) fn object(kind: &str, name: &str, spec: &Value) -> Value {
     json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,

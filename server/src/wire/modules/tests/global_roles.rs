@@ -1,17 +1,18 @@
-//! Routes called by users whose global roles allow some of them.
+//! Tests of routes that a user calls with a global role, for allowed and forbidden actions.
 
 use drover_api::group::GROUP;
 use serde_json::json;
 
 use super::*;
 
-/// Creates a user with a global role that has one rule for kinds of Drover, and returns the token.
+/// Creates a user with a global role that has one rule for kinds of Drover. Returns the user's
+/// token.
 fn with_global_role(server: &TestServer, role: &str, resources: &[&str], verbs: &[&str]) -> String {
     let rules = json!([{ "apiGroups": [GROUP], "resources": resources, "verbs": verbs }]);
     with_rules(server, role, &rules)
 }
 
-/// Creates a user with a global role of these rules; returns the token.
+/// Creates a user with a global role of these rules. Returns the user's token.
 fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
     let object = |kind: &str, spec: &Value| {
         json!({
@@ -39,8 +40,8 @@ fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
     token
 }
 
-/// Waits until the task that records the last use of tokens ends. The task writes once more when it
-/// stops, and would write the tokens used by the test.
+/// Waits until the task that records the last use of tokens has ended. The task writes to the hub
+/// when it stops, and that write would disturb the test.
 async fn last_use_task_ends() {
     tokio::task::yield_now().await;
 }
@@ -57,7 +58,7 @@ fn new_user(administrator: bool) -> Value {
     json!({ "name": "eve", "password": "a password that is long", "administrator": administrator })
 }
 
-/// Requests that the server refuses to a user who only has the global role `users-manage`.
+/// Requests that the server refuses if the user's only global role is `users-manage`.
 fn refused_requests() -> Vec<(&'static str, Method, &'static str, Value)> {
     vec![
         (

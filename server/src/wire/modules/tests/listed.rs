@@ -106,7 +106,7 @@ fn folders_with_routers() -> Vec<PathBuf> {
         .collect()
 }
 
-/// A router cannot list its routes. This test searches the source for path literals.
+/// Searches the source for path literals, because a router cannot list its routes.
 #[test]
 fn every_route_in_the_source_is_in_the_table() {
     let mut missing = Vec::new();

@@ -81,7 +81,7 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A change: method, route, path parameters, body, object and cluster.
+/// A change: method, route, path parameters, body, changed object and cluster.
 type Change<'a> = (&'a str, &'a str, [&'a str; 2], Value, &'a str, &'a str);
 
 fn path(route: &str, parameters: [&str; 2]) -> String {

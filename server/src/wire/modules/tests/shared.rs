@@ -1,4 +1,4 @@
-//! The warning that most users share a client address.
+//! Tests the warning that most users have the same client address.
 
 use std::net::IpAddr;
 
