@@ -1,7 +1,7 @@
 //! Discovery documents: `/api`, `/apis`, the lists of resources, and aggregated discovery.
 //!
-//! The documents of built-in groups are those that Kubernetes publishes. The documents of custom
-//! groups have the form that apiextensions generates.
+//! The documents of built-in groups are the documents that Kubernetes publishes. The documents of
+//! custom groups have the form that apiextensions generates.
 
 mod documents;
 

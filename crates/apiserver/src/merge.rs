@@ -2,9 +2,9 @@
 //! and the three types of patches.
 //!
 //! The module is pure. Objects are in the version of the request. [`apply`] and [`update`] read
-//! owners from `metadata.managedFields` and write the new owners into the result. The behaviour is
-//! that of structured-merge-diff v6 and apimachinery's `managedfields` (KEP-555); tests compare it
-//! with their Go sources.
+//! owners from `metadata.managedFields` and write the new owners into the result. The behaviour
+//! equals the behaviour of structured-merge-diff v6 and apimachinery's `managedfields` (KEP-555);
+//! tests compare it with their Go sources.
 
 mod apply;
 mod error;

@@ -114,8 +114,8 @@ pub fn dns_1035_label(text: &str) -> Vec<String> {
     found
 }
 
-/// Validates a path segment (`path.IsValidPathSegmentName`), which is the rule for names of RBAC
-/// objects.
+/// Validates a path segment (`path.IsValidPathSegmentName`). Names of RBAC objects must be path
+/// segments.
 pub fn path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];

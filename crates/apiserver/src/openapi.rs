@@ -169,7 +169,7 @@ fn documents(catalog: &Catalog) -> Vec<Source<'_>> {
     all
 }
 
-/// Splits a path such as `apis/apps/v1/deployments` into group, version and the rest.
+/// Splits a path such as `apis/apps/v1/deployments` into group, version and remaining path.
 fn group_version(path: &str) -> (&str, &str, &str) {
     let (group, rest) = match path.strip_prefix("apis/") {
         Some(rest) => rest.split_once('/').unwrap_or((rest, "")),

@@ -117,8 +117,8 @@ pub enum StartError {
     Unserved(#[from] UnservedError),
 }
 
-/// A Kubernetes API server. Clones share one server, which ends when the last clone and the last
-/// router are dropped.
+/// A Kubernetes API server. Clones share one server. The server ends when the last clone and the
+/// last router are dropped.
 #[derive(Clone)]
 pub struct ApiServer {
     inner: Arc<Inner>,
@@ -222,7 +222,7 @@ impl ApiServer {
     }
 
     /// Returns the router. A request extension of type [`crate::access::Caller`] authenticates the
-    /// request; only code in this process can set one.
+    /// request; only code in this process can set this extension.
     pub fn router(&self) -> Router {
         Router::new()
             .fallback(|State(inner): State<Arc<Inner>>, request: Request<Body>| {

@@ -1,7 +1,7 @@
 //! [`ApiError`]: the error of all requests, as `metav1.Status`.
 //!
-//! The messages are those of kube-apiserver (apimachinery `pkg/api/errors`), because clients may
-//! parse them.
+//! The messages equal the messages of kube-apiserver (apimachinery `pkg/api/errors`), because
+//! clients may parse them.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -19,7 +19,7 @@ impl Resource {
     ///
     /// # Errors
     ///
-    /// See [`DecodeError`]; only built-in kinds and metadata return one.
+    /// See [`DecodeError`]; only built-in kinds and metadata return errors.
     pub fn read(&self, value: &mut Value) -> Result<Vec<String>, DecodeError> {
         if self.origin == Origin::BuiltIn {
             let findings = self.schema.decode(value)?;

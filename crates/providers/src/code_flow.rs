@@ -47,7 +47,8 @@ pub enum CodeFlowError {
     /// The sign-in started more than ten minutes ago.
     #[error("the sign-in took longer than 10 minutes")]
     Expired,
-    /// The response comes from another provider: defends against mix-up attacks (RFC 9207 §2.4).
+    /// The response comes from a different provider: defends against mix-up attacks (RFC 9207
+    /// §2.4).
     #[error("the response comes from a different provider")]
     OtherIssuer,
     /// The provider reports an error code such as `access_denied` (RFC 6749 §4.1.2.1).
@@ -136,7 +137,7 @@ impl Pending {
     }
 }
 
-/// The known callback parameters; all others are ignored (RFC 6749 §4.1.2).
+/// The supported callback parameters. Drover ignores all other parameters (RFC 6749 §4.1.2).
 struct CallbackParameters {
     state: Option<String>,
     iss: Option<String>,

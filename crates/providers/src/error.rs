@@ -33,7 +33,7 @@ pub enum ProviderError {
         /// The problem and its fix.
         problem: String,
     },
-    /// The provider's response violates the protocol or describes another user. The response is
+    /// The provider's response violates the protocol or describes a different user. The response is
     /// discarded. Existing sessions are treated as in [`Self::Unavailable`].
     #[error("invalid response from {provider}: {problem}")]
     InvalidResponse {

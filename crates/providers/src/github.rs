@@ -1,9 +1,9 @@
 //! GitHub and GitHub Enterprise client: the web flow of an OAuth app, and the REST API for the user
 //! and the memberships.
 //!
-//! A user is identified by the numeric ID, never by the login, which can change and be taken over.
-//! GitHub's access tokens do not expire. They end when the user or an organization revokes them,
-//! which the next refresh detects.
+//! A user is identified by the numeric ID, never by the login. The login can change, and a
+//! different account can take it over. GitHub's access tokens do not expire. The tokens end when
+//! the user or an organization revokes them. The next refresh detects the revocation.
 
 mod client;
 mod endpoints;

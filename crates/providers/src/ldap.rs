@@ -239,7 +239,7 @@ impl Directory {
 }
 
 impl Settings {
-    /// All server URLs, for error messages.
+    /// Returns all server URLs, for error messages.
     fn provider(&self) -> String {
         let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
         servers.join(", ")
@@ -263,8 +263,8 @@ fn can_be_password(password: &SecretString) -> bool {
     !password.is_empty() && password.len() <= MAX_PASSWORD_BYTES && !password.contains('\0')
 }
 
-/// Error if the service account finds no user at all. A missing permission or a wrong setting must
-/// not end the access of all users.
+/// Returns the error for a service account that finds no user. A missing permission or a wrong
+/// setting must not end the access of all users.
 fn no_visible_user(id: &settings::IdAttribute) -> ProviderError {
     ProviderError::Misconfigured {
         field: id.field,

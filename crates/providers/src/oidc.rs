@@ -69,9 +69,9 @@ pub struct SignedIn {
 #[derive(Debug)]
 pub struct Renewed {
     /// New refresh token. The caller must store it immediately, even after an error, because many
-    /// providers invalidate the previous one. `None` if the previous refresh token stays valid.
+    /// providers invalidate the previous token. `None` if the previous refresh token stays valid.
     pub refresh_token: Option<SecretString>,
-    /// New ID token for logout; `None` if the previous one stays in use.
+    /// New ID token for logout; `None` if the previous ID token stays in use.
     pub id_token: Option<SecretString>,
     /// The updated user, or the error.
     pub outcome: Result<Person, ProviderError>,

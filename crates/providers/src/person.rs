@@ -6,7 +6,8 @@ pub struct Person {
     /// Immutable identifier that the provider never reassigns: `sub`, GitHub's user ID, `entryUUID`
     /// or `objectGUID`.
     pub id: String,
-    /// Login name at the provider. The name can change, and another user can take it over.
+    /// Login name at the provider. The name can change, and a different user can take over the
+    /// name.
     pub login: String,
     /// Name shown in the UI.
     pub display_name: Option<String>,
@@ -19,14 +20,15 @@ pub struct Person {
 /// A group as reported by an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Group {
-    /// Immutable identifier, if the provider has one.
+    /// Identifier of the group: immutable for GitHub and LDAP; the value of the groups claim for
+    /// OpenID Connect.
     pub id: String,
     /// Display name.
     pub name: String,
 }
 
 /// Reports whether a text is safe to display: without control, invisible or bidirectional
-/// formatting characters, which could make one name look like another.
+/// formatting characters. Such characters could make two names look the same.
 pub(crate) fn is_plain(text: &str) -> bool {
     let disguises = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     !text.chars().any(|c| c.is_control() || disguises(c))

@@ -23,7 +23,7 @@ const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
 const ROOT: &str = "cn=root,dc=example,dc=org";
 const ROOT_PASSWORD: &str = "of the administrator";
 const HOST: &str = "127.0.0.1";
-/// Maximum number of starts: another process can take a free port first.
+/// Maximum number of starts. A start fails if a different process takes a free port first.
 const MAX_STARTS: usize = 10;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -203,7 +203,7 @@ impl Slapd {
         panic!("slapd is neither up nor down after {START_TIMEOUT:?}");
     }
 
-    /// Stops slapd. Its ports are closed.
+    /// Stops slapd, and closes its ports.
     pub fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill().unwrap();

@@ -20,8 +20,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Default limits of a tunnel: 10,000 requests and 512 MiB, which is the memory of 340 stalled
-    /// readers with 64-byte frames or 2,000 with 16 KiB frames.
+    /// Default limits of a tunnel: 10,000 requests and 512 MiB: the memory of 340 stalled readers
+    /// with 64-byte frames or 2,000 with 16 KiB frames.
     pub const TUNNEL: Self = Self {
         streams: 10_000,
         buffered_bytes: 512 << 20,

@@ -1,9 +1,9 @@
 //! Negotiation of the tunnel protocol version in the opening handshake.
 //!
-//! The agent lists all versions it supports in [`VERSION_HEADER`]. The server returns the highest
-//! version that both support in the same header of its 101 response, or rejects the request with
-//! 426 and its own versions in [`KNOWN_HEADER`]. A server supports two adjacent versions, so that
-//! agents can be upgraded after it.
+//! The agent lists all versions that it supports in [`VERSION_HEADER`]. The server returns the
+//! highest version that both support in the same header of its 101 response, or rejects the request
+//! with 426 and its own versions in [`KNOWN_HEADER`]. A server supports two adjacent versions, so
+//! that agents can be upgraded after it.
 
 use std::fmt;
 
@@ -118,7 +118,7 @@ pub fn negotiate(request: &HeaderMap) -> Result<Version, VersionError> {
         })
 }
 
-/// Reads the version that the server selected from the `offered` ones. Called by the agent.
+/// Reads the version that the server selected from the versions in `offered`. Called by the agent.
 pub fn confirm(answer: &HeaderMap, offered: &[Version]) -> Result<Version, VersionError> {
     let [number] = numbers(answer)?[..] else {
         return Err(VersionError::Unreadable);

@@ -146,7 +146,7 @@ impl Tunnel {
     /// Pings the agent and returns the round-trip time.
     ///
     /// Returns an error if the tunnel closes first. A lost ping closes the tunnel after the
-    /// interval and timeout of [`Keepalive`](crate::Keepalive), which limits the wait.
+    /// interval and timeout of [`Keepalive`](crate::Keepalive). The wait is therefore limited.
     pub async fn ping(&self) -> Result<Duration, ClosedReason> {
         let (answer, answered) = oneshot::channel();
         if self.shared.probes.send(answer).await.is_ok()

@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 
-/// Method of the upgrade request, which the tunnel replaces with CONNECT.
+/// Original method of the upgrade request. The tunnel replaces this method with CONNECT.
 pub const METHOD_HEADER: HeaderName = HeaderName::from_static("drover-upgrade-method");
 /// Value of the `Upgrade` header, which HTTP/2 does not have. A request contains the client's
 /// value, and a response contains the upstream's value.

@@ -36,7 +36,7 @@ pub enum Reconciled {
     Create(Value),
     /// Replace the stored object by this object.
     Update(Value),
-    /// Delete the stored object and create this one, because the role of a binding is immutable.
+    /// Delete the stored object and create this object, because the role of a binding is immutable.
     Recreate(Value),
 }
 

@@ -26,7 +26,7 @@ pub struct Caller {
     pub name: String,
     /// The user's UID; may be empty.
     pub uid: String,
-    /// The groups of the user, including implicit ones such as `system:authenticated`.
+    /// The groups of the user, including implicit groups such as `system:authenticated`.
     pub groups: Vec<String>,
     /// Additional attributes from the authenticator.
     pub extra: BTreeMap<String, Vec<String>>,

@@ -1,4 +1,4 @@
-//! TokenReview, SubjectAccessReview and the other reviews.
+//! Handles reviews of tokens, users and access, such as TokenReview and SubjectAccessReview.
 
 mod attributes;
 mod selectors;

@@ -72,7 +72,8 @@ pub async fn issue_requested(
     })
 }
 
-/// Checks that name and namespace of the body are absent or equal to those of the request path.
+/// Checks that name and namespace of the body are absent, or equal to name and namespace of the
+/// request path.
 fn match_path(metadata: &Value, namespace: &str, name: &str) -> Result<(), ApiError> {
     for (key, expected) in [("name", name), ("namespace", namespace)] {
         let given = text(&metadata[key]);

@@ -114,7 +114,7 @@ pub(crate) fn validate(kind: &str, value: &Value, found: &mut Findings) {
     checked(kind, value, found);
 }
 
-/// Checks that the selector of a Job is the generated one, unless `manualSelector` is set.
+/// Checks that the selector of a Job is the generated selector, unless `manualSelector` is set.
 fn generated_selector(job: &Value, found: &mut Findings) {
     let spec = field(job, "spec");
     if flag(spec, "manualSelector") {

@@ -246,7 +246,7 @@ fn family_of_range(range: &str) -> Option<bool> {
     (length <= most).then_some(address.is_ipv6())
 }
 
-/// Validates taints; kube-apiserver reports their path as metadata.
+/// Validates taints. Like kube-apiserver, reports errors below the path `metadata.taints`.
 fn taints(node: &Value, found: &mut Findings) {
     let at = Path::new("metadata");
     let at = at.child("taints");

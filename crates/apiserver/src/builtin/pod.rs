@@ -125,7 +125,7 @@ fn fill_container(container: &mut Value) {
     round_up(container);
 }
 
-/// Rounds quantities up to thousandths.
+/// Rounds the resource quantities of a container up to thousandths.
 fn round_up(container: &mut Value) {
     let Some(resources) = container.get_mut("resources") else {
         return;

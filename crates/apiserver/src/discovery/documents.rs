@@ -1,4 +1,5 @@
-//! Caches the serialized documents of aggregated discovery, which are long and often requested.
+//! Caches the serialized documents of aggregated discovery. These documents are long, and clients
+//! often request them.
 
 use std::sync::{Arc, OnceLock};
 

@@ -236,7 +236,7 @@ fn decide(
     })
 }
 
-/// Reports whether the Secret belongs to this account. A recreated account has another UID.
+/// Reports whether the Secret belongs to this account. A recreated account has a different UID.
 fn is_account_of(secret: &Value, account: &Value) -> bool {
     let uid = annotation(secret, ACCOUNT_UID);
     uid.is_empty() || uid == text(&account["metadata"]["uid"])

@@ -26,8 +26,8 @@ pub struct CatalogUpdater {
 /// An accepted CRD.
 #[derive(Debug)]
 struct AcceptedDefinition {
-    /// A digest of the spec and accepted names. It avoids parsing schemas on updates of the status,
-    /// which are most updates.
+    /// A digest of the spec and accepted names. The digest avoids parsing schemas when only the
+    /// status changes. Most updates change only the status.
     digest: [u8; 32],
     resources: Vec<Arc<Resource>>,
 }

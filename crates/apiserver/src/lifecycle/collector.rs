@@ -103,8 +103,8 @@ impl Collector {
         known.then(|| graph.dependents(&owner.uid))
     }
 
-    /// Returns the states of all owners; `None` if a reference is invalid, in which case the object
-    /// must stay unchanged.
+    /// Returns the states of all owners; `None` if a reference is invalid. The object must then
+    /// stay unchanged.
     async fn owners(
         &self,
         run: u64,

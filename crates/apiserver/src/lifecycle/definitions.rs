@@ -82,7 +82,7 @@ impl Definitions {
     }
 
     /// Reports whether the catalog serves a CRD. A CRD must be served before it is established,
-    /// because clients use it from then on.
+    /// because clients use established CRDs.
     fn is_served(&self, definition: &Value) -> bool {
         let catalog = self.hub.catalog();
         // This function is polled repeatedly, so it compiles no rules.

@@ -28,7 +28,7 @@ const FINALIZER_SECONDS: u64 = 15;
 pub(super) struct Namespaces {
     hub: Arc<dyn Hub>,
     clock: Clock,
-    /// Terminating namespaces: deletion of their content may complete them.
+    /// Terminating namespaces. A deleted object may be the last content of such a namespace.
     terminating: Mutex<BTreeSet<String>>,
 }
 

@@ -19,7 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// closed.
 ///
 /// An object that changes during the initial list may be delivered in an older state after a newer
-/// one; its newest state always comes last. The list may take longer than the store retains
+/// state. The newest state always comes last. The list may take longer than the store retains
 /// history. If changes were missed, the feed starts again with [`Observed::Restart`].
 pub fn observe(store: Store, prefix: impl Into<String>) -> BoxStream<'static, Observed> {
     let reader = Reader {
@@ -158,7 +158,8 @@ impl Reader {
         Ok(observed)
     }
 
-    /// Creates a watch that continues where another ended; `None` if changes were missed.
+    /// Creates a watch that continues at the end of the watch `ended`; `None` if changes were
+    /// missed.
     fn resume(&self, ended: &Watch, end: &WatchEnd) -> Result<Option<Watch>, Closed> {
         let resumed = match end {
             WatchEnd::Closed => return Err(Closed),

@@ -187,7 +187,7 @@ fn last_applied_fields(live: &Value, kind: &MergeKind) -> Option<Set> {
     )
 }
 
-/// Updates the annotation of client-side apply, if the object has one.
+/// Updates the annotation of client-side apply, if the object has this annotation.
 fn refresh_last_applied(object: &mut Value, applied: &Value) {
     let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else {
         return;
@@ -223,8 +223,8 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     }
 }
 
-/// Replaces null values by empty strings; returns false if the map contains a value of another
-/// type.
+/// Replaces null values by empty strings. Returns false if the map contains a value that is not a
+/// string and not null.
 fn coerce_texts(map: &mut Map<String, Value>) -> bool {
     let fits = map
         .values()

@@ -33,7 +33,7 @@ pub struct MergeKind {
 
 impl MergeKind {
     /// Creates the merge properties of a resource at an endpoint. `versions` are all versions of
-    /// the resource, this one included.
+    /// the resource, including the version of `resource`.
     pub fn new<'r>(
         resource: &Resource,
         subresource: &str,
@@ -74,7 +74,7 @@ impl MergeKind {
         Type::root(&self.schema)
     }
 
-    /// The type in another version; `None` if the version does not exist.
+    /// Returns the type in the version `api_version`; `None` if this version does not exist.
     pub(super) fn ty_at(&self, api_version: &str) -> Option<Type<'_>> {
         self.versions.get(api_version).map(|node| Type::root(node))
     }
@@ -131,8 +131,8 @@ fn zero(node: &Node) -> Map<String, Value> {
 }
 
 impl Resource {
-    /// Fields that an endpoint resets, so that its requests own none of them; `subresource` is
-    /// empty for the object itself.
+    /// Returns the fields that an endpoint resets. Requests to the endpoint never own these fields.
+    /// `subresource` is empty for the object itself.
     ///
     /// See `GetResetFields` of kube-apiserver's strategies.
     pub fn reset_fields(&self, subresource: &str) -> Set {

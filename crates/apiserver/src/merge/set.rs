@@ -42,8 +42,7 @@ impl Set {
         self.branches.is_empty()
     }
 
-    /// Adds a field. The empty path is ignored, because it means the whole object, which has no
-    /// owner.
+    /// Adds a field. Ignores the empty path, because the whole object has no owner.
     pub fn insert(&mut self, path: &Path) {
         self.insert_at(&path.0);
     }

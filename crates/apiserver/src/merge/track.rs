@@ -27,7 +27,7 @@ pub(super) enum TrackError {
     Compare(Misfits),
     Merge(Misfits),
     /// The object cannot be converted to another version, because it does not match the schema of
-    /// that version. The first field is the description of the object in the message.
+    /// that version. The first field is the prefix of kube-apiserver's error message.
     Convert(&'static str, Misfits),
 }
 
@@ -47,7 +47,7 @@ impl MergeKind {
         set.recursive_difference(&self.reset)
     }
 
-    /// Checks that an object matches the schema of another version.
+    /// Checks that an object of the version `from` matches the schema of the version `to`.
     fn convert(
         &self,
         object: &Value,

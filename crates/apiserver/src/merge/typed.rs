@@ -31,7 +31,8 @@ pub(super) enum Type<'a> {
     Node { node: &'a Node, open: bool },
     /// A type that is derived from the value: objects merge by field, and a list is one value.
     Deduced,
-    /// A type that is derived from the value, and always treats it as one value.
+    /// A type that is derived from the value. Merges treat every value as one value, including
+    /// objects and lists.
     Untyped,
 }
 

@@ -1,4 +1,4 @@
-//! Cache of documents that only the catalog determines, such as discovery and OpenAPI.
+//! Cache of documents that depend only on the catalog, such as discovery and OpenAPI.
 
 use std::sync::Arc;
 

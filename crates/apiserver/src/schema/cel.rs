@@ -391,7 +391,7 @@ impl Compiled {
     }
 }
 
-/// Truncates a message, because errors contain values, which may be long.
+/// Truncates a message, because errors may contain long values.
 fn shortened(mut text: String) -> String {
     if text.len() > MAX_MESSAGE_BYTES {
         let mut end = MAX_MESSAGE_BYTES;

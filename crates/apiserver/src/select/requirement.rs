@@ -25,9 +25,9 @@ pub enum Operator {
     DoubleEquals,
     /// `key!=a`: matches objects without the label, or with a value other than `a`
     NotEquals,
-    /// `key>1`: matches objects with a larger number as label value
+    /// `key>1`: matches objects whose label value is a number greater than 1
     GreaterThan,
-    /// `key<1`: matches objects with a smaller number as label value
+    /// `key<1`: matches objects whose label value is a number less than 1
     LessThan,
 }
 

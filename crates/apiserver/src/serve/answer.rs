@@ -16,7 +16,7 @@ use crate::serve::input::negotiate::{Format, Transforms, accepted, header};
 use crate::serve::limits::heavy::Heavy;
 use crate::status::ApiError;
 
-/// The response header with the request ID, which audit records also contain.
+/// The response header with the request ID. Audit records contain the same ID.
 pub const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 const WARNING: HeaderName = HeaderName::from_static("warning");
 
@@ -150,7 +150,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
         .any(|coding| coding.trim() == "gzip")
 }
 
-/// Maximum number of characters of all warnings, which is the threshold for truncation.
+/// Maximum number of characters of all warnings. Above this number, warnings are truncated.
 const WARNINGS_LENGTH: usize = 4096;
 const WARNING_LENGTH: usize = 256;
 

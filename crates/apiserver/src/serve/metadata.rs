@@ -76,7 +76,7 @@ pub(crate) fn remove(object: &mut Value, field: &str) -> Option<Value> {
     object.get_mut("metadata")?.as_object_mut()?.remove(field)
 }
 
-/// Copies a metadata field from another object.
+/// Copies a metadata field from the object `from` to the object `to`.
 pub(crate) fn copy(from: &Value, to: &mut Value, field: &str) {
     match &from["metadata"][field] {
         Value::Null => drop(remove(to, field)),

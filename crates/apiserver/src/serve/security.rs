@@ -95,8 +95,8 @@ pub(crate) async fn queue(exchange: &Exchange) -> Result<RequestSlot, ApiError> 
     Ok(RequestSlot::Running(fair.enter(caller, priority).await?))
 }
 
-/// Returns the priority of a caller. Privileged callers are the embedding program's controllers,
-/// which all other requests depend on.
+/// Returns the priority of a caller. Privileged callers are the embedding program's controllers.
+/// All other requests depend on these controllers.
 fn priority(caller: &Caller) -> Priority {
     if caller.groups.iter().any(|group| group == "system:masters") {
         Priority::Reserved

@@ -42,7 +42,7 @@ impl ListMeta<'_> {
     }
 }
 
-/// Reports whether stored bytes can be sent unchanged, judged by their first bytes.
+/// Reports whether stored bytes can be sent unchanged. The function checks only the first bytes.
 pub(crate) fn is_stored_form(resource: &Resource, head: &[u8], stored: &Stored) -> bool {
     resource.storage && stored.value.starts_with(head)
 }

@@ -1,4 +1,4 @@
-//! The API for the server's own controllers, which calls the request handlers without queue and
+//! The API for the server's own controllers. The API calls the request handlers without queue and
 //! audit.
 
 use std::sync::Arc;

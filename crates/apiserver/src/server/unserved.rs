@@ -1,6 +1,6 @@
 //! Deletes stored objects of built-in kinds that the server does not serve.
 //!
-//! An earlier version, or a server with other [`Kinds`](crate::builtin::Kinds), may have stored
+//! An earlier version, or a server with different [`Kinds`](crate::builtin::Kinds), may have stored
 //! such objects. Clients can neither read nor delete them, and their finalizers would block the
 //! deletion of namespaces.
 

@@ -41,8 +41,8 @@ pub enum Expect {
 /// The new state of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Write {
-    /// Store this value, which is JSON without `metadata.resourceVersion`. A value equal to the
-    /// stored one is not written, and the existing revision is returned.
+    /// Store this value, which is JSON without `metadata.resourceVersion`. A value that equals the
+    /// stored value is not written, and the existing revision is returned.
     Put(Bytes),
     /// Delete the object.
     Delete,

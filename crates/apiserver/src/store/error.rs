@@ -9,7 +9,7 @@ use super::stored::{Malformed, Stored};
 /// Errors of opening a store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The store is already open in this or another process.
+    /// The store is already open in this process or in a different process.
     #[error("cannot open {}: another process uses the file{}", path.display(), holder(*pid))]
     Locked {
         /// The path of the store.

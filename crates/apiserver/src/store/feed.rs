@@ -79,7 +79,7 @@ struct Subscriber {
     queue: Arc<Mutex<Queue>>,
 }
 
-/// Returns the topic of a prefix, which is its part up to the last slash.
+/// Returns the topic of a prefix: the part of the prefix up to the last slash.
 fn topic(prefix: &str) -> &str {
     prefix.rfind('/').map_or("", |slash| &prefix[..=slash])
 }

@@ -66,13 +66,14 @@ impl Floors {
             .unwrap_or(0)
     }
 
-    /// Returns the floor of exactly this prefix.
+    /// Returns the oldest revision of the history for exactly this prefix; 0 without an entry for
+    /// the prefix.
     pub(super) fn exactly(&self, prefix: &str) -> u64 {
         let found = self.0.iter().find(|(other, _)| other == prefix);
         found.map_or(0, |(_, floor)| *floor)
     }
 
-    /// Raises the floor of exactly this prefix.
+    /// Raises the oldest revision of the history for exactly this prefix to `to`.
     pub(super) fn raise(&mut self, prefix: &str, to: u64) {
         match self.0.iter_mut().find(|(other, _)| other == prefix) {
             Some((_, floor)) => *floor = to.max(*floor),
@@ -80,7 +81,7 @@ impl Floors {
         }
     }
 
-    /// Returns the highest floor of all prefixes.
+    /// Returns the highest revision of all prefixes; 0 without prefixes.
     pub(super) fn highest(&self) -> u64 {
         self.0.iter().map(|(_, floor)| *floor).max().unwrap_or(0)
     }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::OpenError;
 
-/// The lock of an open store. It is a separate file, because SQLite's locks on the database are
-/// dropped when any other handle in this process is closed.
+/// The lock of an open store. The lock is a separate file, because SQLite's locks on the database
+/// are dropped when any other handle in this process is closed.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,

@@ -30,7 +30,7 @@ struct Change {
     previous: Option<Stored>,
 }
 
-/// Reads the first events within `after..=until`, which are all durable.
+/// Reads the first events within `after..=until`. All these events are durable.
 pub(super) fn replay(
     conn: &Connection,
     prefix: &str,

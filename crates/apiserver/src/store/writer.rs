@@ -33,7 +33,8 @@ use super::replay;
 /// Maximum number of changes per transaction.
 const MAX_BATCH_CHANGES: usize = 512;
 
-/// Approximate maximum size of a transaction in bytes, which takes some milliseconds of disk time.
+/// Approximate maximum size of a transaction in bytes. The disk writes a transaction of this size
+/// in some milliseconds.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 
 /// Minimum interval between attempts to free space or to reopen a failed database.
@@ -61,7 +62,7 @@ pub(super) struct Writer {
     pub(super) size_limit: SizeLimit,
 }
 
-/// The work of the writer that is pending in addition to changes.
+/// The pending work of the writer, except changes.
 pub(super) struct Tasks {
     /// An order from the queue that did not fit into the batch.
     next: Option<Order>,

@@ -1,5 +1,4 @@
-//! Replays a corpus of the fuzzers. This crate cannot use the same function of `testkit`, because
-//! `testkit` depends on the tunnel crate.
+//! Replays the fuzzers' corpora as tests.
 
 #[path = "../../fuzz/access.rs"]
 mod access;
@@ -10,8 +9,8 @@ mod kinds;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-/// Replays a corpus of the fuzzers. The crate `testkit` has the same function. It depends on the
-/// tunnel crate, on which this crate must not depend.
+/// Replays a corpus of the fuzzers. This crate cannot use the same function of `testkit`, because
+/// `testkit` depends on the tunnel crate.
 fn replay(target: &str, property: fn(&[u8])) {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")

@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// Admission that blocks the creation of one object until the test continues it.
+/// Admission that blocks the creation of one object until the test allows the creation.
 pub(crate) struct Pause {
     name: &'static str,
     reached: Semaphore,

@@ -1,5 +1,5 @@
-//! Parsing of the response of `login/oauth/access_token`, which returns errors with status 200 and
-//! an unknown client with status 404.
+//! Parsing of the response of `login/oauth/access_token`. This page returns errors with status 200,
+//! and an unknown client with status 404.
 
 use jiff::Timestamp;
 use secrecy::SecretString;

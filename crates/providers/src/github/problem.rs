@@ -80,7 +80,7 @@ impl Github {
     }
 }
 
-/// Error for a redirect URI that the OAuth app does not allow.
+/// Returns the error for a redirect URI that the OAuth app does not allow.
 pub(super) fn wrong_redirect(pending: &Pending) -> ProviderError {
     ProviderError::Misconfigured {
         field: "github.clientId",

@@ -21,8 +21,8 @@ use crate::error::Refusal;
 /// Maximum number of requests for one user: pages and parent teams.
 const MAX_REQUESTS: u32 = 100;
 
-/// Reads `GET /user`, the organization memberships, the teams, and their parent teams, of which the
-/// user is also a member.
+/// Reads `GET /user`, the organization memberships, the teams, and the parent teams. A member of a
+/// team is also a member of its parent teams.
 pub(super) async fn read(
     client: &Client,
     token: &SecretString,

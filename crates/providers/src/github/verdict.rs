@@ -102,7 +102,7 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
     }
 }
 
-/// Returns GitHub's error message in lower case. Returns an empty string for a body of another
+/// Returns GitHub's error message in lower case. Returns an empty string for a body of a different
 /// form.
 fn message(body: &[u8]) -> String {
     #[derive(Deserialize)]

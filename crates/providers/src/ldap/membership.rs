@@ -140,8 +140,8 @@ fn nesting_error(what: &str) -> ProviderError {
     }
 }
 
-/// Visits the groups that match the condition and records those that match the configured filter.
-/// Returns the names of groups that were not visited before.
+/// Visits the groups that match the condition and records the groups that match the configured
+/// filter. Returns the names of groups that were not visited before.
 async fn visit(
     session: &mut Session<'_>,
     groups: &GroupSettings,

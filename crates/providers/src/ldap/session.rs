@@ -21,7 +21,7 @@ const PAGE: u32 = 500;
 const MAX_PAGES: usize = 100;
 /// Maximum number of entries in one response of a directory without paging.
 const MAX_ENTRIES_PER_RESPONSE: usize = 10_000;
-/// Requests no attributes (RFC 4511 §4.5.1.8).
+/// Attribute list that requests no attributes (RFC 4511 §4.5.1.8).
 pub(super) const NO_ATTRIBUTES: &[&str] = &["1.1"];
 
 /// A connection bound as the service account.
@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
         self.server
     }
 
-    /// Server URL, for error messages.
+    /// Returns the server URL, for error messages.
     pub(super) fn provider(&self) -> String {
         self.server.to_string()
     }

@@ -24,7 +24,7 @@ const CONFIDENTIALITY_REQUIRED: u32 = 13;
 const UNDEFINED_ATTRIBUTE_TYPE: u32 = 17;
 const INAPPROPRIATE_MATCHING: u32 = 18;
 
-/// Base of a search, which selects the spec field named in errors.
+/// Base of a search. The base determines the spec field that errors contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchBase {
     People,
@@ -50,7 +50,7 @@ impl SearchBase {
         }
     }
 
-    /// Error: the search base does not exist or is not readable.
+    /// Returns the error for a search base that does not exist or is not readable.
     pub(super) fn unreadable(self) -> ProviderError {
         misconfigured(
             self.base(),
@@ -58,7 +58,7 @@ impl SearchBase {
         )
     }
 
-    /// Error: the directory's size limit truncated the result.
+    /// Returns the error for a result that the directory's size limit truncated.
     pub(super) fn limited(self, count: usize) -> ProviderError {
         misconfigured(
             self.filter(),
@@ -70,7 +70,7 @@ impl SearchBase {
         )
     }
 
-    /// Error: the result exceeds Drover's limit.
+    /// Returns the error for a result that exceeds Drover's limit.
     pub(super) fn too_many(self, max: usize) -> ProviderError {
         misconfigured(
             self.filter(),

@@ -104,7 +104,7 @@ impl MetadataCache {
         fetch_into(&mut entry, web, metadata, now).await.map(Some)
     }
 
-    /// Waits for a concurrent fetch, at most as long as one request may take.
+    /// Waits for a concurrent fetch, for at most the timeout of one request.
     async fn lock(&self, web: &Web) -> Result<MutexGuard<'_, Option<Entry>>, ProviderError> {
         timeout(REQUEST_TIMEOUT, self.0.lock())
             .await

@@ -35,7 +35,7 @@ impl Oidc {
     /// that makes the following steps impossible.
     ///
     /// The test neither uses nor changes the metadata cache. The token endpoint receives an invalid
-    /// code for `redirect_uri`, which shows whether the provider accepts the client.
+    /// code for `redirect_uri`. The response shows whether the provider accepts the client.
     pub async fn check(&self, redirect_uri: &Url, now: Timestamp) -> Vec<Check> {
         let metadata = match fetch_metadata(&self.web, &self.issuer).await {
             Ok(metadata) => metadata,

@@ -126,8 +126,8 @@ fn request(
         .body(form.finish()))
 }
 
-/// Error for a client with a secret, if the provider and Drover have no authentication method in
-/// common.
+/// Returns the error for a client with a secret, if the provider and Drover have no authentication
+/// method in common.
 pub(super) fn no_client_authentication() -> ProviderError {
     ProviderError::Misconfigured {
         field: "oidc.clientSecret",

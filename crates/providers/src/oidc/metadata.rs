@@ -40,7 +40,8 @@ pub struct Metadata {
     pub advertises_pkce: bool,
     /// True if the provider advertises the scope `offline_access` for refresh tokens.
     pub advertises_offline_access: bool,
-    /// True if each callback contains `iss`, which prevents mix-up attacks (RFC 9207).
+    /// True if each callback contains `iss`, the issuer. This parameter prevents mix-up attacks
+    /// (RFC 9207).
     pub sends_iss: bool,
 }
 

@@ -15,8 +15,8 @@ const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 /// State of an OpenID Connect sign-in in progress.
 ///
-/// The serialized form contains secrets, so that the server can encrypt it and store it in the
-/// browser. The `Debug` output hides them.
+/// The serialized form contains the secrets. The server encrypts this form and stores it in the
+/// browser. The `Debug` output contains no secrets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
     /// Issuer at which the sign-in started. Responses of other issuers are rejected.
@@ -77,7 +77,7 @@ pub enum CallbackError {
     /// The `state` parameter does not match: defends against login CSRF.
     #[error("the state of the callback does not match this sign-in: sign in again")]
     State,
-    /// The `iss` parameter is missing or names another issuer: defends against mix-up attacks (RFC
+    /// The `iss` parameter is missing or is a different issuer: defends against mix-up attacks (RFC
     /// 9207).
     #[error("the issuer of the callback is not the configured issuer: sign in again")]
     Issuer,

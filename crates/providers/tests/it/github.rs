@@ -86,7 +86,7 @@ fn message(error: &(dyn Error + 'static)) -> String {
     message.join(": ")
 }
 
-/// Short name of an error variant.
+/// Returns a short name of an error variant.
 fn outcome(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Refused(_) => "refused",

@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 use super::error::BodyError;
 use super::stream::Stream;
 
-/// Response body. Dropping it before its end resets the stream, so that the agent cancels the
+/// Response body. Dropping the body before its end resets the stream, so that the agent cancels the
 /// request.
 #[derive(Default)]
 pub struct Body {

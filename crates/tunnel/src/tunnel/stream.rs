@@ -258,7 +258,8 @@ fn reset(slot: Slot, reason: Reason) {
 
 /// An upgraded stream. Each direction ends independently.
 ///
-/// Dropping it before both directions have ended resets the stream, and the agent aborts its side.
+/// Dropping the stream before both directions have ended resets the stream, and the agent aborts
+/// its side.
 pub struct TunnelStream {
     stream: Arc<Stream>,
     chunk: Bytes,

@@ -209,8 +209,8 @@ pub enum AcceptError {
 
 /// Builds the 101 response to a WebSocket handshake.
 ///
-/// Send it after authentication, and take the request's [`OnUpgrade`] (`hyper::upgrade::on`) for
-/// [`accept`] first.
+/// Send the response after authentication, and take the request's [`OnUpgrade`]
+/// (`hyper::upgrade::on`) for [`accept`] first.
 pub fn accept_response<B>(request: &http::Request<B>) -> Result<http::Response<()>, AcceptError> {
     let headers = request.headers();
     if request.method() != Method::GET {

@@ -1,4 +1,4 @@
-//! Tests with many concurrent streams, most of which stall or are cancelled.
+//! Tests with many concurrent streams. Most of the streams stall or are cancelled.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ pub(super) enum Mode {
     ArbitraryNode,
     /// The impersonated user is a service account.
     ServiceAccount,
-    /// The impersonated user is any other user.
+    /// The impersonated user is neither a node nor a service account.
     UserInfo,
     /// The verb `impersonate`, without constraints on the action.
     Legacy,

@@ -118,7 +118,7 @@ fn label_faults(key: &str, values: &[String], path: &str) -> Vec<FieldError> {
 }
 
 /// Returns the evaluation error for selectors that cannot be parsed. The server ignores such
-/// selectors, so that it checks for more rights, not for fewer.
+/// selectors, so that the check covers more objects than requested, never fewer.
 pub(super) fn evaluation_error(asked: &Value) -> Option<String> {
     let ignored: Vec<String> = Kind::ALL
         .into_iter()

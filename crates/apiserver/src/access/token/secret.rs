@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::claims::{BoundTo, Claims, NameAndUid, Subject};
 use super::{IssueError, Tokens};
 
-/// The maximum lifetime in seconds, unless the options have a shorter one.
+/// The maximum lifetime in seconds. A shorter lifetime in the options has precedence.
 const MAX_LIFETIME_SECONDS: i64 = 90 * 24 * 60 * 60;
 
 /// A service account and its token Secret.
@@ -41,8 +41,8 @@ impl Tokens {
         ))
     }
 
-    /// Returns the time to replace the token, which is when a third of its lifetime remains; `None`
-    /// if the token does not belong to this account and Secret.
+    /// Returns the time to replace the token: the time at which a third of the token's lifetime
+    /// remains. Returns `None` if the token does not belong to this account and Secret.
     pub(crate) fn renewal_of(&self, token: &str, subject: &SecretSubject) -> Option<Timestamp> {
         let claims = self.verify(token).ok()?;
         if claims.subject != subject.claim() {

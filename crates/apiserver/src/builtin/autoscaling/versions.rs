@@ -1,5 +1,5 @@
-//! Conversion between `autoscaling/v1` and `autoscaling/v2`. `v1` has a field for one metric only.
-//! Annotations contain the other fields, so that a round trip loses no data (kube-apiserver's
+//! Conversion between `autoscaling/v1` and `autoscaling/v2`. `v1` has a field for only one metric.
+//! Annotations contain the remaining metrics, so that a round trip loses no data (kube-apiserver's
 //! round-trip annotations).
 
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 /// Pairs of a path in `v2` and a name in `v1`.
 type Fields = [(&'static str, &'static str)];
 
-/// The fields of a metric's target.
+/// The field names of a metric's target, in `v2` and in `v1`.
 fn goal(kind: &str) -> &'static Fields {
     match kind {
         "object" => &[
@@ -45,7 +45,7 @@ fn goal(kind: &str) -> &'static Fields {
     }
 }
 
-/// The fields of a metric's current value.
+/// The field names of a metric's current value, in `v2` and in `v1`.
 fn current(kind: &str) -> &'static Fields {
     match kind {
         "object" => &[
@@ -170,8 +170,7 @@ fn taken(map: &mut Map<String, Value>, name: &str) -> Vec<Value> {
     }
 }
 
-/// Returns the CPU utilization in percent, which is the only metric that `autoscaling/v1` has a
-/// field for.
+/// Returns the CPU utilization in percent. `autoscaling/v1` has no field for other metrics.
 fn cpu_percent(metric: &Value) -> Option<i64> {
     let resource = field(metric, "resource");
     let goal = field(resource, "target");
@@ -199,7 +198,8 @@ fn renamed(metric: &Value, fields: fn(&str) -> &'static Fields) -> Value {
     json!({"type": kind, name: made})
 }
 
-/// Converts metrics from `v1` to `v2` names; `part` is the object with the numbers.
+/// Converts metrics from `v1` to `v2` names. `part` is the `v2` field with the values of the
+/// metric, such as `target`.
 fn restored(kept: Option<&Value>, fields: fn(&str) -> &'static Fields, part: &str) -> Vec<Value> {
     let metrics = kept.and_then(Value::as_array).into_iter().flatten();
     let restore = |metric: &Value| {

@@ -14,7 +14,7 @@ pub(super) const ORPHAN: &str = "orphan";
 pub(super) enum OwnerState {
     /// The owner exists and does not wait for its dependents.
     Solid,
-    /// The owner does not exist, or has another UID.
+    /// The owner does not exist, or its UID differs from the UID of the reference.
     Gone(String),
     /// The owner is deleted in the foreground and waits for this object.
     Waiting(String),

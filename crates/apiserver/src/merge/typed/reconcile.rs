@@ -1,5 +1,5 @@
-//! Conversion of field sets from earlier schemas. Members below a value that is atomic now become
-//! the value itself.
+//! Conversion of field sets from earlier schemas. If a value is atomic in the current schema, the
+//! members below the value are replaced by the value itself.
 
 use super::{Form, ListKind, MapAtom, Type};
 use crate::merge::path::PathElement;
@@ -69,7 +69,7 @@ impl Walk {
     }
 }
 
-/// Reports whether the structure of the map is unknown, in which case it cannot have changed.
+/// Reports whether the structure of the map is unknown. An unknown structure cannot have changed.
 fn is_deduced(map: &MapAtom<'_>) -> bool {
     map.fields.is_none()
         && match map.element {

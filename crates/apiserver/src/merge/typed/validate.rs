@@ -14,7 +14,7 @@ pub(in crate::merge) enum Duplicates {
     Refused,
 }
 
-/// Validates a value.
+/// Validates a value against its type, and returns all errors.
 pub(in crate::merge) fn validate(
     value: &Value,
     ty: Type<'_>,

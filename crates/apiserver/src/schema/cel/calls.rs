@@ -15,7 +15,7 @@ const MAX_YEARS: u64 = 200_000;
 const YEARS_OF_TIMES: u64 = 10_000;
 /// The cost of compiling a pattern that is not a literal.
 const COMPILATION_COST: u64 = 20_000;
-/// Maximum number of comparisons per item of a sort, which is the number of bits of a list length.
+/// Maximum number of comparisons per item of a sort: the number of bits of a list length.
 const COMPARISONS_PER_ITEM: u64 = 24;
 
 pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {

@@ -1,8 +1,8 @@
 //! Computes the maximum cost of an expression before evaluation: the iterations of comprehensions,
 //! and the sizes of copied and created values.
 //!
-//! The sizes are those of the actual values, so a short list is always cheap. One unit of cost is
-//! about one visited or copied value, or 16 bytes of text.
+//! The sizes are the sizes of the actual values, so a short list is always cheap. One unit of cost
+//! is about one visited or copied value, or 16 bytes of text.
 
 use std::sync::Arc;
 

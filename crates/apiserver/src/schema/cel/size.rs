@@ -199,7 +199,7 @@ impl Size {
         Arc::new(item)
     }
 
-    /// Returns the bound of a concatenation.
+    /// Returns the bound of the concatenation of two values.
     pub(super) fn plus(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.absorb(other);

@@ -76,7 +76,7 @@ pub struct Slot {
     caller: Arc<str>,
 }
 
-/// The priority class of a caller, which determines the available slots.
+/// The priority class of a caller. The class determines the available slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// Requests of this class use no reserved slots.
@@ -246,7 +246,7 @@ impl State {
         self.queues.insert(turn, VecDeque::from([sender]));
     }
 
-    /// Reports whether another request of this caller and class may run.
+    /// Reports whether one more request of this caller and class may run.
     fn may_run(&self, turn: &QueueKey, bounds: Bounds) -> bool {
         let own = self.running_by.get(&turn.caller).copied().unwrap_or(0);
         self.running < turn.priority.room(bounds) && own < bounds.running_of_one
@@ -287,7 +287,7 @@ impl State {
         Some((turn.caller, sender))
     }
 
-    /// Removes requests from the queues whose client has disconnected.
+    /// Removes requests of disconnected clients from the queues.
     fn remove_disconnected(&mut self) {
         let mut gone = 0;
         self.queues.retain(|_, queue| {

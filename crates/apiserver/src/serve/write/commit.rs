@@ -12,7 +12,7 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::{Change, CommitError, Expect, Require, Store, Stored, Write};
 
-/// Maximum number of attempts. A failed attempt means that another writer succeeded.
+/// Maximum number of attempts. A failed attempt means that a concurrent writer succeeded.
 const MAX_ATTEMPTS: usize = 64;
 
 /// Maximum size of a stored object in bytes: etcd's limit, which clients rely on.

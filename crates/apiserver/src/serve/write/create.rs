@@ -166,8 +166,8 @@ struct Absent<'t> {
     exchange: &'t Exchange,
     target: &'t Target,
     object: Value,
-    /// The requirements of the previous attempt. They are computed again if the required objects
-    /// have changed.
+    /// The requirements of the previous attempt. The requirements are computed again if the
+    /// required objects have changed.
     seen: Mutex<Option<Vec<Require>>>,
 }
 

@@ -13,7 +13,7 @@ use crate::store::{Require, Store};
 /// Maximum number of cached CRDs. The cache is cleared above this number.
 const MAX_CACHED: usize = 1024;
 
-/// A cache of CRD states by revision, because CRDs can be large and each can have many objects.
+/// A cache of CRD states by revision, because CRDs can be large and can have many objects.
 #[derive(Debug)]
 pub(crate) struct Definitions {
     known: Mutex<BTreeMap<String, CachedDefinition>>,

@@ -113,8 +113,8 @@ impl Delete<'_> {
         Ok(next)
     }
 
-    /// Starts the deletion of a namespace. Its controller deletes the content, then removes the
-    /// finalizer.
+    /// Starts the deletion of a namespace. The namespace controller deletes the content, then
+    /// removes the finalizer.
     fn namespace(&self, live: &Value) -> Next {
         if metadata::is_deleting(live) {
             let held = live["spec"]["finalizers"]
@@ -130,8 +130,8 @@ impl Delete<'_> {
         Next::Put(object)
     }
 
-    /// Starts the deletion of a CRD. Its controller deletes the custom objects, then removes the
-    /// finalizer.
+    /// Starts the deletion of a CRD. The CRD controller deletes the custom objects, then removes
+    /// the finalizer.
     fn definition(&self, live: &Value) -> Next {
         if metadata::is_deleting(live) {
             return self.object(live);
@@ -170,7 +170,7 @@ impl Delete<'_> {
         Next::Put(object)
     }
 
-    /// Starts or shortens the grace period, for kinds that have one.
+    /// Starts or shortens the grace period, for kinds with graceful deletion.
     fn grace(&self, object: &mut Value) -> Grace {
         let asked = self.options.grace_period;
         let live = object.clone();

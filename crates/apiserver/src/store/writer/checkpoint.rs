@@ -27,7 +27,7 @@ pub(in crate::store) struct Checkpoints {
 enum State {
     #[default]
     Idle,
-    /// The thread moves most pages.
+    /// The checkpoint thread moves most pages.
     Bulk,
     /// The writer moves the remaining pages.
     Rest,
@@ -62,7 +62,8 @@ impl WriterCheckpoints {
         matches!(*self.checkpoints.state.lock(), State::Bulk | State::Rest)
     }
 
-    /// Runs the writer's step of a checkpoint if one is pending. Must run between transactions.
+    /// Runs the writer's step of a checkpoint if such a step is pending. Must run between
+    /// transactions.
     pub(in crate::store) fn run_pending(&mut self, conn: &Connection) {
         let mut state = self.checkpoints.state.lock();
         match *state {

@@ -76,8 +76,8 @@ impl Class<'_> {
     }
 
     /// Returns the time until a row is old enough for a separate step. The time is later than the
-    /// maximum age, so that one step deletes rows of similar age. It is limited in case the system
-    /// clock was set back.
+    /// maximum age, so that one step deletes rows of similar age. The time is limited in case the
+    /// system clock was set back.
     fn time_until_due(&self, row: &HistoryRow) -> Duration {
         let longest = self.keep + self.keep / AGE_SLACK_FRACTION;
         let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
@@ -121,7 +121,7 @@ impl Retention {
         Ok(step)
     }
 
-    /// Returns the last of the oldest rows to delete because of the size limit.
+    /// Returns the last row to delete because of the size limit, counted from the oldest row.
     fn excess(
         &self,
         conn: &Connection,

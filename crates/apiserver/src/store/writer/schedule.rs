@@ -34,7 +34,7 @@ impl CompactionSchedule {
         self.due
     }
 
-    /// Requests a step now.
+    /// Requests an immediate compaction step.
     pub(in crate::store) fn force(&mut self) {
         self.due = true;
     }
@@ -45,7 +45,7 @@ impl CompactionSchedule {
         self.due |= rested;
     }
 
-    /// Records that a wait has ended.
+    /// Records that a wait for changes has ended.
     pub(in crate::store) fn wait_ended(&mut self, now: Instant) {
         self.due |= self.next.is_some_and(|next| now >= next);
     }
@@ -55,7 +55,7 @@ impl CompactionSchedule {
         self.again(now + EVERY);
     }
 
-    /// Records that a step failed.
+    /// Records that a compaction step failed.
     pub(in crate::store) fn failed(&mut self, now: Instant) {
         self.due = false;
         self.next = None;

@@ -12,7 +12,7 @@ pub(in crate::store) enum SpaceUse {
     Shrink,
 }
 
-/// A limit in bytes. An eighth of it is reserved for deletions and compaction.
+/// A limit in bytes. An eighth of the limit is reserved for deletions and compaction.
 #[derive(Debug)]
 pub(in crate::store) struct SizeLimit {
     max_bytes: Option<u64>,

@@ -118,7 +118,7 @@ fn any_object() -> impl Strategy<Value = Value> {
         .prop_map(|map| map.into_iter().collect())
 }
 
-/// Returns the merge patch that converts one object into the other (RFC 7396).
+/// Returns the merge patch that converts `from` to `to` (RFC 7396).
 fn difference(from: &Map<String, Value>, to: &Map<String, Value>) -> Value {
     let mut patch = Map::new();
     for key in from.keys().filter(|key| !to.contains_key(*key)) {

@@ -12,7 +12,7 @@ fn outcome(code: u32, diagnostic: &str) -> Outcome {
     }
 }
 
-/// Short name of a result.
+/// Returns a short name of a result.
 fn outcome_name(verdict: &Result<(), ProviderError>) -> String {
     match verdict {
         Ok(()) => "yes".to_owned(),

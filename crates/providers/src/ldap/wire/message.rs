@@ -152,7 +152,7 @@ pub enum Answer {
     BindResult(Outcome),
     /// An entry of a search result.
     Entry(Entry),
-    /// A reference to another server, which Drover does not follow.
+    /// A reference to a different server. Drover does not follow references.
     Reference,
     /// End of a search or of one page.
     Done {

@@ -1,4 +1,5 @@
-//! Tests with the schema of Active Directory in slapd, which lacks only its matching rule.
+//! Tests with the schema of Active Directory in slapd. slapd lacks only Active Directory's matching
+//! rule.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

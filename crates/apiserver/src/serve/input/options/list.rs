@@ -9,7 +9,7 @@ use crate::status::{ApiError, FieldError, FieldErrorKind};
 pub enum VersionMatch {
     /// The list shows exactly this revision.
     Exact,
-    /// The list shows this revision or a newer one.
+    /// The list shows this revision or a newer revision.
     NotOlderThan,
 }
 

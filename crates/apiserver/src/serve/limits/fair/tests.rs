@@ -194,7 +194,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..80)
 }
 
-/// The generated requests by number: a running request holds a slot, a waiting request a receiver.
+/// The generated requests by number. A running request has a slot, and a waiting request has a
+/// receiver for a slot.
 type Requests = Vec<(QueueKey, Entry)>;
 
 /// Receives the slots of admitted requests.
