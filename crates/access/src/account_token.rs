@@ -106,7 +106,7 @@ mod tests {
     fn only_service_account_tokens_are_sent_to_hub() {
         let account = r#"{"sub":"system:serviceaccount:apps:puller","exp":1001}"#;
         let good = token(account);
-        for (what, text, wanted) in [
+        for (what, text, expected) in [
             ("one with an end", good.clone(), true),
             (
                 "a token stored in a Secret",
@@ -143,7 +143,7 @@ mod tests {
             ),
             ("nothing", String::new(), false),
         ] {
-            assert_eq!(AccountToken::parse(&text).is_some(), wanted, "{what}");
+            assert_eq!(AccountToken::parse(&text).is_some(), expected, "{what}");
         }
     }
 

@@ -168,7 +168,7 @@ mod tests {
             URL_SAFE_NO_PAD.encode("tok")
         );
         let ws = ws.as_bytes();
-        for (given, wanted) in [
+        for (given, expected) in [
             (headers(&[("authorization", b"Bearer tok")]), Ok("tok")),
             (headers(&[("authorization", b"bearer tok")]), Ok("tok")),
             (headers(&[("sec-websocket-protocol", ws)]), Ok("tok")),
@@ -222,7 +222,7 @@ mod tests {
                 Ok(Presented::Cookie(_)) => panic!("no session: {given:?}"),
                 Err(error) => Err(*error),
             };
-            assert_eq!(got, wanted, "{given:?}");
+            assert_eq!(got, expected, "{given:?}");
         }
     }
 
@@ -230,7 +230,7 @@ mod tests {
     fn session_cookie_must_be_only_credential() {
         use CredentialError::{MalformedCookie, Missing, Several};
         let bearer: (&'static str, &[u8]) = ("authorization", b"Bearer b");
-        for (given, wanted) in [
+        for (given, expected) in [
             (vec![("cookie", &b"__Host-drover=tok"[..])], Ok("tok")),
             (
                 vec![("cookie", &b"theme=dark;__Host-drover=tok ; x=y"[..])],
@@ -267,7 +267,7 @@ mod tests {
                 Ok(Presented::Bearer(_)) => panic!("no bearer: {given:?}"),
                 Err(error) => Err(*error),
             };
-            assert_eq!(got, wanted, "{given:?}");
+            assert_eq!(got, expected, "{given:?}");
         }
     }
 

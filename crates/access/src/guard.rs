@@ -219,10 +219,10 @@ mod tests {
             ),
             (&[lane, lane, ours], Err(Refused::UnknownLane)),
         ];
-        for (given, wanted) in cases {
+        for (given, expected) in cases {
             assert_eq!(
                 check(&Method::GET, "/api/v1/pods", given),
-                wanted,
+                expected,
                 "{given:?}"
             );
         }
@@ -232,7 +232,7 @@ mod tests {
     fn other_lanes_forbid_impersonation_and_report_lane_is_read_only() {
         let controller = ("drover-lane", "controller");
         let report = ("drover-lane", "report");
-        for (method, target, given, wanted) in [
+        for (method, target, given, expected) in [
             (
                 Method::PATCH,
                 "/apis/apps/v1/x?force=true",
@@ -273,7 +273,11 @@ mod tests {
             ),
             (Method::GET, "/api", vec![], Err(Refused::UnknownLane)),
         ] {
-            assert_eq!(check(&method, target, &given), wanted, "{target} {given:?}");
+            assert_eq!(
+                check(&method, target, &given),
+                expected,
+                "{target} {given:?}"
+            );
         }
     }
 

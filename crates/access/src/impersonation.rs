@@ -195,8 +195,8 @@ mod tests {
                 Err(NotSettable("an unknown impersonation header")),
             ),
         ];
-        for (given, wanted) in cases {
-            assert_eq!(ask(given), wanted, "{given:?}");
+        for (given, expected) in cases {
+            assert_eq!(ask(given), expected, "{given:?}");
         }
     }
 }

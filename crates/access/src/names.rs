@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn only_service_account_names_parse_as_accounts() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("system:serviceaccount:apps:puller", true),
             ("system:serviceaccount:apps:puller.v2", true),
             ("system:serviceaccount:a.b:puller", false),
@@ -243,7 +243,7 @@ mod tests {
             ("", false),
         ] {
             let parsed = AccountName::parse(text);
-            assert_eq!(parsed.is_some(), wanted, "{text:?}");
+            assert_eq!(parsed.is_some(), expected, "{text:?}");
             if let Some(name) = parsed {
                 let (namespace, name) = name.object();
                 assert_eq!(format!("{ACCOUNT_PREFIX}{namespace}:{name}"), text);

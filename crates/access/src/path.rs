@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn ambiguous_path_is_rejected() {
         use PathError::{Ambiguous, BadName, DotSegment, NotClusterPath};
-        for (target, wanted) in [
+        for (target, expected) in [
             ("/k8s/clusters/", BadName),
             ("/k8s/clusters//x", BadName),
             ("/k8s/clusters/A/x", BadName),
@@ -201,7 +201,7 @@ mod tests {
             ("/k8s/clusters", NotClusterPath),
             ("*", NotClusterPath),
         ] {
-            assert_eq!(parse(target), Err(wanted), "{target}");
+            assert_eq!(parse(target), Err(expected), "{target}");
         }
     }
 

@@ -190,7 +190,7 @@ mod tests {
             .administrator("adm");
         let grants = world.gather();
         let cluster = |uid| Target::Cluster(ClusterUid::new(uid));
-        for (who, purpose, scope, target, now, wanted) in [
+        for (who, purpose, scope, target, now, expected) in [
             ("ann", Api, None, cluster("a"), 99, Ok(())),
             ("ann", Api, Some("a"), cluster("a"), 99, Ok(())),
             (
@@ -228,7 +228,7 @@ mod tests {
             let got = decide(&who, &target, &grants, at(now));
             assert_eq!(
                 got.map(|_| ()),
-                wanted,
+                expected,
                 "{who:?} {purpose:?} {scope:?} {target:?} {now}"
             );
         }
@@ -261,14 +261,14 @@ mod tests {
             expires_at: at(100),
         };
         let a = Target::Cluster(ClusterUid::new("a"));
-        for (target, now, wanted) in [
+        for (target, now, expected) in [
             (Target::Hub, 99, Ok(Holder::Account(account.clone()))),
             (Target::Hub, 100, Err(Denied::Expired)),
             (a, 99, Err(Denied::OnlyTheHub)),
         ] {
             let who = Principal::Account(account.clone());
             let got = decide(&who, &target, &Grants::default(), at(now));
-            assert_eq!(got.map(|permit| permit.holder), wanted, "{now}");
+            assert_eq!(got.map(|permit| permit.holder), expected, "{now}");
         }
     }
 }

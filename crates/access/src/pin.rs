@@ -82,7 +82,7 @@ mod tests {
                 leaves,
             })
         };
-        for (candidate, wanted) in [
+        for (candidate, expected) in [
             (made(9, false), Ok("1")),
             (made(10, false), Ok("1")),
             (
@@ -94,9 +94,9 @@ mod tests {
         ] {
             let got = pin("role", "reader", at(10), candidate);
             let got = got.map_err(|error| error.to_string());
-            match (&got, wanted) {
-                (Ok(uid), Ok(wanted)) => assert_eq!(*uid, wanted),
-                (Err(error), Err(wanted)) => assert!(error.starts_with(wanted), "{error}"),
+            match (&got, expected) {
+                (Ok(uid), Ok(expected)) => assert_eq!(*uid, expected),
+                (Err(error), Err(expected)) => assert!(error.starts_with(expected), "{error}"),
                 _ => panic!("{candidate:?}: {got:?}"),
             }
         }

@@ -98,12 +98,12 @@ impl Rights {
         self.external.extend(others.external.iter().cloned());
     }
 
-    /// Returns the rights in `wanted` that `self` lacks; `None` if `self` covers all rights in
-    /// `wanted`.
+    /// Returns the rights in `desired` that `self` lacks; `None` if `self` covers all rights in
+    /// `desired`.
     ///
     /// The server knows only the ClusterRoles of Kubernetes, which may aggregate further rules.
     /// Such a role is therefore covered only by itself or by all rights.
-    pub fn missing(&self, wanted: &Self) -> Option<Lacking> {
+    pub fn missing(&self, desired: &Self) -> Option<Lacking> {
         let mut owned = self.rules.clone();
         owned.extend(
             self.external
@@ -112,12 +112,12 @@ impl Rights {
                 .cloned(),
         );
         let everything = missing(&owned, &everything()).is_empty();
-        let external = wanted.external.iter().filter(|name| {
+        let external = desired.external.iter().filter(|name| {
             let named = self.external.contains(*name);
             !everything && !named
         });
         let lacking = Lacking {
-            rules: missing(&owned, &wanted.rules),
+            rules: missing(&owned, &desired.rules),
             external: external.cloned().collect(),
         };
         let covered = lacking.rules.is_empty() && lacking.external.is_empty();

@@ -163,7 +163,7 @@ mod tests {
         let csrf = ("x-drover-csrf", own.as_str());
         let same = ("sec-fetch-site", "same-origin");
         let (foreign, no_csrf) = (Err(CrossOrigin::Origin), Err(CrossOrigin::Csrf));
-        for (method, headers, wanted) in [
+        for (method, headers, expected) in [
             ("GET", vec![host], Ok(())),
             ("GET", vec![host, same], Ok(())),
             ("GET", vec![host, ("sec-fetch-site", "none")], Ok(())),
@@ -218,7 +218,7 @@ mod tests {
             let head = head(method, &headers);
             assert_eq!(
                 check((&head).into(), &session()),
-                wanted,
+                expected,
                 "{method} {headers:?}"
             );
         }
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn websocket_over_http2_is_checked_too() {
-        for (origin, wanted) in [
+        for (origin, expected) in [
             (Some("https://d.example"), Ok(())),
             (Some("https://evil.example"), Err(CrossOrigin::Origin)),
             (None, Err(CrossOrigin::Origin)),
@@ -256,7 +256,7 @@ mod tests {
             }
             let request = request.uri("https://d.example/k8s/clusters/a/api").body(());
             let verdict = check((&request.unwrap()).into(), &session());
-            assert_eq!(verdict, wanted, "{origin:?}");
+            assert_eq!(verdict, expected, "{origin:?}");
         }
     }
 

@@ -198,13 +198,13 @@ impl Setting {
         }
     }
 
-    /// Returns the effective value: `wanted` if this text is not empty and is valid, else the
+    /// Returns the effective value: `desired` if this text is not empty and is valid, else the
     /// default.
-    pub fn in_effect(self, wanted: &str) -> &str {
-        if wanted.is_empty() || self.check(wanted).is_err() {
+    pub fn in_effect(self, desired: &str) -> &str {
+        if desired.is_empty() || self.check(desired).is_err() {
             self.default_value()
         } else {
-            wanted
+            desired
         }
     }
 }

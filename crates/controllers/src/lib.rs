@@ -255,13 +255,13 @@ impl Controllers {
     }
 
     /// Returns the UIDs of the managed clusters for which `filter` returns true.
-    fn uids(&self, wanted: impl Fn(&ManagedCluster) -> bool) -> Vec<ClusterUid> {
+    fn uids(&self, matches: impl Fn(&ManagedCluster) -> bool) -> Vec<ClusterUid> {
         let all = self.clusters.lock().clone();
         let clusters = all
             .into_iter()
             .map(|(uid, state)| ManagedCluster::new(self.clone(), uid, state));
         clusters
-            .filter(|cluster| wanted(cluster))
+            .filter(|cluster| matches(cluster))
             .map(|cluster| cluster.uid)
             .collect()
     }

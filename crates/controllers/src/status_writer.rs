@@ -78,8 +78,8 @@ pub(super) fn changed_conditions(
     if unchanged || object.meta().deletion_timestamp.is_some() {
         return None;
     }
-    let mut wanted = present.to_vec();
-    set_condition(&mut wanted, kind, verdict, generation, now).then_some(wanted)
+    let mut desired = present.to_vec();
+    set_condition(&mut desired, kind, verdict, generation, now).then_some(desired)
 }
 
 /// Returns the objects of one kind whose condition must change.
@@ -95,10 +95,10 @@ pub(super) fn changes<K: Resource>(
     let objects = store.all().into_iter();
     let changes = objects.filter_map(|object| {
         let (verdict, present) = observe(&object);
-        let wanted = changed_conditions(&*object, present, kind, &verdict?, now)?;
+        let desired = changed_conditions(&*object, present, kind, &verdict?, now)?;
         Some(Change {
             object,
-            write: Write::Conditions(wanted),
+            write: Write::Conditions(desired),
         })
     });
     changes.collect()

@@ -27,9 +27,9 @@ const INTERVAL: Duration = Duration::from_secs(30);
 ///
 /// The image of `spec.agent.image` always applies. The server's own image applies only with
 /// automatic upgrades.
-pub(crate) fn decide(spec: &AgentSpec, wanted: &str, runs: &str) -> Option<String> {
+pub(crate) fn decide(spec: &AgentSpec, desired: &str, runs: &str) -> Option<String> {
     let may = spec.image.is_some() || spec.upgrade == AgentUpgrade::Automatic;
-    (may && runs != wanted && !runs.is_empty()).then(|| wanted.to_owned())
+    (may && runs != desired && !runs.is_empty()).then(|| desired.to_owned())
 }
 
 /// Sets the image of each cluster's agent.
@@ -78,8 +78,8 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ApplyError> {
 fn next(managed: &ManagedCluster) -> Option<String> {
     let cluster = managed.object()?;
     let runs = managed.reported().agent?.image;
-    let wanted = agent_image(&managed.controllers.settings, &cluster);
-    decide(&cluster.spec.agent, &wanted, &runs)
+    let desired = agent_image(&managed.controllers.settings, &cluster);
+    decide(&cluster.spec.agent, &desired, &runs)
 }
 
 async fn patch(managed: &ManagedCluster, image: &str) -> Result<(), ApplyError> {
@@ -112,7 +112,7 @@ mod tests {
             image: image.map(str::to_owned),
             upgrade,
         };
-        for (spec, wanted, runs, changes) in [
+        for (spec, expected, runs, changes) in [
             (spec(Automatic, None), "a:2", "a:1", true),
             (spec(Automatic, None), "a:2", "a:2", false),
             (spec(Manual, None), "a:2", "a:1", false),
@@ -121,7 +121,7 @@ mod tests {
             (spec(Automatic, None), "a:2", "", false),
         ] {
             assert_eq!(
-                decide(&spec, wanted, runs).is_some(),
+                decide(&spec, expected, runs).is_some(),
                 changes,
                 "{spec:?} {runs}"
             );

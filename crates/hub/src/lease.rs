@@ -96,11 +96,11 @@ impl Leadership {
         self.0.borrow().clone()
     }
 
-    /// Waits until `wanted` returns true for the state, and returns the state; `None` if the
+    /// Waits until `matches` returns true for the state, and returns the state; `None` if the
     /// election has ended.
-    pub async fn wait_for(&mut self, wanted: impl Fn(&LeaseState) -> bool) -> Option<LeaseState> {
+    pub async fn wait_for(&mut self, matches: impl Fn(&LeaseState) -> bool) -> Option<LeaseState> {
         self.0
-            .wait_for(|state| wanted(state))
+            .wait_for(|state| matches(state))
             .await
             .ok()
             .map(|state| state.clone())

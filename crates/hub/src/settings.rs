@@ -88,14 +88,14 @@ impl Settings {
         self.resolve(setting, &self.configured(setting))
     }
 
-    /// Returns the value that would be in effect after a write of the value `wanted` to the Setting
+    /// Returns the value that would be in effect after a write of the value `desired` to the Setting
     /// object.
-    pub fn resolve(&self, setting: Setting, wanted: &str) -> String {
+    pub fn resolve(&self, setting: Setting, desired: &str) -> String {
         if let (Setting::LogFilter, Some(filter)) = (setting, &self.log_filter) {
             return filter.to_string();
         }
-        let valid = Self::check(setting, wanted).is_ok();
-        match setting.in_effect(if valid { wanted } else { "" }) {
+        let valid = Self::check(setting, desired).is_ok();
+        match setting.in_effect(if valid { desired } else { "" }) {
             "" => self.default_value(setting),
             value => value.to_owned(),
         }

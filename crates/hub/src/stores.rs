@@ -174,8 +174,8 @@ impl Stores {
     /// The duration of a setting in effect.
     pub fn duration(&self, setting: setting::Setting) -> Duration {
         let object = self.settings.by_name(setting.name());
-        let wanted = object.as_ref().map_or("", |object| &*object.spec.value);
-        let in_effect = setting::parse_ttl(setting.in_effect(wanted));
+        let desired = object.as_ref().map_or("", |object| &*object.spec.value);
+        let in_effect = setting::parse_ttl(setting.in_effect(desired));
         in_effect.unwrap_or(Duration::from_hours(1))
     }
 

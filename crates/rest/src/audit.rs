@@ -54,13 +54,13 @@ pub(super) async fn list(
     Administrator(caller): Administrator,
     Query(query): Query<AuditQuery>,
 ) -> Result<axum::Json<AuditList>, Status> {
-    let wanted = query.wanted()?;
-    let page = state.audit.read(caller.user_uid.as_str(), wanted).await?;
+    let page = query.page_request()?;
+    let page = state.audit.read(caller.user_uid.as_str(), page).await?;
     Ok(axum::Json(page))
 }
 
 impl AuditQuery {
-    fn wanted(self) -> Result<PageRequest, Status> {
+    fn page_request(self) -> Result<PageRequest, Status> {
         let limit = self.limit.unwrap_or(MAX_RECORDS);
         if !(1..=MAX_RECORDS).contains(&limit) {
             return Err(Status::invalid(
@@ -172,7 +172,7 @@ mod tests {
                 "until",
             ),
         ] {
-            let status = query.wanted().unwrap_err();
+            let status = query.page_request().unwrap_err();
             assert!(status.message().starts_with(field), "{status}");
             assert_eq!(status.code(), 422);
         }

@@ -34,11 +34,11 @@ impl PageQuery {
         }
     }
 
-    /// Returns the page of the objects that satisfy `wanted`, ordered by name.
+    /// Returns the page of the objects that satisfy `filter`, ordered by name.
     pub(super) fn of<K: ResourceExt, V>(
         &self,
         store: &Store<K>,
-        wanted: impl Fn(&K) -> bool,
+        filter: impl Fn(&K) -> bool,
         view: impl Fn(&K) -> V,
     ) -> Result<List<V>, Status> {
         let limit = self.limit.unwrap_or(MAX_ITEMS);
@@ -49,7 +49,7 @@ impl PageQuery {
             ));
         }
         let after = self.continue_token.as_deref().map(decode).transpose()?;
-        let (page, more) = store.page(after.as_deref(), limit, wanted);
+        let (page, more) = store.page(after.as_deref(), limit, filter);
         let last = page
             .last()
             .filter(|_| more)

@@ -82,13 +82,13 @@ pub(super) async fn list(
     Query(query): Query<ProjectQuery>,
 ) -> Result<axum::Json<List<ProjectView>>, Status> {
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    let wanted = |project: &Project| {
+    let desired = |project: &Project| {
         let cluster = query.cluster.as_ref();
         cluster.is_none_or(|name| *name == project.spec.cluster.name)
             && visibility.can_see_project(project)
     };
     PageQuery::new(query.limit, query.continue_token.clone())
-        .of(&state.hub.stores().projects, wanted, |project| {
+        .of(&state.hub.stores().projects, desired, |project| {
             view(&visibility, project)
         })
         .map(axum::Json)
@@ -207,11 +207,11 @@ const MAX_LOOKED_UP: usize = 50;
 async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut ProjectSpec) {
     let namespaces = spec.namespaces.iter_mut();
     let mut new = Vec::new();
-    for wanted in namespaces.filter(|wanted| wanted.adopt && wanted.uid.is_none()) {
+    for desired in namespaces.filter(|desired| desired.adopt && desired.uid.is_none()) {
         let mut same = before.iter();
-        match same.find(|old| old.adopt && old.name == wanted.name) {
-            Some(old) => wanted.uid.clone_from(&old.uid),
-            None => new.push(wanted),
+        match same.find(|old| old.adopt && old.name == desired.name) {
+            Some(old) => desired.uid.clone_from(&old.uid),
+            None => new.push(desired),
         }
     }
     let Some(cluster) = spec.cluster.uid.as_ref().filter(|_| !new.is_empty()) else {
@@ -219,15 +219,15 @@ async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut Pr
     };
     let api: Api<Namespace> = Api::all(state.tunnels.client(cluster, Lane::Controller));
     let lookup = async {
-        for wanted in new.into_iter().take(MAX_LOOKED_UP) {
+        for desired in new.into_iter().take(MAX_LOOKED_UP) {
             // The server's service account in the cluster can list namespaces, but not get them.
-            let named = ListParams::default().fields(&format!("metadata.name={}", wanted.name));
+            let named = ListParams::default().fields(&format!("metadata.name={}", desired.name));
             let Ok(found) = api.list_metadata(&named).await else {
                 return;
             };
             let mut found = found.items.iter();
-            let found = found.find(|namespace| namespace.name_any() == wanted.name);
-            wanted.uid = found.and_then(ResourceExt::uid);
+            let found = found.find(|namespace| namespace.name_any() == desired.name);
+            desired.uid = found.and_then(ResourceExt::uid);
         }
     };
     let _ = tokio::time::timeout(LOOKUP_TIMEOUT, lookup).await;

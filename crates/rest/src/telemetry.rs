@@ -125,18 +125,18 @@ async fn set_log_filter(
 ) -> Result<Json<LogFilterBody>, Status> {
     let administrator =
         administrator(&telemetry, Head::from(&request), request.extensions()).await?;
-    let body::Json(wanted) = body::Json::<LogFilterBody>::from_request(request, &telemetry).await?;
+    let body::Json(body) = body::Json::<LogFilterBody>::from_request(request, &telemetry).await?;
     telemetry
         .log_filter
-        .set(&wanted.filter)
+        .set(&body.filter)
         .map_err(|error| match &error {
             LogFilterError::Syntax { source, .. } => {
                 Status::invalid("filter", format!("{error} ({source})"))
             }
             LogFilterError::Ended(_) => Status::unavailable(error.to_string(), 1),
         })?;
-    tracing::info!(filter = %wanted.filter, user.name = %administrator, "log filter changed");
-    Ok(Json(wanted))
+    tracing::info!(filter = %body.filter, user.name = %administrator, "log filter changed");
+    Ok(Json(body))
 }
 
 /// Returns the name of the calling administrator. Refuses all other callers.

@@ -129,7 +129,7 @@ mod tests {
             "kubernetes.io/serviceaccount/service-account.uid": "u1",
         });
         let one = |name: &str| json!({"name": name, "uid": format!("{name}-uid")});
-        for (what, claims, wanted) in [
+        for (what, claims, expected) in [
             ("an account alone", named(json!({})), vec![account()]),
             (
                 "a Secret",
@@ -169,7 +169,7 @@ mod tests {
             ),
             ("no claims of Kubernetes", json!({}), Vec::new()),
         ] {
-            assert_eq!(objects(&claims), wanted, "{what}");
+            assert_eq!(objects(&claims), expected, "{what}");
         }
     }
 }

@@ -127,16 +127,16 @@ fn setting(write: &Write<'_>) -> Result<(), Refusal> {
         let text = value.and_then(Value::as_str);
         text.unwrap_or_default().to_owned()
     };
-    let wanted = text(write.of("/spec/value"));
+    let desired = text(write.of("/spec/value"));
     // An invalid value of an earlier version may stay until it is changed.
-    if wanted.is_empty() || wanted == text(write.of_old("/spec/value")) {
+    if desired.is_empty() || desired == text(write.of_old("/spec/value")) {
         return Ok(());
     }
     // The schema rejects unknown names.
-    let checked = Setting::parse(write.name).map(|setting| setting.check(&wanted));
+    let checked = Setting::parse(write.name).map(|setting| setting.check(&desired));
     match checked {
         Some(Err(problem)) => Err(Refusal::new(format!(
-            "the setting {:?} cannot have the value {wanted:?}: {problem}",
+            "the setting {:?} cannot have the value {desired:?}: {problem}",
             write.name
         ))),
         _ => Ok(()),

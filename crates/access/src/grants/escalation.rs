@@ -92,8 +92,8 @@ impl Grants {
     }
 }
 
-fn has(held: &Rights, wanted: &Rights, scope: &'static str) -> Result<(), Escalation> {
-    match held.missing(wanted) {
+fn has(held: &Rights, desired: &Rights, scope: &'static str) -> Result<(), Escalation> {
+    match held.missing(desired) {
         None => Ok(()),
         Some(lacking) => Err(Escalation { scope, lacking }),
     }

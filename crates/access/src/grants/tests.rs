@@ -13,8 +13,8 @@ fn pods() -> Rights {
     Rights::of(&[rule("", "pods", "get")])
 }
 
-fn has(grants: &Grants, who: RightsHolder<'_>, scope: &Scope, wanted: &Rights) -> bool {
-    grants.rights_in(who, scope).missing(wanted).is_none()
+fn has(grants: &Grants, who: RightsHolder<'_>, scope: &Scope, expected: &Rights) -> bool {
+    grants.rights_in(who, scope).missing(expected).is_none()
 }
 
 #[test]
@@ -34,13 +34,17 @@ fn cluster_role_applies_only_in_its_cluster() {
         assert!(!has(&grants, ann, &scope, &pods()), "{scope:?}");
     }
     assert!(!has(&grants, bob, &Scope::Cluster(cluster("a")), &pods()));
-    for (who, target, wanted) in [
+    for (who, target, expected) in [
         (ann, Target::Cluster(cluster("a")), true),
         (ann, Target::Cluster(cluster("b")), false),
         (ann, Target::Hub, false),
         (bob, Target::Cluster(cluster("a")), false),
     ] {
-        assert_eq!(grants.may_enter(who, &target), wanted, "{who:?} {target:?}");
+        assert_eq!(
+            grants.may_enter(who, &target),
+            expected,
+            "{who:?} {target:?}"
+        );
     }
 }
 
@@ -176,19 +180,19 @@ fn many_roles() -> World {
         .project("p", "a", &[])
 }
 
-fn assert_grants_nothing(what: &str, world: &World, wanted: &str) {
+fn assert_grants_nothing(what: &str, world: &World, expected: &str) {
     let grants = world.gather();
     assert_eq!(grants.all(), [], "{what}");
     let problems = grants.problems().values();
     let problems: Vec<_> = problems.map(ToString::to_string).collect();
-    assert_eq!(problems, [wanted], "{what}");
+    assert_eq!(problems, [expected], "{what}");
 }
 
 #[test]
 fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
     let world = many_roles;
     let ann = user("ann");
-    for (what, world, wanted) in [
+    for (what, world, expected) in [
         (
             "a recreated user",
             world()
@@ -251,7 +255,7 @@ fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
              \"drover:<provider>:<id>\" with an id of at most 253 visible ASCII characters",
         ),
     ] {
-        assert_grants_nothing(what, &world, wanted);
+        assert_grants_nothing(what, &world, expected);
     }
 }
 
@@ -259,7 +263,7 @@ fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
 fn unusable_role_grants_nothing_and_has_problem() {
     let world = many_roles;
     let ann = user("ann");
-    for (what, world, wanted) in [
+    for (what, world, expected) in [
         (
             "a project role in a cluster",
             world().in_cluster("x", "worker", "a", &ann),
@@ -285,7 +289,7 @@ fn unusable_role_grants_nothing_and_has_problem() {
              exist: create the RoleTemplate, or remove it from spec.inherits of \"broken\"",
         ),
     ] {
-        assert_grants_nothing(what, &world, wanted);
+        assert_grants_nothing(what, &world, expected);
     }
 }
 

@@ -37,8 +37,8 @@ fn resolved_role_has_own_and_inherited_rules_once() {
         ("bottom", role(vec![pods()], &[])),
     ]);
     let got = resolved("top", &roles).unwrap().unwrap();
-    let wanted = Rights::of(&[pods(), rule("", "secrets", "get")]);
-    assert_eq!(got.cluster, wanted);
+    let expected = Rights::of(&[pods(), rule("", "secrets", "get")]);
+    assert_eq!(got.cluster, expected);
     assert!(got.project.is_empty());
     assert_eq!(resolved("other", &roles), None);
 }
@@ -77,7 +77,7 @@ fn unresolvable_role_has_error_with_remedy() {
         ("project", project),
         ("large", role(many.collect(), &[])),
     ]);
-    for (name, wanted) in [
+    for (name, expected) in [
         (
             "missing",
             "\"there\" inherits \"not-there\", which does not exist: create the RoleTemplate, or \
@@ -105,7 +105,7 @@ fn unresolvable_role_has_error_with_remedy() {
         ),
     ] {
         let error = resolved(name, &roles).unwrap().unwrap_err();
-        assert_eq!(error.to_string(), wanted, "{name}");
+        assert_eq!(error.to_string(), expected, "{name}");
     }
 }
 
@@ -142,7 +142,7 @@ fn clusters_own_role_is_covered_by_itself_or_all_rights_or_known_rules() {
     let all = Rights::everything();
     let pods = Rights::of(&[rule("", "pods", "get list watch")]);
     let secrets = Rights::of(&[rule("", "secrets", "get")]);
-    for (held, wanted, covered) in [
+    for (held, expected, covered) in [
         (&view, &view, true),
         (&view, &pods, true),
         (&view, &secrets, false),
@@ -159,18 +159,18 @@ fn clusters_own_role_is_covered_by_itself_or_all_rights_or_known_rules() {
         (&Rights::default(), &pods, false),
     ] {
         assert_eq!(
-            held.missing(wanted).is_none(),
+            held.missing(expected).is_none(),
             covered,
-            "{held:?} {wanted:?}"
+            "{held:?} {expected:?}"
         );
     }
 }
 
 #[test]
 fn missing_rights_are_named() {
-    let mut wanted = Rights::of(&[rule("", "secrets", "get list")]);
-    wanted.extend(&external(&["made-here"]));
-    let lacking = Rights::default().missing(&wanted).unwrap();
+    let mut expected = Rights::of(&[rule("", "secrets", "get list")]);
+    expected.extend(&external(&["made-here"]));
+    let lacking = Rights::default().missing(&expected).unwrap();
     assert_eq!(
         lacking.to_string(),
         "{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}; the ClusterRole \
@@ -305,7 +305,7 @@ fn role_with_rule_that_kubernetes_rejects_is_invalid() {
         ("large", role(vec![large], &[])),
         ("heir", role(vec![], &["verbs"])),
     ]);
-    for (name, wanted) in [
+    for (name, expected) in [
         (
             "verbs",
             "\"verbs\": spec.rules[1]: verbs is empty, so the rule grants nothing: add verbs, \
@@ -328,7 +328,7 @@ fn role_with_rule_that_kubernetes_rejects_is_invalid() {
         ),
     ] {
         let error = resolved(name, &roles).unwrap().unwrap_err();
-        assert_eq!(error.to_string(), wanted, "{name}");
+        assert_eq!(error.to_string(), expected, "{name}");
     }
     assert_eq!(resolved("large", &roles), Some(Err(Unresolved::TooLarge)));
 }

@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn query_parameters_parse_like_the_api_server() {
-        for (query, wanted) in [
+        for (query, expected) in [
             ("a=1&watch=x%20y+z&watch=2", Some("x y z")),
             ("%77%61tch=1", Some("1")),
             ("watch", Some("")),
@@ -66,7 +66,7 @@ mod tests {
         ] {
             assert_eq!(
                 parameter(Some(query), "watch").as_deref(),
-                wanted,
+                expected,
                 "{query}"
             );
         }

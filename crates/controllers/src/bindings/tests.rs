@@ -171,7 +171,7 @@ fn recreated_object_inherits_no_binding() {
 
 #[test]
 fn condition_gives_reason_why_binding_grants_nothing() {
-    for (subject, role, wanted) in [
+    for (subject, role, expected) in [
         (ann(), "nothing", "False Missing"),
         (ann(), "worker", "False OtherContext"),
         (ann(), "broken", "False RoleUnusable"),
@@ -192,7 +192,7 @@ fn condition_gives_reason_why_binding_grants_nothing() {
         write(&stores);
         assert_eq!(
             write(&stores),
-            expected_write("a", json!(wanted)),
+            expected_write("a", json!(expected)),
             "{subject} {role}"
         );
         assert_eq!(write(&stores), []);

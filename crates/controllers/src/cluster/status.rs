@@ -18,9 +18,9 @@ use drover_hub::{HubError, Writer};
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Reports whether a condition is new or changes its status.
-fn changes_a_condition(present: Option<&ClusterStatus>, wanted: &ClusterStatus) -> bool {
+fn changes_a_condition(present: Option<&ClusterStatus>, desired: &ClusterStatus) -> bool {
     let before = present.map_or(&[][..], |status| &status.conditions);
-    wanted.conditions.iter().any(|condition| {
+    desired.conditions.iter().any(|condition| {
         let before = before.iter().find(|before| before.type_ == condition.type_);
         before.is_none_or(|before| before.status != condition.status)
     })
@@ -71,17 +71,17 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
     }
     // The resourceVersion of the decision protects concurrent writes, such as the binding of an
     // agent's key.
-    let wanted = Cluster {
+    let desired = Cluster {
         status: Some(status),
         ..Cluster::clone(&cluster)
     };
-    replace(managed, &wanted).await?;
+    replace(managed, &desired).await?;
     again
 }
 
-async fn replace(managed: &ManagedCluster, wanted: &Cluster) -> Result<(), HubError> {
+async fn replace(managed: &ManagedCluster, desired: &Cluster) -> Result<(), HubError> {
     let hub = &managed.controllers.hub;
     let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
-    let writing = writer.replace_status("write the status of a Cluster", wanted);
+    let writing = writer.replace_status("write the status of a Cluster", desired);
     writing.await.map(drop)
 }

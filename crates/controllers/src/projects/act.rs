@@ -81,7 +81,7 @@ pub(super) async fn apply(
     let owners = owners(projects, decisions);
     apply_labels(client, decisions, found, &owners, &mut outcome).await;
     create_namespaces(client, projects, decisions, secrets, &mut outcome).await;
-    let mut wanted = ProjectLimits::default();
+    let mut desired = ProjectLimits::default();
     for project in projects {
         let Some(decision) = decisions.get(&uid(project)) else {
             continue;
@@ -89,14 +89,14 @@ pub(super) async fn apply(
         let own = outcome.own.get(&uid(project)).into_iter().flatten();
         for (namespace, _) in own {
             if decision.has_valid_limits() {
-                wanted.quotas.extend(limits::quota(project, namespace));
-                wanted.limits.extend(limits::limits(project, namespace));
+                desired.quotas.extend(limits::quota(project, namespace));
+                desired.limits.extend(limits::limits(project, namespace));
             } else {
-                wanted.unchanged.insert(namespace.clone());
+                desired.unchanged.insert(namespace.clone());
             }
         }
     }
-    wanted.apply(client, &mut outcome.failures).await;
+    desired.apply(client, &mut outcome.failures).await;
     outcome
 }
 
@@ -251,7 +251,7 @@ impl ProjectLimits {
         self.apply_each(client, &self.limits, failures).await;
     }
 
-    async fn apply_each<K>(&self, client: &Client, wanted: &[K], failures: &mut Vec<Failure>)
+    async fn apply_each<K>(&self, client: &Client, desired: &[K], failures: &mut Vec<Failure>)
     where
         K: Comparable
             + Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -277,7 +277,7 @@ impl ProjectLimits {
             let namespace = object.namespace().unwrap_or_default();
             !self.unchanged.contains(&namespace)
         });
-        let diff = diff(&free.collect::<Vec<_>>(), wanted);
+        let diff = diff(&free.collect::<Vec<_>>(), desired);
         failures.extend(objects.prune(&diff).await);
         failures.extend(objects.write(&diff).await);
     }

@@ -127,17 +127,17 @@ impl<'a> Claims<'a> {
         if is_being_deleted(project) {
             return retained;
         }
-        let wanted: BTreeSet<&str> = project
+        let desired: BTreeSet<&str> = project
             .spec
             .namespaces
             .iter()
-            .map(|wanted| wanted.name.as_str())
+            .map(|desired| desired.name.as_str())
             .collect();
         for own in recorded(project) {
             let same = found.get(&own.name).is_some_and(|there| {
                 there.uid.as_ref() == Some(&own.uid) && there.deletion_timestamp.is_none()
             });
-            let stays = same && wanted.contains(own.name.as_str()) && !is_reserved(&own.name);
+            let stays = same && desired.contains(own.name.as_str()) && !is_reserved(&own.name);
             // Only another writer could record a namespace in two projects; the older project owns
             // it.
             if stays && self.retained.insert(own.name.clone()) {
@@ -154,13 +154,13 @@ impl<'a> Claims<'a> {
         if let Err(error) = quota::check(&project.spec) {
             decision.impediments.push(Impediment::Limits(error));
         }
-        for wanted in &project.spec.namespaces {
-            let name = &wanted.name;
+        for desired in &project.spec.namespaces {
+            let name = &desired.name;
             if decision.retained.contains_key(name) {
                 continue;
             }
             let found = found.get(name);
-            if let Some(problem) = self.impediments(project, wanted, found) {
+            if let Some(problem) = self.impediments(project, desired, found) {
                 let name = name.clone();
                 decision
                     .impediments
@@ -182,10 +182,10 @@ impl<'a> Claims<'a> {
     fn impediments(
         &self,
         project: &Project,
-        wanted: &ProjectNamespace,
+        desired: &ProjectNamespace,
         found: Option<&ObjectMeta>,
     ) -> Option<OwnershipProblem> {
-        let name = wanted.name.as_str();
+        let name = desired.name.as_str();
         if is_reserved(name) {
             return Some(OwnershipProblem::Reserved);
         }
@@ -197,7 +197,7 @@ impl<'a> Claims<'a> {
         }
         // Drover does not create a namespace that a project adopts: its name may be a typo.
         let Some(found) = found else {
-            return wanted.adopt.then_some(OwnershipProblem::Missing);
+            return desired.adopt.then_some(OwnershipProblem::Missing);
         };
         if found.deletion_timestamp.is_some() {
             return Some(OwnershipProblem::Terminating);
@@ -205,10 +205,10 @@ impl<'a> Claims<'a> {
         if is_created_for(project, name, found) {
             return None;
         }
-        if !wanted.adopt {
+        if !desired.adopt {
             return Some(OwnershipProblem::Exists);
         }
-        let asked_for = to_adopt(project, wanted);
+        let asked_for = to_adopt(project, desired);
         let same = asked_for.is_none_or(|uid| found.uid.as_deref() == Some(uid));
         (!same).then_some(OwnershipProblem::Replaced)
     }
@@ -216,31 +216,31 @@ impl<'a> Claims<'a> {
 
 /// UID of the namespace that a project adopts: the UID of its spec, else the recorded UID. A
 /// project of an earlier version has a record in `status.namespaces` only.
-fn to_adopt<'a>(project: &'a Project, wanted: &'a ProjectNamespace) -> Option<&'a str> {
+fn to_adopt<'a>(project: &'a Project, desired: &'a ProjectNamespace) -> Option<&'a str> {
     let status = project.status.as_ref();
     let recorded = || {
         let adopted = status.into_iter().flat_map(|status| &status.adopted);
         let mut records = adopted.chain(recorded(project));
         records
-            .find(|record| record.name == wanted.name)
+            .find(|record| record.name == desired.name)
             .map(|record| record.uid.as_str())
     };
-    wanted.uid.as_deref().or_else(recorded)
+    desired.uid.as_deref().or_else(recorded)
 }
 
 /// The `status.adopted` of a project, which records the UIDs of namespaces before their adoption:
 /// present UIDs, or the last known UIDs of deleted namespaces.
 pub(crate) fn adopted(project: &Project, decision: &Decision) -> Vec<OwnedNamespace> {
-    let wanted = project.spec.namespaces.iter().filter(|it| it.adopt);
-    let records = wanted.filter_map(|wanted| {
-        let name = &wanted.name;
+    let desired = project.spec.namespaces.iter().filter(|it| it.adopt);
+    let records = desired.filter_map(|desired| {
+        let name = &desired.name;
         let own = decision
             .retained
             .get(name)
             .or_else(|| decision.gained.get(name));
         let uid = own
             .map(String::as_str)
-            .or_else(|| to_adopt(project, wanted))?;
+            .or_else(|| to_adopt(project, desired))?;
         Some(OwnedNamespace {
             name: name.clone(),
             uid: uid.to_owned(),

@@ -98,14 +98,14 @@ pub(super) fn patch(found: &ObjectMeta, owner: Option<&Project>) -> Option<Value
     }}))
 }
 
-fn difference(present: &Texts, wanted: &Texts, droppable: &[&str]) -> Map<String, Value> {
-    let set = wanted
+fn difference(present: &Texts, desired: &Texts, droppable: &[&str]) -> Map<String, Value> {
+    let set = desired
         .iter()
         .filter(|(key, value)| present.get(*key) != Some(*value));
     let set = set.map(|(key, value)| (key.clone(), Value::from(value.as_str())));
     let drop = droppable
         .iter()
-        .filter(|key| present.contains_key(**key) && !wanted.contains_key(**key));
+        .filter(|key| present.contains_key(**key) && !desired.contains_key(**key));
     let drop = drop.map(|key| ((*key).to_owned(), Value::Null));
     set.chain(drop).collect()
 }

@@ -95,24 +95,24 @@ pub(crate) fn is_outdated(cluster: &ManagedCluster) -> bool {
 
 async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ProjectsError> {
     let mut state = cluster.state.projects.lock().await;
-    let wanted = digest(cluster);
-    *cluster.state.projects_digest.lock() = Some(wanted);
+    let desired = digest(cluster);
+    *cluster.state.projects_digest.lock() = Some(desired);
     if !cluster.is_connected() {
         state.progress.disconnected();
         return reconcile_offline(cluster, &mut state).await;
     }
     state.disconnected_since = None;
     let reported = cluster.drift_digest(PROJECTS);
-    let wait = state.progress.wait(wanted, reported.as_ref());
+    let wait = state.progress.wait(desired, reported.as_ref());
     if !wait.is_zero() {
         return Ok(Action::requeue(wait));
     }
-    state.progress.begin(wanted, reported);
+    state.progress.begin(desired, reported);
     let pause = apply_projects(cluster, &mut state.memory).await?;
     state.progress.done(pause);
-    let (wanted, reported) = (digest(cluster), cluster.drift_digest(PROJECTS));
+    let (desired, reported) = (digest(cluster), cluster.drift_digest(PROJECTS));
     Ok(Action::requeue(
-        state.progress.wait(wanted, reported.as_ref()),
+        state.progress.wait(desired, reported.as_ref()),
     ))
 }
 
@@ -141,8 +141,8 @@ async fn set_disconnected(managed: &ManagedCluster) -> Result<(), HubError> {
             continue;
         }
         let present = project.status.clone().unwrap_or_default();
-        let wanted = status::with_condition(&project, present, &status::disconnected());
-        status::write(hub, &project, &wanted).await?;
+        let desired = status::with_condition(&project, present, &status::disconnected());
+        status::write(hub, &project, &desired).await?;
     }
     Ok(())
 }
@@ -211,11 +211,11 @@ async fn record_losses(
     for _ in 0..MAX_PASSES {
         let projects = of_cluster(hub.stores(), &managed.uid);
         let decisions = decide(&projects, found);
-        let wanted = |key: &(String, String)| {
+        let desired = |key: &(String, String)| {
             let decision = decisions.get(&key.0);
             decision.is_some_and(|decision| decision.to_create.contains(&key.1))
         };
-        memory.secrets.retain(|key, _| wanted(key));
+        memory.secrets.retain(|key, _| desired(key));
         let mut written = false;
         for project in &projects {
             let Some(decision) = decisions.get(&uid(project)) else {
@@ -374,8 +374,8 @@ async fn set_failed(
             continue;
         }
         let present = project.status.clone().unwrap_or_default();
-        let wanted = status::with_condition(&project, present, &status::failed(&error));
-        status::write(hub, &project, &wanted).await?;
+        let desired = status::with_condition(&project, present, &status::failed(&error));
+        status::write(hub, &project, &desired).await?;
     }
     Err(error.into())
 }

@@ -67,10 +67,10 @@ pub(crate) async fn remove_finalizer(hub: &Hub, project: &Project) -> Result<(),
 pub(super) async fn write(
     hub: &Hub,
     project: &Project,
-    wanted: &ProjectStatus,
+    desired: &ProjectStatus,
 ) -> Result<bool, HubError> {
     let empty = ProjectStatus::default();
-    if project.status.as_ref().unwrap_or(&empty) == wanted {
+    if project.status.as_ref().unwrap_or(&empty) == desired {
         return Ok(false);
     }
     // The patch contains the resourceVersion of the decision, so a concurrent change causes a
@@ -78,10 +78,10 @@ pub(super) async fn write(
     let patch: Value = json!({
         "metadata": { "resourceVersion": project.resource_version(), "uid": project.uid() },
         "status": {
-            "namespaces": wanted.namespaces,
-            "making": wanted.making,
-            "adopted": wanted.adopted,
-            "conditions": wanted.conditions,
+            "namespaces": desired.namespaces,
+            "making": desired.making,
+            "adopted": desired.adopted,
+            "conditions": desired.conditions,
         },
     });
     let (api, name) = (hub.projects(), project.name_any());

@@ -77,13 +77,13 @@ pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
     let mut status = cluster.status.clone().unwrap_or_default();
     let (generation, now) = (cluster.metadata.generation, Timestamp::now());
     set_condition(&mut status.conditions, CLEANED_UP, verdict, generation, now);
-    let wanted = Cluster {
+    let desired = Cluster {
         status: Some(status),
         ..Cluster::clone(&cluster)
     };
     let hub = &managed.controllers.hub;
     let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
-    let writing = writer.replace_status("write the status of a cluster's clean-up", &wanted);
+    let writing = writer.replace_status("write the status of a cluster's clean-up", &desired);
     if let Err(error) = writing.await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
@@ -154,9 +154,9 @@ mod tests {
             labels.insert(MANAGED_BY_LABEL.to_owned(), "Helm".to_owned());
             found.push(labels);
         }
-        let wanted = desired_for_one_administrator();
-        let roles = wanted.cluster_roles.into_iter().map(|role| role.metadata);
-        let bindings = wanted.cluster_bindings.into_iter();
+        let expected = desired_for_one_administrator();
+        let roles = expected.cluster_roles.into_iter().map(|role| role.metadata);
+        let bindings = expected.cluster_bindings.into_iter();
         let bindings = bindings.map(|binding| binding.metadata);
         found.extend(roles.chain(bindings).filter_map(|metadata| metadata.labels));
         assert_eq!(found.len(), 7);

@@ -272,10 +272,10 @@ fn copy_of_default_roles_matches_embedded_hub() {
         let mut rules = Rule::parse_all(&role.object);
         let selectors = role.object["aggregationRule"]["clusterRoleSelectors"].as_array();
         for selector in selectors.into_iter().flatten() {
-            let wanted = selector["matchLabels"].as_object().unwrap();
+            let expected = selector["matchLabels"].as_object().unwrap();
             for other in all.iter().filter(|other| other.name != role.name) {
                 let labels = &other.object["metadata"]["labels"];
-                if wanted.iter().all(|(key, value)| labels[key] == *value) {
+                if expected.iter().all(|(key, value)| labels[key] == *value) {
                     rules.extend(gathered(other, all));
                 }
             }

@@ -71,11 +71,11 @@ impl Reconciler for LogFilterSetting {
     type Error = Infallible;
 
     async fn reconcile(&self, (): &(), _: &Attempt) -> Result<Action, Infallible> {
-        let wanted = self.settings.in_effect(Setting::LogFilter);
-        let before = std::mem::replace(&mut *self.tried.lock(), wanted.clone());
-        if wanted != before {
-            match self.filter.set(&wanted) {
-                Ok(()) => tracing::info!(filter = wanted, "log filter changed"),
+        let desired = self.settings.in_effect(Setting::LogFilter);
+        let before = std::mem::replace(&mut *self.tried.lock(), desired.clone());
+        if desired != before {
+            match self.filter.set(&desired) {
+                Ok(()) => tracing::info!(filter = desired, "log filter changed"),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(error, "failed to apply the setting log-filter");

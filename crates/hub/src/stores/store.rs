@@ -139,13 +139,13 @@ impl<K: ResourceExt> Store<K> {
         self.shared.index.read().by_name.values().cloned().collect()
     }
 
-    /// Returns a page of at most `limit` objects for which `wanted` returns true, sorted by name.
+    /// Returns a page of at most `limit` objects for which `matches` returns true, sorted by name.
     /// The page starts after the name `after`. The flag is true if more objects follow.
     pub fn page(
         &self,
         after: Option<&str>,
         limit: usize,
-        wanted: impl Fn(&K) -> bool,
+        matches: impl Fn(&K) -> bool,
     ) -> (Vec<Arc<K>>, bool) {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let index = self.shared.index.read();
@@ -153,7 +153,7 @@ impl<K: ResourceExt> Store<K> {
             .by_name
             .range::<str, _>((start, Bound::Unbounded))
             .map(|(_, object)| object)
-            .filter(|object| wanted(object));
+            .filter(|object| matches(object));
         let page: Vec<_> = rest.by_ref().take(limit).cloned().collect();
         let more = rest.next().is_some();
         (page, more)
@@ -339,11 +339,11 @@ impl<K: ResourceExt> Store<K> {
 }
 
 /// Compares resource versions as numbers, as Kubernetes 1.35 defines.
-fn is_older(held: Option<&str>, wanted: Option<&str>) -> bool {
+fn is_older(held: Option<&str>, desired: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
-    match (number(held), number(wanted)) {
-        (Some(held), Some(wanted)) => held < wanted,
-        _ => held != wanted,
+    match (number(held), number(desired)) {
+        (Some(held), Some(desired)) => held < desired,
+        _ => held != desired,
     }
 }
 

@@ -220,8 +220,8 @@ impl Configured {
 
 /// The label of a provider's login button.
 pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
-    let wanted = spec.display_name.as_deref();
-    wanted
+    let desired = spec.display_name.as_deref();
+    desired
         .filter(|text| !text.trim().is_empty())
         .unwrap_or(name)
 }

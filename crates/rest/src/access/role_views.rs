@@ -186,13 +186,13 @@ impl RoleViews {
 
     fn resolve(&self, role: &GlobalRole) -> Result<ResolvedRoles, Problem> {
         let mut facts = Facts::default();
-        let mut wanted: Vec<&str> = role
+        let mut pending: Vec<&str> = role
             .spec
             .in_every_cluster
             .iter()
             .map(String::as_str)
             .collect();
-        while let Some(name) = wanted.pop() {
+        while let Some(name) = pending.pop() {
             let Some(role) = self.known(name).filter(|role| role.metadata.uid.is_some()) else {
                 continue;
             };
@@ -203,7 +203,7 @@ impl RoleViews {
                 .insert(name, RoleFacts { uid, spec })
                 .is_none();
             if first {
-                wanted.extend(spec.inherits.iter().map(String::as_str));
+                pending.extend(spec.inherits.iter().map(String::as_str));
             }
         }
         let uid = role.uid().unwrap_or_default();

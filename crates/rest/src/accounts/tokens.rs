@@ -245,7 +245,7 @@ mod tests {
     fn expiry_is_limited_by_settings_and_the_creating_token() {
         use TokenPurpose::{Api, Session};
         let (default_ttl, longest) = (Duration::from_secs(1000), Duration::from_secs(5000));
-        for (purpose, asked, wanted) in [
+        for (purpose, asked, expected) in [
             (Session, None, Some(1000)),
             (Session, Some(5000), Some(5000)),
             (Session, Some(5001), None),
@@ -261,7 +261,7 @@ mod tests {
             let got = expiry(Timestamp::UNIX_EPOCH, asked, default_ttl, longest, &caller);
             assert_eq!(
                 got.ok().map(Timestamp::as_second),
-                wanted,
+                expected,
                 "{purpose:?} {asked:?}"
             );
         }

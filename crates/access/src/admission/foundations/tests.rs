@@ -68,14 +68,14 @@ fn only_server_writes_or_deletes_definitions_of_drovers_kinds() {
         ("gitrepos.fleet.cattle.io", "", true),
     ] {
         for operation in [Operation::Create, Operation::Update, Operation::Delete] {
-            for (writer, wanted) in [(PEOPLE[0], other), (PEOPLE[1], other), (SERVER, true)] {
+            for (writer, expected) in [(PEOPLE[0], other), (PEOPLE[1], other), (SERVER, true)] {
                 let write = Write {
                     group: DEFINITIONS,
                     resource: "customresourcedefinitions",
                     subresource,
                     ..write(writer, operation, name)
                 };
-                assert_eq!(allowed(&write), wanted, "{write:?}");
+                assert_eq!(allowed(&write), expected, "{write:?}");
             }
         }
     }

@@ -105,7 +105,7 @@ fn conditions_name_the_cause() {
         change(&mut facts);
         facts
     };
-    for (registered, facts, kind, status, wanted) in [
+    for (registered, facts, kind, status, expected) in [
         (true, healthy(), READY, "True", "Ready"),
         (true, healthy(), CONNECTED, "True", "TunnelOpen"),
         (
@@ -190,8 +190,8 @@ fn conditions_name_the_cause() {
         let decided = decided(registered, &facts);
         assert_eq!(
             reason(&decided, kind),
-            (status.to_owned(), wanted.to_owned()),
-            "{kind} {wanted}"
+            (status.to_owned(), expected.to_owned()),
+            "{kind} {expected}"
         );
     }
 }
@@ -212,7 +212,7 @@ fn agent_is_up_to_date_after_image_rollout() {
         image: IMAGE.into(),
         since: Duration::from_secs(seconds),
     };
-    for (facts, status, wanted) in [
+    for (facts, status, expected) in [
         (with(IMAGE, 2, UpgradeState::Idle), "True", "UpToDate"),
         (with("old", 2, UpgradeState::Idle), "False", "Upgrading"),
         (with(IMAGE, 1, asked(10)), "False", "RollingOut"),
@@ -226,7 +226,7 @@ fn agent_is_up_to_date_after_image_rollout() {
         let decided = decided(true, &facts);
         assert_eq!(
             reason(&decided, AGENT_UP_TO_DATE),
-            (status.to_owned(), wanted.to_owned())
+            (status.to_owned(), expected.to_owned())
         );
         assert_eq!(
             reason(&decided, READY).0,

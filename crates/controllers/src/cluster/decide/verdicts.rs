@@ -218,15 +218,15 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
             ),
         };
     }
-    let (done, wanted) = (deployment.updated_available, deployment.wanted);
-    if done >= wanted {
+    let (done, desired) = (deployment.updated_available, deployment.wanted);
+    if done >= desired {
         return verdict(
             Tristate::True,
             "UpToDate",
             format!("the agent runs {image}"),
         );
     }
-    let progress = format!("{done} of {wanted} replicas run {image} and are available");
+    let progress = format!("{done} of {desired} replicas run {image} and are available");
     match &facts.upgrade {
         UpgradeState::Requested { since, .. } if *since > ROLLOUT_WITHIN => verdict(
             Tristate::False,

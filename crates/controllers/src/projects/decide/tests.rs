@@ -7,7 +7,7 @@ use super::*;
 
 /// A project whose UID is its name; a smaller `age` means older. The suffix in `name!` means adopt.
 pub(in crate::projects) fn project(name: &str, age: i64, namespaces: &str) -> Project {
-    let wanted = namespaces.split_whitespace().map(|name| ProjectNamespace {
+    let expected = namespaces.split_whitespace().map(|name| ProjectNamespace {
         name: name.trim_end_matches('!').to_owned(),
         adopt: name.ends_with('!'),
         uid: None,
@@ -17,7 +17,7 @@ pub(in crate::projects) fn project(name: &str, age: i64, namespaces: &str) -> Pr
             name: "shop".to_owned(),
             uid: Some(drover_api::ids::ClusterUid::new("c")),
         },
-        namespaces: wanted.collect(),
+        namespaces: expected.collect(),
         ..ProjectSpec::default()
     };
     let mut project = Project::new(name, spec);
@@ -109,11 +109,11 @@ type Case<'a> = (
 );
 
 fn check(cases: Vec<Case<'_>>) {
-    for (what, p, others, there, wanted, impediments) in cases {
+    for (what, p, others, there, expected, impediments) in cases {
         let mut projects = vec![p];
         projects.extend(others);
         let describe = describe(&projects, &found(there), "p");
-        assert_eq!(describe, (wanted.to_owned(), impediments), "{what}");
+        assert_eq!(describe, (expected.to_owned(), impediments), "{what}");
     }
 }
 
@@ -410,7 +410,7 @@ fn created_namespace_is_recognized_by_its_secret_annotation() {
         making: vec![pending_namespace("a", "secret")],
         ..ProjectStatus::default()
     });
-    for (secret, wanted, impediments) in [
+    for (secret, expected, impediments) in [
         (Some("secret"), "/a=1/", vec![]),
         (Some("another"), "//", vec![OwnershipProblem::Exists]),
         // Users who may read projects know the digest, but not the secret.
@@ -425,7 +425,7 @@ fn created_namespace_is_recognized_by_its_secret_annotation() {
         let annotation = secret.map(|it| (CREATED_WITH_ANNOTATION.to_owned(), it.to_owned()));
         there.get_mut("a").unwrap().annotations = Some(annotation.into_iter().collect());
         let describe = describe(std::slice::from_ref(&p), &there, "p");
-        assert_eq!(describe, (wanted.to_owned(), impediments), "{secret:?}");
+        assert_eq!(describe, (expected.to_owned(), impediments), "{secret:?}");
     }
 }
 

@@ -117,35 +117,35 @@ fn quotas_and_limits_are_compared_by_value() {
         requests: texts(&[("cpu", "100m")]),
         limits: texts(&[("cpu", "1"), ("memory", "1024Mi")]),
     });
-    let wanted = quota(&project, "a").unwrap();
-    let mut there = wanted.clone();
+    let expected = quota(&project, "a").unwrap();
+    let mut there = expected.clone();
     let hard = there.spec.as_mut().unwrap().hard.as_mut().unwrap();
     hard.insert("requests.cpu".to_owned(), Quantity("500m".to_owned()));
-    assert!(there.same_content(&wanted));
+    assert!(there.same_content(&expected));
     let hard = there.spec.as_mut().unwrap().hard.as_mut().unwrap();
     hard.insert("requests.cpu".to_owned(), Quantity("501m".to_owned()));
-    assert!(!there.same_content(&wanted) && there.can_become(&wanted));
+    assert!(!there.same_content(&expected) && there.can_become(&expected));
     there.spec.as_mut().unwrap().scopes = Some(vec!["Terminating".to_owned()]);
     assert!(
-        !there.can_become(&wanted),
+        !there.can_become(&expected),
         "the limit would apply to some pods only"
     );
 
-    let wanted = limits(&project, "a").unwrap();
-    let item = &wanted.spec.as_ref().unwrap().limits[0];
+    let expected = limits(&project, "a").unwrap();
+    let item = &expected.spec.as_ref().unwrap().limits[0];
     let asked = item.default_request.as_ref().unwrap();
     assert_eq!(
         (asked["cpu"].0.as_str(), asked["memory"].0.as_str()),
         ("100m", "1024Mi")
     );
-    let mut there = wanted.clone();
+    let mut there = expected.clone();
     let item = &mut there.spec.as_mut().unwrap().limits[0];
     item.default
         .as_mut()
         .unwrap()
         .insert("memory".to_owned(), Quantity("1Gi".to_owned()));
-    assert!(there.same_content(&wanted));
+    assert!(there.same_content(&expected));
     there.spec.as_mut().unwrap().limits[0].max =
         Some([("cpu".to_owned(), Quantity("9".to_owned()))].into());
-    assert!(!there.same_content(&wanted));
+    assert!(!there.same_content(&expected));
 }

@@ -99,7 +99,7 @@ impl SimulatedHub {
             if before.namespaces.contains(own) {
                 continue;
             }
-            let wanted = project
+            let expected = project
                 .spec
                 .namespaces
                 .iter()
@@ -108,7 +108,7 @@ impl SimulatedHub {
                 .created_for
                 .get(&own.uid)
                 .is_some_and(|made| made == uid);
-            let adopted = wanted.is_some_and(|wanted| wanted.adopt);
+            let adopted = expected.is_some_and(|expected| expected.adopt);
             assert!(ours || adopted, "{uid} owns {own:?} without permission");
         }
         project.status = Some(status);

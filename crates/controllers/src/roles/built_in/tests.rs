@@ -80,7 +80,7 @@ fn unlabelled_role_with_built_in_name_is_unchanged() {
 
 #[test]
 fn merge_patch_changes_one_value_into_the_other() {
-    for (from, to, wanted) in [
+    for (from, to, expected) in [
         (json!({ "a": 1 }), json!({ "a": 1 }), json!({ "a": 1 })),
         (
             json!({ "a": 1 }),
@@ -99,6 +99,6 @@ fn merge_patch_changes_one_value_into_the_other() {
         ),
         (json!({ "a": 1 }), json!({ "a": {} }), json!({ "a": {} })),
     ] {
-        assert_eq!(merge(&from, &to), wanted, "{from} to {to}");
+        assert_eq!(merge(&from, &to), expected, "{from} to {to}");
     }
 }

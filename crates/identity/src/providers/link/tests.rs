@@ -54,7 +54,7 @@ async fn linking_requires_recently_confirmed_identity_and_enabled_target() {
         let now = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(Timestamp::now());
         bob.metadata.deletion_timestamp = Some(now);
     });
-    for (what, enabled, from, to, wanted) in [
+    for (what, enabled, from, to, expected) in [
         (
             "an old confirmation",
             true,
@@ -120,6 +120,6 @@ async fn linking_requires_recently_confirmed_identity_and_enabled_target() {
         ),
     ] {
         let error = said(enabled, &from, &to).expect_err(what);
-        assert!(error.contains(wanted), "{what}: {error}");
+        assert!(error.contains(expected), "{what}: {error}");
     }
 }

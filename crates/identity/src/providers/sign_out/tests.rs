@@ -26,7 +26,7 @@ fn provider_logouts() -> ProviderLogouts {
 
 #[tokio::test]
 async fn provider_logout_requires_enabled_provider_with_sign_out_there() {
-    for (enabled, there, uid, wanted) in [
+    for (enabled, there, uid, expected) in [
         (true, true, "p1", true),
         (true, false, "p1", false),
         (false, true, "p1", false),
@@ -37,7 +37,7 @@ async fn provider_logout_requires_enabled_provider_with_sign_out_there() {
         provider.spec.sign_out_there = there;
         provider_logouts.hub.stores().auth_providers.apply(provider);
         let is_wanted = provider_logouts.enabled_provider(&corp()).is_some();
-        assert_eq!(is_wanted, wanted, "{enabled} {there} {uid}");
+        assert_eq!(is_wanted, expected, "{enabled} {there} {uid}");
     }
 }
 

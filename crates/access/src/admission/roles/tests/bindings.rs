@@ -32,7 +32,7 @@ fn binding_requires_all_rights_of_role_in_its_scope() {
 
 #[test]
 fn binding_without_effect_is_rejected_with_reason_and_can_be_deleted() {
-    for (spec, wanted) in [
+    for (spec, expected) in [
         (
             in_cluster("broken", "a"),
             "the role \"broken\" cannot be used: \"broken\" inherits",
@@ -59,7 +59,7 @@ fn binding_without_effect_is_rejected_with_reason_and_can_be_deleted() {
         let resource = "clusterroletemplatebindings";
         let refused = attempt(resource, "new", None, Some(spec.clone())).by(&world(), "root", true);
         let refused = refused.unwrap_err();
-        assert!(refused.starts_with(wanted), "{refused}");
+        assert!(refused.starts_with(expected), "{refused}");
         let taken = attempt(resource, "new", Some(spec.clone()), None);
         assert_eq!(taken.by(&world(), "root", true), Ok(()));
         // A role that cannot be resolved at present may grant its former rights again.

@@ -84,7 +84,7 @@ fn role_write_requires_old_and_new_rights() {
 
 #[test]
 fn unresolvable_role_is_not_stored() {
-    for (spec, wanted) in [
+    for (spec, expected) in [
         (
             template(&[], &["nothing"]),
             "the role \"new\" cannot be stored: \"new\" inherits \"nothing\", which does not exist",
@@ -105,7 +105,7 @@ fn unresolvable_role_is_not_stored() {
         let attempt = attempt("roletemplates", "new", None, Some(spec));
         // An administrator is rejected too.
         let refused = attempt.by(&world(), "root", true).unwrap_err();
-        assert!(refused.starts_with(wanted), "{refused}");
+        assert!(refused.starts_with(expected), "{refused}");
     }
 }
 
@@ -187,7 +187,7 @@ fn global_role_grants_only_rights_that_writer_has_everywhere() {
         let got = made(spec).as_user("eve");
         assert_eq!(got.is_ok(), may, "{what}: {got:?}");
     }
-    for (spec, wanted) in [
+    for (spec, expected) in [
         (
             json!({"inEveryCluster": ["nothing"]}),
             "the global role \"new\" cannot be stored: there is no role \"nothing\"",
@@ -199,7 +199,7 @@ fn global_role_grants_only_rights_that_writer_has_everywhere() {
         ),
     ] {
         let refused = made(spec).by(&world(), "root", true).unwrap_err();
-        assert!(refused.starts_with(wanted), "{refused}");
+        assert!(refused.starts_with(expected), "{refused}");
     }
     let change = |before, after| attempt("globalroles", "new", Some(before), after);
     let stripped = change(json!({"inEveryCluster": ["writer"]}), Some(json!({})));

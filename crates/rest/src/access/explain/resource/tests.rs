@@ -36,7 +36,7 @@ fn format_result(resolved: Result<Resource, UnknownResource>) -> String {
 #[test]
 fn resource_is_found_by_every_name_that_kubectl_knows() {
     let kinds = cluster();
-    for (text, wanted) in [
+    for (text, expected) in [
         ("pods", "|pods|"),
         ("pod", "|pods|"),
         ("po", "|pods|"),
@@ -58,7 +58,7 @@ fn resource_is_found_by_every_name_that_kubectl_knows() {
     ] {
         assert_eq!(
             format_result(resolve(text, None, Served::All(&kinds))),
-            wanted,
+            expected,
             "{text}"
         );
     }
@@ -80,11 +80,11 @@ fn unknown_resource_is_an_error_with_a_suggestion() {
         ("", None, None),
     ] {
         let error = format_result(resolve(text, group, Served::All(&kinds)));
-        let wanted = match suggestion {
+        let expected = match suggestion {
             Some(name) => format!("the cluster has no resource {text:?}; did you mean {name:?}?"),
             None => format!("the cluster has no resource {text:?}"),
         };
-        assert_eq!(error, wanted);
+        assert_eq!(error, expected);
     }
 }
 
@@ -92,7 +92,7 @@ fn unknown_resource_is_an_error_with_a_suggestion() {
 fn built_in_resources_resolve_without_the_cluster() {
     let kinds = built_in::kinds();
     let without = Served::BuiltIn(&kinds, "no agent of the cluster is connected");
-    for (text, wanted) in [
+    for (text, expected) in [
         ("deployments", "apps|deployments|"),
         ("cj", "batch|cronjobs|"),
         ("ing", "networking.k8s.io|ingresses|"),
@@ -108,7 +108,7 @@ fn built_in_resources_resolve_without_the_cluster() {
     ] {
         assert_eq!(
             format_result(resolve(text, None, without)),
-            wanted,
+            expected,
             "{text}"
         );
     }
