@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn hanging_event_does_not_block_later_statuses() {
+    async fn unanswered_event_request_does_not_block_later_status_writes() {
         let (writer, patches) = hanging_events();
         let status = StatusPublisher::default();
         tokio::spawn(writer.run(status.subscribe(), CancellationToken::new()));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn stopping_agent_writes_its_last_status_within_the_timeout() {
+    async fn stopped_agent_writes_its_last_status_before_the_timeout() {
         let (writer, patches) = hanging_events();
         let stopped = CancellationToken::new();
         let status = StatusPublisher::default();

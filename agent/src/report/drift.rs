@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn namespace_version_depends_on_labels_and_annotations_of_drover_only() {
+    fn namespace_version_depends_only_on_drovers_labels_and_annotations() {
         let of = |annotation: (&str, &str), label: &str| {
             let (key, value) = annotation;
             let object = json!({ "metadata": {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn protocol_2_sends_changed_sections_and_heartbeats() {
+    fn report_line_of_protocol_2_contains_only_changed_sections() {
         let mut composer = Composer::new(Version::V2);
         assert_eq!(
             composer.next(version("1"), vec![], false),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn protocol_1_sends_every_section_in_each_line() {
+    fn report_line_of_protocol_1_contains_all_sections() {
         let mut composer = Composer::new(Version::V1);
         assert_eq!(
             composer.next(version("1"), vec![], true),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_and_events_are_sent_once() {
+    fn reported_refusals_and_events_are_sent_only_once() {
         for protocol in Version::KNOWN {
             let mut composer = Composer::new(protocol);
             let _ = composer.next(version("1"), vec![], true);

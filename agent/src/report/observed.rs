@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_events_drop_the_oldest_event() {
+    fn oldest_event_is_dropped_when_the_event_limit_is_exceeded() {
         let observed = Observed::default();
         for count in 0..150 {
             observed.event(EventReport {

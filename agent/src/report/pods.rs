@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn container_that_crashes_or_cannot_start_makes_its_pod_failing() {
+    fn pod_with_crashing_or_unstartable_container_counts_as_failing() {
         for (state, failing) in [
             (json!({"waiting": {"reason": "CrashLoopBackOff"}}), true),
             (json!({"waiting": {"reason": "ImagePullBackOff"}}), true),

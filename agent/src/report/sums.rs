@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_follow_lists_and_changes() {
+    fn node_and_pod_sums_are_updated_by_lists_and_watch_events() {
         let mut nodes = Tally::default();
         let mut pods = Tally::default();
         nodes.begin();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn new_list_replaces_the_old_objects_only_when_complete() {
+    fn new_list_replaces_the_old_objects_after_its_last_page() {
         let mut nodes = Tally::default();
         let mut pods: Tally<PodFacts> = Tally::default();
         pods.finish();

@@ -18,6 +18,6 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn health_response_corpus_satisfies_the_properties() {
+fn health_response_parser_properties_hold_for_fuzz_corpus() {
     replay("health", properties::health);
 }

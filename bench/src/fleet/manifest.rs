@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn required_objects_are_moved_into_the_namespace() {
+    fn manifest_objects_are_created_in_the_configured_namespace() {
         let manifest = "---\nkind: Namespace\nmetadata:\n  name: drover-agent\n\
                         ---\nkind: Secret\nmetadata:\n  name: s\n  namespace: drover-agent\n\
                         data:\n  ca: |\n    -----BEGIN X-----\n    -----END X-----\n\

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_have_different_loopback_networks() {
+    fn each_simulated_cluster_has_a_unique_loopback_network() {
         assert_eq!(network(0), IpAddr::from([127, 1, 0, 0]));
         assert_eq!(network(259), IpAddr::from([127, 1, 1, 3]));
         assert_ne!(network(65_536), network(0));

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn stored_and_written_objects_are_returned() {
+    async fn api_stub_returns_created_and_patched_objects() {
         let stub = Stub::new();
         let map = json!({"kind": "ConfigMap", "apiVersion": "v1",
             "metadata": {"name": "m", "namespace": "n"}, "data": {"a": "1"}});
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lists_have_the_same_nodes_and_watches_have_no_events() {
+    async fn api_stub_lists_fixed_nodes_and_sends_no_watch_events() {
         let stub = Stub::new();
         let nodes = asked(&stub, Method::GET, "/api/v1/nodes?limit=5", Value::Null)
             .await

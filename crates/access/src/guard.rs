@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn agent_refuses_each_path_that_the_server_refuses() {
+    fn agent_rejects_each_path_that_the_server_rejects() {
         for lane in ["controller", "user", "report"] {
             let given = [("drover-lane", lane), ("impersonate-user", "drover:user:1")];
             let given = &given[..if lane == "user" { 2 } else { 1 }];
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn agent_admits_each_path_that_the_server_forwards() {
+    fn agent_accepts_each_path_that_the_server_forwards() {
         let lane = [("drover-lane", "controller")];
         for target in [
             "/k8s/clusters/a/api/v1/pods?limit=5&x=%2F..",

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn connection_header_cannot_remove_drovers_headers() {
+    fn connection_header_does_not_remove_drover_headers() {
         let mut headers = map(&[
             ("Connection", "Keep-Alive, TE, impersonate-USER"),
             (

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_drover_names_parse() {
+    fn only_user_and_group_names_with_drover_prefix_are_parsed() {
         for (text, user, group) in [
             ("drover:user:1f", true, false),
             ("drover:github:42", false, true),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_service_account_names_parse_as_accounts() {
+    fn only_service_account_user_names_are_parsed_as_service_accounts() {
         for (text, expected) in [
             ("system:serviceaccount:apps:puller", true),
             ("system:serviceaccount:apps:puller.v2", true),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn path_names_one_cluster_and_keeps_remaining_bytes() {
+    fn cluster_path_parser_returns_cluster_name_and_unchanged_remaining_path() {
         for (target, name, rest) in [
             (
                 "/k8s/clusters/a/api/v1/pods?limit=5&x=%2F..",
@@ -207,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn remaining_path_cannot_start_with_authority(text in "[/a-z.%;2eE0?#\\\\-]{0,24}") {
+        fn remaining_cluster_path_never_starts_with_two_slashes(text in "[/a-z.%;2eE0?#\\\\-]{0,24}") {
             if let Ok(uri) = format!("{CLUSTER_PATH_PREFIX}{text}").parse::<Uri>()
                 && let Ok(path) = ClusterPath::parse(&uri)
             {

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn permit_requires_valid_token_for_cluster_and_binding() {
+    fn permit_requires_a_token_valid_for_the_cluster_and_a_role_binding() {
         use TokenPurpose::{Api, PasswordChange};
         let world = World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn cluster_receives_only_groups_with_a_role_there() {
+    fn cluster_receives_only_groups_that_have_a_role_in_the_cluster() {
         let world = World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
             .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_is_pinned_to_object_that_existed_before_binding() {
+    fn binding_stores_uid_only_of_object_created_before_the_binding() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let made = |second, leaves| {
             Some(Candidate {

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn cookie_is_accepted_only_from_own_page() {
+    fn session_cookie_is_accepted_only_from_same_origin_pages() {
         let own = session().csrf_token();
         let other = UserToken::parse(issue::<ForUsers>(&[4; 32]).token.expose_secret());
         let other = other.unwrap().csrf_token();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn websocket_over_http2_is_checked_too() {
+    fn origin_of_websocket_over_http2_is_checked() {
         for (origin, expected) in [
             (Some("https://d.example"), Ok(())),
             (Some("https://evil.example"), Err(CrossOrigin::Origin)),

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_accept_valid_values_and_reject_others_with_advice() {
+    fn setting_with_invalid_value_is_rejected_with_the_allowed_values() {
         use Setting as S;
         for (setting, value, good) in [
             (S::ServerUrl, "https://drover.example", true),
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_valid_and_replace_invalid_values() {
+    fn setting_defaults_are_valid_and_replace_invalid_values() {
         for setting in Setting::ALL {
             assert_eq!(setting.check(setting.default_value()), Ok(()));
             assert_eq!(setting.in_effect(""), setting.default_value());

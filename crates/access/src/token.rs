@@ -227,7 +227,7 @@ mod tests {
         }
 
         #[test]
-        fn parser_does_not_panic_on_any_text(text in ".*") {
+        fn token_parser_does_not_panic_on_arbitrary_text(text in ".*") {
             let _ = UserToken::parse(&text);
             let _ = RegistrationToken::parse(&text);
         }

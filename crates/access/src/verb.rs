@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn request_has_the_verb_of_kubernetes() {
+    fn request_verbs_match_kubernetes() {
         let pod = "/api/v1/namespaces/a/pods/p";
         for (method, target, verb, stream) in [
             ("GET", "/api/v1/pods", Verb::List, false),
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_of_a_request_have_the_same_verb() {
+    fn request_verb_is_independent_of_path_and_query_encoding() {
         for (method, target, verb, stream) in [
             (
                 "POST",

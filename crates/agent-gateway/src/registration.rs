@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_of_registrations_from_one_ipv6_48_leaves_half_of_the_budget() {
+    fn registrations_from_one_ipv6_slash_48_prefix_use_at_most_half_of_the_limit() {
         let rate = RegistrationRate::default();
         let from = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
         let allowed = (0..=u16::MAX).filter(|n| rate.check(from(0, *n), Work::Cluster).is_ok());
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_many_networks_leaves_the_budget_of_known_agents() {
+    fn registrations_from_many_networks_do_not_use_the_limit_of_known_agents() {
         let rate = RegistrationRate::default();
         for n in 0..=u16::MAX {
             let [high, low] = n.to_be_bytes();

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_binding_names_the_wrong_key() {
+    fn binding_error_names_the_invalid_key() {
         let certificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
         let read = |url: &str, ca: &str, uid: &str| {
             ServerBinding::read(&BTreeMap::from([

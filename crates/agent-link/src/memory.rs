@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_limit_of_512_mib_is_divided() {
+    fn agent_with_512_mib_limit_reserves_64_mib_for_requests() {
         let memory = TunnelMemory::new(MemoryLimit::new(Some(512 << 20)));
         assert_eq!(memory.request_bytes, 64 << 20);
         assert!(!memory.responses.is_full());

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pod_is_ready_only_with_a_tunnel_and_always_live() {
+    fn readiness_probe_requires_a_tunnel_and_liveness_probe_always_succeeds() {
         let mut status = ConnectionStatus::starting();
         for (connected, path, wanted) in [
             (false, "/livez", 200),

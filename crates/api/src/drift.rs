@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn merge_limits_new_owners_and_updates_existing_owners() {
+    fn drift_merge_limits_new_owners_and_updates_existing_owners() {
         let mut merged = drift(&[("a", "1"), ("b", "1")]);
         merged.merge(drift(&[("b", "2"), ("c", "1")]), 2);
         assert_eq!(merged, drift(&[("a", "1"), ("b", "2")]));

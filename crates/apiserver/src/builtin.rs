@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn job_field_selector_status_successful_matches_status_succeeded() {
+    fn field_selector_status_successful_of_job_reads_status_succeeded() {
         let catalog = catalog(Kinds::Cluster);
         let jobs = catalog.find("batch", "v1", "jobs").unwrap();
         let field = |job| selected_field(jobs, &job, "status.successful");

@@ -257,7 +257,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn string_in_replicas_field_is_reported_twice() {
+    fn string_in_replicas_field_returns_a_scale_accessor_error() {
         let found = told(&widget(), &object(json!({"size": "5"})));
         assert!(
             found.contains(

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn collections_are_distinguished_from_objects() {
+    fn path_of_a_list_is_distinguished_from_path_of_an_object() {
         for (path, list) in [
             ("/api/v1/nodes", true),
             ("/api/v1/nodes/a", false),

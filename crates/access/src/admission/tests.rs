@@ -46,7 +46,7 @@ fn rules_apply_to_all_writers_except_server_and_kubernetes() {
 }
 
 #[test]
-fn only_new_subjects_of_binding_are_checked() {
+fn rights_are_checked_only_for_added_subjects_of_a_binding() {
     let subject = |name: &str| json!({ "kind": "User", "name": name });
     let bind = |role: &str, names: &[&str]| {
         let subjects: Vec<_> = names.iter().copied().map(subject).collect();

@@ -49,7 +49,7 @@ fn cluster_role_applies_only_in_its_cluster() {
 }
 
 #[test]
-fn group_grants_roles_to_members_and_cluster_receives_only_groups_with_roles() {
+fn group_members_receive_its_roles_and_cluster_receives_only_groups_with_roles() {
     let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
     let devs = group("drover:oidc:devs");
     let grants = world.in_cluster("one", "reader", "a", &devs).gather();
@@ -95,7 +95,7 @@ fn global_role_applies_on_hub_and_in_every_cluster() {
 }
 
 #[test]
-fn global_role_without_hub_rules_gives_no_access_to_hub() {
+fn global_role_without_hub_rules_grants_no_rights_on_hub() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .global_role("roamer", &[], &["reader"])
@@ -107,7 +107,7 @@ fn global_role_without_hub_rules_gives_no_access_to_hub() {
 }
 
 #[test]
-fn rights_in_hub_namespace_apply_only_there() {
+fn rights_in_a_hub_namespace_apply_only_in_that_namespace() {
     let world = World::new()
         .hub_namespace_role("keeper", "apps", &[rule("", "pods", "get")])
         .global("one", "keeper", &user("ann"));
@@ -189,7 +189,7 @@ fn assert_grants_nothing(what: &str, world: &World, expected: &str) {
 }
 
 #[test]
-fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
+fn binding_to_missing_or_recreated_object_grants_no_rights_and_reports_the_problem() {
     let world = many_roles;
     let ann = user("ann");
     for (what, world, expected) in [
@@ -260,7 +260,7 @@ fn binding_of_missing_or_recreated_object_grants_nothing_and_has_problem() {
 }
 
 #[test]
-fn unusable_role_grants_nothing_and_has_problem() {
+fn invalid_role_grants_no_rights_and_reports_the_problem() {
     let world = many_roles;
     let ann = user("ann");
     for (what, world, expected) in [
@@ -325,7 +325,7 @@ fn role_with_several_bindings_appears_once_per_cluster() {
 }
 
 #[test]
-fn role_with_only_hub_rules_admits_users_to_cluster_and_binds_nothing_there() {
+fn role_with_only_hub_rules_allows_cluster_access_and_creates_no_binding_in_cluster() {
     let rights = [rule(
         "management.drover.dev",
         "clusterroletemplatebindings",
@@ -455,7 +455,7 @@ fn impersonation_requires_all_rights_of_impersonated_user() {
 }
 
 #[test]
-fn project_namespaces_of_user_are_limited_to_cluster() {
+fn project_namespaces_of_user_exclude_other_clusters() {
     let drovers = rule("management.drover.dev", "projects", "get");
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "list")])
@@ -634,7 +634,7 @@ fn impersonation_requires_impersonate_right_at_target() {
 }
 
 #[test]
-fn permit_ends_with_loss_of_any_underlying_right() {
+fn permit_is_revoked_when_any_of_its_rights_is_removed() {
     let reader = [rule("", "pods", "get")];
     let world = || {
         World::new()
@@ -711,7 +711,7 @@ fn permit_ends_with_loss_of_any_underlying_right() {
 }
 
 #[test]
-fn permit_ends_with_loss_of_group() {
+fn permit_is_revoked_when_the_user_leaves_the_group() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
@@ -743,7 +743,7 @@ fn users_and_groups_with_roles_may_be_impersonated() {
 }
 
 #[test]
-fn cluster_digest_changes_only_with_access_in_cluster() {
+fn access_digest_of_a_cluster_changes_only_with_rights_in_that_cluster() {
     let world = || {
         World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])

@@ -28,7 +28,7 @@ fn external(names: &[&str]) -> Rights {
 }
 
 #[test]
-fn resolved_role_has_own_and_inherited_rules_once() {
+fn resolved_role_contains_each_own_and_inherited_rule_once() {
     let pods = || rule("", "pods", "get");
     let roles = BTreeMap::from([
         ("top", role(vec![pods()], &["left", "right"])),
@@ -61,7 +61,7 @@ fn cluster_wide_rules_of_project_role_are_separate() {
 }
 
 #[test]
-fn unresolvable_role_has_error_with_remedy() {
+fn error_of_invalid_role_inheritance_contains_the_fix() {
     let project = RoleTemplateSpec {
         context: RoleContext::Project,
         ..Default::default()
@@ -135,7 +135,7 @@ fn inheritance_depth_is_limited_in_any_order_of_roles() {
 }
 
 #[test]
-fn clusters_own_role_is_covered_by_itself_or_all_rights_or_known_rules() {
+fn external_cluster_role_is_covered_by_same_role_or_all_rights_or_known_rules() {
     let view = external(&["view"]);
     let admin = external(&["admin"]);
     let own = external(&["made-here"]);
@@ -167,7 +167,7 @@ fn clusters_own_role_is_covered_by_itself_or_all_rights_or_known_rules() {
 }
 
 #[test]
-fn missing_rights_are_named() {
+fn missing_rights_are_listed_in_the_error() {
     let mut expected = Rights::of(&[rule("", "secrets", "get list")]);
     expected.extend(&external(&["made-here"]));
     let lacking = Rights::default().missing(&expected).unwrap();
@@ -179,7 +179,7 @@ fn missing_rights_are_named() {
 }
 
 #[test]
-fn rules_about_drovers_kinds_are_excluded_downstream() {
+fn rules_for_drover_kinds_are_not_copied_to_clusters() {
     let mut both = rule("management.drover.dev", "projects", "get");
     both.api_groups = Some(vec![GROUP.to_owned(), "apps".to_owned()]);
     let rights = Rights::of(&[rule(GROUP, "projects", "*"), both, rule("*", "*", "*")]);
@@ -193,7 +193,7 @@ fn rules_about_drovers_kinds_are_excluded_downstream() {
 }
 
 #[test]
-fn built_in_roles_resolve_and_owners_may_grant_them() {
+fn built_in_roles_are_valid_and_owners_can_grant_them() {
     let templates = built_in_role_templates();
     let roles: BTreeMap<&str, &RoleTemplateSpec> = templates
         .iter()

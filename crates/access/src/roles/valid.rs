@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rule_is_valid_where_kubernetes_accepts_it() {
+    fn rule_validation_matches_kubernetes() {
         let list = |text: &str| -> Vec<String> {
             text.split_whitespace()
                 .map(|word| word.replace('-', ""))

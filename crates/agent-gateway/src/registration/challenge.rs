@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn challenge_is_valid_once_for_one_cluster_and_a_minute() {
+    fn challenge_is_valid_once_for_one_cluster_within_one_minute() {
         let challenges = Challenges::default();
         let (a, b) = (ClusterUid::new("a"), ClusterUid::new("b"));
         let nonce = challenges.issue(&key(1), &a, at(0)).unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn answered_challenges_are_bounded_and_expire() {
+    fn number_of_stored_answered_challenges_is_limited_and_entries_expire() {
         let challenges = Challenges::default();
         for n in 0..MAX_USED {
             assert_eq!(challenges.spend(&genuine("a", n, at(0)), at(0)), Ok(()));

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agent_image_comes_from_the_setting_or_the_registry() {
+    fn agent_image_is_read_from_setting_or_derived_from_registry() {
         let version = env!("CARGO_PKG_VERSION");
         for (whole, registry, wanted) in [
             ("", "", format!("drover-agent:{version}")),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn curl_command_pins_the_key_and_omits_the_token() {
+    fn curl_command_contains_server_key_hash_and_no_token() {
         let line = curl_line("https://d:8443", "AAAA=");
         assert!(line.contains("--pinnedpubkey 'sha256//AAAA='"), "{line}");
         assert!(

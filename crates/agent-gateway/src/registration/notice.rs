@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn equal_events_are_written_once_a_minute_with_bounded_memory() {
+    async fn equal_events_are_written_at_most_once_per_minute() {
         let client = kube::Client::new(
             tower::service_fn(|_: http::Request<kube::client::Body>| async {
                 Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("unused"))

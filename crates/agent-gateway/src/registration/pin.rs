@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn certificates_of_one_key_have_one_pin() {
+    fn certificates_with_the_same_key_have_the_same_key_hash() {
         let key = rcgen::KeyPair::generate().unwrap();
         let pin = |name: &str, key: &rcgen::KeyPair| {
             let params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn healthiest_then_least_loaded_tunnel_is_chosen_with_hysteresis() {
+    fn tunnel_is_selected_by_health_first_and_by_load_second() {
         use Health::{ApiServerDown, Healthy, Silent};
         let closed = Candidate {
             usable: false,

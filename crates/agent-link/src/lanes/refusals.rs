@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_are_counted_by_kind_and_bounded() {
+    fn rejected_requests_are_counted_per_kind_with_limited_memory() {
         let refusals = Refusals::default();
         for _ in 0..3 {
             refusals.count("user", "NoUser", "m");

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn token_is_renewed_before_expiry_and_used_for_an_hour_at_most() {
+    fn token_is_renewed_before_expiry_and_at_least_hourly() {
         let now = Timestamp::from_second(1_000_000).unwrap();
         let second = SignedDuration::from_secs;
         let header = || HeaderValue::from_static("Bearer x");

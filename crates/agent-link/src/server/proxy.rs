@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn exceptions_bypass_the_proxy() {
+    fn no_proxy_hosts_and_networks_bypass_the_proxy() {
         let url: ProxyUrl = "http://[2001:db8::1]:3128".parse().unwrap();
         let proxy = Proxy::new(&url, Some(".corp.example,10.0.0.0/8"));
         assert!(proxy.route("drover.corp.example:8443").is_none());

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn unresponsive_address_leaves_time_for_the_next_address() {
+    async fn next_address_is_tried_while_the_first_address_does_not_respond() {
         let (hole, _queued) = black_hole().await;
         let lives = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let addresses = [hole.local_addr().unwrap(), lives.local_addr().unwrap()];

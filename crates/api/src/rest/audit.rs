@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outcome_as_str_equals_its_serialized_value() {
+    fn audit_outcome_as_str_equals_its_serialized_value() {
         for outcome in AuditOutcome::ALL {
             let text = serde_json::to_value(outcome).unwrap();
             assert_eq!(text, outcome.as_str());

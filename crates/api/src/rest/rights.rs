@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_namespace_is_set_for_member_with_one_namespace() {
+    fn default_namespace_is_set_only_for_member_of_one_namespace() {
         let member = |names: &[&str]| ClusterRights {
             namespaces: names.iter().map(|&name| name.to_owned()).collect(),
             ..ClusterRights::default()

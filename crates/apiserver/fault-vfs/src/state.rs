@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn file_name_is_durable_after_sync_of_its_folder() {
+    fn new_file_survives_power_failure_after_its_folder_is_synced() {
         let world = |folder| {
             let mut world = DiskState::default();
             world.opened(Path::new("a"), None);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_with_other_auth_schemes_or_empty_tokens_are_anonymous() {
+    fn request_without_bearer_scheme_or_with_empty_token_is_anonymous() {
         for value in ["Basic abc", "Bearer", "Bearer ", "abc", ""] {
             assert_eq!(read(value), Bearer::None, "{value:?}");
         }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn first_authenticator_that_supports_the_token_type_decides() {
+    async fn first_authenticator_that_accepts_the_token_determines_the_caller() {
         let known = ask(vec![
             Fixed(Ok(None)),
             Fixed(Err("bad")),

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn verbs_escalate_and_bind_skip_escalation_check() {
+    fn user_with_verb_escalate_or_bind_can_grant_permissions_beyond_own() {
         let rbac = index(&json!([
             {"apiGroups": [GROUP], "resources": ["roles"], "verbs": ["escalate"]},
             {"apiGroups": [GROUP], "resources": ["clusterroles"], "verbs": ["bind"],
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn system_masters_can_grant_all_permissions() {
+    fn member_of_system_masters_can_grant_all_permissions() {
         let rbac = index(&json!([]));
         let object = binding("ClusterRole", "nope");
         let write = RoleWrite {

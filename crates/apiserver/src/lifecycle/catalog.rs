@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn catalog_is_unchanged_during_a_feed_restart() {
+    fn catalog_is_not_changed_while_a_feed_restarts() {
         let catalog = Arc::new(ArcSwap::from_pointee(Catalog::default()));
         let mut served = CatalogUpdater::new(Arc::clone(&catalog));
         served.observe(&definition("True", "InitialNamesAccepted", &["v1"]));

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slow_feed_continues_without_restart() {
+    async fn slow_feed_receives_all_changes_without_a_restart() {
         let (_folder, store) = open(StoreOptions {
             watch_changes: 4,
             ring_changes: 4,
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn initial_list_may_take_longer_than_history() {
+    async fn feed_completes_an_initial_list_that_takes_longer_than_the_history() {
         let (_folder, store) = open(StoreOptions {
             history: Duration::from_millis(1),
             short_history: Duration::from_millis(1),

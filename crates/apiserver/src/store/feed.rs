@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_events_are_counted_once_and_memory_limit_ends_slowest_watchers() {
+    fn shared_events_are_counted_once_and_memory_limit_closes_slowest_watchers() {
         const EVENT: usize = 64 << 10;
         let bounds = Bounds {
             ring_events: 1,
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn large_round_does_not_end_a_watcher_with_an_empty_queue() {
+    fn large_batch_of_events_does_not_close_a_watcher_with_an_empty_queue() {
         const EVENT: usize = 64 << 10;
         let bounds = Bounds {
             ring_events: 1,
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn key_belongs_to_topics_of_all_its_prefixes() {
+    fn event_of_a_key_is_published_to_all_its_prefixes() {
         let all: Vec<&str> = topics("/core/pods/ns/a").collect();
         assert_eq!(all, ["", "/", "/core/", "/core/pods/", "/core/pods/ns/"]);
         for prefix in ["", "/", "/core/pods/", "/core/pods/ns/a", "/core/po"] {

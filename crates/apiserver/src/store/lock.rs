@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn closed_store_is_unlocked_despite_forked_child() {
+    fn closed_store_is_unlocked_while_a_forked_child_holds_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let lock = Lock::take(&path).unwrap();

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn store_with_single_reader_uses_one_lane() {
+    fn store_with_one_reader_uses_one_queue_for_reads_and_scans() {
         for (asked, threads, one_lane) in [(0, 1, true), (1, 1, true), (2, 4, false)] {
             let lanes = Lanes::new(asked);
             assert_eq!(lanes.readers, threads);

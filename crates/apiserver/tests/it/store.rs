@@ -162,7 +162,7 @@ async fn put_of_equal_value_retains_the_revision() {
 }
 
 #[tokio::test]
-async fn concurrent_writers_receive_distinct_revisions() {
+async fn concurrent_writes_have_distinct_revisions() {
     let fixture = fixture();
     let before = fixture.store.revision();
     let writers = (0..200).map(|number| {

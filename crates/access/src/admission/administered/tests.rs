@@ -177,7 +177,7 @@ fn other_users_cannot_change_administrators() {
 }
 
 #[test]
-fn update_right_cannot_delete_through_owner_or_finalizer() {
+fn user_with_update_right_cannot_set_owner_references_or_finalizers() {
     let plain = json!({ "metadata": { "uid": "1" }, "spec": { "value": "1d", "enabled": true } });
     let with = |field: &str, value: Value| {
         let mut object = plain.clone();

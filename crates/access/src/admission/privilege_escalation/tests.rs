@@ -126,7 +126,7 @@ const TABLE: &[Row] = &[
 ];
 
 #[test]
-fn rights_for_privilege_escalation_are_found_in_their_scopes_only() {
+fn rights_for_privilege_escalation_are_detected_only_in_scopes_where_they_apply() {
     for (group, resource, verb, names, scope, found) in TABLE {
         let role = rule(group, resource, verb, names);
         let got = of_role(&role, *scope, SERVER);
@@ -140,7 +140,7 @@ fn rights_for_privilege_escalation_are_found_in_their_scopes_only() {
 }
 
 #[test]
-fn resource_names_limit_only_verbs_on_named_objects() {
+fn resource_names_restrict_only_verbs_on_existing_objects() {
     for (verbs, names, found) in [
         (&["get"][..], &["mine"][..], false),
         (
@@ -168,7 +168,7 @@ fn resource_names_limit_only_verbs_on_named_objects() {
 }
 
 #[test]
-fn resource_names_do_not_make_impersonation_harmless() {
+fn impersonation_rule_with_resource_names_allows_privilege_escalation() {
     for (resource, name, scope, found) in [
         // The user of a kubeconfig may be the server itself, and a group may have all rights.
         ("users", "jane", Everywhere, true),
@@ -189,7 +189,7 @@ fn resource_names_do_not_make_impersonation_harmless() {
 }
 
 #[test]
-fn namespace_of_servers_account_is_private_like_namespace_of_its_secrets() {
+fn rights_in_namespace_of_servers_account_allow_privilege_escalation() {
     let ops = Namespace("ops");
     for (resource, verb) in [
         ("pods", "create"),
@@ -211,7 +211,7 @@ fn namespace_of_servers_account_is_private_like_namespace_of_its_secrets() {
 }
 
 #[test]
-fn every_secret_name_is_sensitive_in_namespace_of_servers_account() {
+fn access_to_any_secret_in_namespace_of_servers_account_allows_escalation() {
     let ops = Namespace("ops");
     let (in_ops, in_hub) = (
         "system:serviceaccount:ops:drover",

@@ -126,7 +126,7 @@ async fn concurrent_registrations_claim_the_key_once() {
 }
 
 #[tokio::test]
-async fn claim_survives_a_crash_and_moves_when_its_cluster_has_another_key() {
+async fn key_claim_is_released_when_its_cluster_registers_a_different_key() {
     let objects = Objects::default();
     let hub = objects.hub();
     let (a, b) = (objects.cluster("a", None), objects.cluster("b", None));

@@ -117,7 +117,7 @@ fn no_role_has_wildcards_and_only_the_agent_reads_secrets() {
 }
 
 #[test]
-fn manifest_lists_plan_keys_separately_from_the_ca() {
+fn manifest_has_a_config_map_with_each_upgrade_plan_key() {
     let objects = objects();
     let keys = named(&objects, "ConfigMap", "drover-agent-plan-keys")["data"]
         .as_object()
@@ -130,7 +130,7 @@ fn manifest_lists_plan_keys_separately_from_the_ca() {
 }
 
 #[test]
-fn token_is_only_in_its_secret() {
+fn manifest_contains_the_token_only_in_its_secret() {
     let yaml = manifest().write().unwrap();
     let count = |what: &str| yaml.expose_secret().matches(what).count();
     assert_eq!(count("secretsecret"), 0, "only base64 of it");

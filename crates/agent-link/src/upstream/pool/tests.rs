@@ -166,7 +166,7 @@ async fn request_body_is_sent_before_the_response_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn expired_idle_connection_is_closed_and_used_connections_stay_open() {
+async fn expired_idle_connection_is_closed_and_connection_in_use_stays_open() {
     let (server, idle) = (ApiServer::default(), IdlePool::default());
     let mut ends = Vec::new();
     for _ in 0..2 {

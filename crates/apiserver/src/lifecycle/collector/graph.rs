@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn dependents_of_deleted_owner_are_known_after_sync_and_deletion_event() {
+    fn ownership_graph_is_complete_for_deleted_owner_after_sync_and_deletion_event() {
         let mut graph = Graph::default();
         put(&mut graph, &waiting("o"));
         assert!(

@@ -37,7 +37,7 @@ fn violated_rule_is_reported_with_message_and_field() {
 }
 
 #[test]
-fn transition_rule_receives_old_value_of_the_same_item() {
+fn cel_transition_rule_receives_the_old_value_of_the_same_list_item() {
     let schema = json!({"type": "object", "properties": {"list": {
         "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
         "items": {"type": "object", "properties": {

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_values_and_cel_rules_count_as_heavy_work() {
+    fn long_values_and_cel_rules_are_processed_as_heavy_work() {
         let mut catalog = crate::builtin::catalog(crate::builtin::Kinds::Cluster);
         for resource in crate::crd::resources(&crate::crd::tests::widgets()).unwrap() {
             catalog.insert(resource.into());

@@ -233,7 +233,7 @@ mod tests {
         assert!(sending.hold("b", 1).is_ok());
     }
     #[test]
-    fn resized_bytes_are_counted_once_and_growth_is_limited() {
+    fn resized_memory_reservation_is_counted_once_and_cannot_exceed_the_limit() {
         let sending = MemoryLimiter::new(LIMIT);
         let mut one = sending.hold("a", 100 << 10).unwrap();
         let mut two = sending.hold("a", 100 << 10).unwrap();

@@ -100,7 +100,7 @@ mod tests {
     const KEY: &str = "/apiextensions.k8s.io/customresourcedefinitions//widgets.example.com";
 
     #[tokio::test]
-    async fn crd_is_read_once_per_revision() {
+    async fn crd_lookup_is_cached_until_the_crd_revision_changes() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("hub.db"), StoreOptions::default()).unwrap();
         let definitions = Definitions::new(BTreeSet::new());

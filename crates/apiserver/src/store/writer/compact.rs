@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn pinned_history_is_retained_beyond_its_maximum_age() {
+    fn history_that_a_list_reads_is_retained_beyond_its_maximum_age() {
         let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, LEASE), (0, POD)]);
         let pin = fixture.retention.pins.pin(2);
         let step = fixture.step(10);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn pinned_history_is_limited_by_number_of_changes() {
+    fn history_that_a_list_reads_is_limited_by_number_of_changes() {
         let mut fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
         let _pin = fixture.retention.pins.pin(1);
         // The revision of the fixture is 100.

@@ -68,7 +68,7 @@ fn bound(kind: &str, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn token_is_valid_for_an_hour_plus_leeway() {
+async fn token_is_accepted_for_one_hour_and_the_clock_skew_allowance() {
     let world = world();
     let answer = world.request(json!({})).await.unwrap();
     let object = &answer.object;

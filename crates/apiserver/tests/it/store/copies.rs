@@ -107,7 +107,7 @@ async fn restored_store_does_not_reuse_revisions() {
 }
 
 #[tokio::test]
-async fn damaged_store_can_be_replaced_but_not_restored_from() {
+async fn damaged_store_can_be_replaced_and_damaged_backup_is_rejected() {
     let fixture = fixture();
     for number in 0..300 {
         fixture

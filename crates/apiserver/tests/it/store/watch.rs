@@ -125,7 +125,7 @@ async fn watch_from_old_revision_returns_all_later_changes() {
 }
 
 #[tokio::test]
-async fn unread_watch_is_ended_without_blocking_writes() {
+async fn unread_watch_is_closed_without_blocking_writes() {
     let fixture = fixture_with(StoreOptions {
         watch_changes: 10,
         ..StoreOptions::default()

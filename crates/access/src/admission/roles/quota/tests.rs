@@ -27,7 +27,7 @@ fn defaults(requests: Value, limits: Value) -> Value {
 }
 
 #[test]
-fn project_with_sufficient_quota_is_valid() {
+fn project_is_valid_if_its_quota_covers_all_namespace_quotas() {
     for (what, count, more) in [
         ("nothing", 3, json!({})),
         (
@@ -75,7 +75,7 @@ fn project_with_sufficient_quota_is_valid() {
 }
 
 #[test]
-fn invalid_quota_error_has_field_and_numbers() {
+fn quota_error_contains_the_field_and_the_conflicting_amounts() {
     for (count, more, words) in [
         (
             4,

@@ -31,7 +31,7 @@ fn binding_requires_all_rights_of_role_in_its_scope() {
 }
 
 #[test]
-fn binding_without_effect_is_rejected_with_reason_and_can_be_deleted() {
+fn binding_that_grants_no_rights_is_rejected_with_reason_and_can_be_deleted() {
     for (spec, expected) in [
         (
             in_cluster("broken", "a"),
@@ -84,7 +84,7 @@ fn locked_role_cannot_be_bound_but_can_be_unbound() {
 }
 
 #[test]
-fn binding_is_immutable_and_only_server_pins_names() {
+fn binding_is_immutable_and_only_server_stores_uids_of_its_references() {
     let resource = "clusterroletemplatebindings";
     let plain = || in_cluster("reader", "a");
     let pinned = |part: &str| {
@@ -116,7 +116,7 @@ fn binding_is_immutable_and_only_server_pins_names() {
 }
 
 #[test]
-fn users_without_drover_name_need_all_hub_rights_to_write_roles() {
+fn writer_outside_drover_needs_all_hub_rights_to_write_role_bindings() {
     let made = attempt(
         "clusterroletemplatebindings",
         "new",
@@ -136,7 +136,7 @@ fn users_without_drover_name_need_all_hub_rights_to_write_roles() {
 }
 
 #[test]
-fn references_of_new_binding_are_pinned() {
+fn new_binding_references_its_objects_by_name_and_uid() {
     use ReferenceKind::{Cluster, GlobalRole, Project, RoleTemplate};
     let names = |attempt: Attempt| {
         let operation = match (&attempt.before, &attempt.after) {

@@ -25,7 +25,7 @@ fn owned() -> World {
 }
 
 #[test]
-fn namespace_change_requires_rights_in_project_or_cluster() {
+fn change_of_project_namespaces_requires_rights_in_project_or_cluster() {
     let spec = |namespaces: Value, more: Value| {
         let mut spec = json!({"cluster": {"name": "a"}, "namespaces": namespaces});
         spec.as_object_mut()

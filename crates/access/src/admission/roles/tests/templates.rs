@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn role_write_requires_old_and_new_rights() {
+fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
     let (get, all) = (
         || Some(template(&["get"], &[])),
         || Some(template(&["*"], &[])),
@@ -83,7 +83,7 @@ fn role_write_requires_old_and_new_rights() {
 }
 
 #[test]
-fn unresolvable_role_is_not_stored() {
+fn role_with_invalid_inheritance_or_context_is_rejected() {
     for (spec, expected) in [
         (
             template(&[], &["nothing"]),
@@ -158,7 +158,7 @@ fn built_in_roles_cannot_be_changed() {
 }
 
 #[test]
-fn global_role_grants_only_rights_that_writer_has_everywhere() {
+fn global_role_write_requires_its_rights_in_all_clusters() {
     let made = |spec| attempt("globalroles", "new", None, Some(spec));
     let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
     for (what, spec, may) in [
@@ -220,7 +220,7 @@ fn global_role_grants_only_rights_that_writer_has_everywhere() {
 }
 
 #[test]
-fn change_of_inherited_role_cannot_make_heirs_unresolvable() {
+fn change_of_role_is_rejected_if_an_inheriting_role_becomes_invalid() {
     // `heir` inherits `reader`, and eve has all rights of `reader` in every cluster.
     let circle = template(&["get"], &["heir"]);
     let before = || Some(template(&["get"], &[]));
@@ -233,7 +233,7 @@ fn change_of_inherited_role_cannot_make_heirs_unresolvable() {
 }
 
 #[test]
-fn change_of_unresolvable_role_requires_all_rights() {
+fn change_of_role_with_invalid_inheritance_requires_all_rights() {
     let broken = || Some(template(&[], &["nothing"]));
     let unreadable = || Some(json!({"context": "Moon"}));
     for (resource, before, after) in [
@@ -255,7 +255,7 @@ fn change_of_unresolvable_role_requires_all_rights() {
 }
 
 #[test]
-fn owner_references_and_finalizers_are_rejected() {
+fn users_cannot_set_owner_references_or_finalizers_on_roles_bindings_and_projects() {
     for resource in [
         "roletemplates",
         "globalroles",
@@ -273,7 +273,7 @@ fn owner_references_and_finalizers_are_rejected() {
 }
 
 #[test]
-fn only_server_uses_names_and_label_of_built_in_roles() {
+fn users_cannot_create_role_with_built_in_name_or_remove_built_in_label() {
     for (resource, name) in [
         ("roletemplates", "cluster-owner"),
         ("globalroles", "administrator"),
@@ -297,7 +297,7 @@ fn only_server_uses_names_and_label_of_built_in_roles() {
 }
 
 #[test]
-fn locked_role_cannot_be_inherited() {
+fn role_that_inherits_a_locked_role_is_rejected() {
     let world = world().locked("reader");
     let root = |attempt: Attempt| attempt.by(&world, "root", true);
     let made = |resource, spec| root(attempt(resource, "new", None, Some(spec)));
@@ -330,7 +330,7 @@ fn locked_role_cannot_be_inherited() {
 }
 
 #[test]
-fn default_role_for_new_users_requires_right_to_bind() {
+fn writer_of_default_role_for_new_users_needs_the_right_to_bind_it() {
     let spec = json!({"inEveryCluster": ["reader"], "newUserDefault": true});
     let made = attempt("globalroles", "new", None, Some(spec));
     assert!(made.as_user("eve").unwrap_err().contains("newUserDefault"));
