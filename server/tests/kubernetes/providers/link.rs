@@ -165,7 +165,7 @@ async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider
             json!({ "confirmedAt": "2020-01-01T00:00:00Z" }),
             "for too long",
         ),
-        ("ann-2", json!({ "state": "Refused" }), "refuses"),
+        ("ann-2", json!({ "state": "Refused" }), "rejects the user"),
         ("ann-2", json!({ "state": "Unreachable" }), "sign in"),
     ] {
         let known = users.get(name).await.unwrap().status.unwrap().identities;

@@ -74,7 +74,7 @@ async fn linking_requires_recently_confirmed_identity_and_enabled_target() {
             true,
             with(IdentityState::Refused),
             nobody.clone(),
-            "refuses",
+            "rejects the user",
         ),
         (
             "a disabled provider",

@@ -110,8 +110,8 @@ fn quota_error_contains_the_field_and_the_conflicting_amounts() {
             defaults(json!({"cpu": "2"}), json!({"cpu": "1500m"})),
             &[
                 "spec.containerDefaults.requests",
-                "2 of \"cpu\"",
-                "only 1500m",
+                "\"cpu\" is 2",
+                "limit 1500m",
             ],
         ),
         (
