@@ -55,7 +55,10 @@ async fn refresh_updates_groups_and_a_refusal_of_the_provider_ends_access() {
     assert_eq!(identity["state"], "Refused", "{identity}");
     let said = rig.server.get("/v1/me", &token).await.expect(401);
     assert!(
-        said["message"].as_str().unwrap().contains("rejects the user"),
+        said["message"]
+            .as_str()
+            .unwrap()
+            .contains("rejects the user"),
         "{said}"
     );
     rig.me(&ann).await.expect(401);
