@@ -30,7 +30,8 @@ pub use setting::*;
 pub use token::*;
 pub use user::*;
 
-/// The CustomResourceDefinitions of all kinds, in the order of their installation.
+/// Returns the CustomResourceDefinitions of all kinds, in the order in which the server installs
+/// them.
 #[cfg(feature = "crd")]
 pub fn definitions()
 -> Vec<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>

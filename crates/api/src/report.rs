@@ -35,10 +35,10 @@ pub struct Report {
     /// Digests of the applied objects, per owner. An owner without a digest has not changed.
     #[serde(flatten)]
     pub drift: Drift,
-    /// Requests that the agent refused since the last line.
+    /// Requests that the agent refused since the previous line of the report stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusals: Vec<Refusal>,
-    /// Warning events since the last line, at most 100 per line.
+    /// Warning events since the previous line of the report stream, at most 100 per line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventReport>,
 }
@@ -79,7 +79,7 @@ pub struct AgentReport {
     pub wanted: u32,
 }
 
-/// A request that the agent refused.
+/// Requests that the agent refused for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
@@ -89,7 +89,7 @@ pub struct Refusal {
     pub reason: String,
     /// A sentence for users. It does not contain values of headers that could be secrets.
     pub message: String,
-    /// Number of equal refusals since the last line.
+    /// Number of refusals with the same lane, reason and message since the previous line.
     pub count: u32,
 }
 

@@ -199,7 +199,7 @@ wire! {
         /// name.
         #[serde(default)]
         groups_left_out: u32,
-        /// Time of the provider's last confirmation.
+        /// Time at which the provider last confirmed the identity.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         confirmed_at: Timestamp,
         /// The result of the last request to the provider.

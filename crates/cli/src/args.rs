@@ -55,7 +55,7 @@ pub enum ClientCommand {
     Version(VersionArgs),
 }
 
-/// A command line that contains only the commands of this crate.
+/// A parser for command lines that contain only the commands of this crate.
 #[cfg(test)]
 #[derive(Debug, clap::Parser)]
 #[command(name = "drover")]

@@ -20,7 +20,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The program that contains the commands.
+/// The program that includes these commands.
 #[derive(Debug)]
 pub struct Program {
     /// All commands of the program, for `drover completion`.

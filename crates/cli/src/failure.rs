@@ -36,7 +36,7 @@ pub enum Failure {
     /// No login is stored, or the stored login has expired.
     #[error("{0}")]
     NotLoggedIn(String),
-    /// A wait timed out.
+    /// The wait for a condition timed out.
     #[error("{0}")]
     TimedOut(String),
     /// A file of the command line cannot be read.

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     /// The SHA-256 digest of the definitions of [`SCHEMA_REVISION`], base64.
-    const DIGEST: &str = "awNySAqTgYk5hxlMMBR9gbA3IvcN2ojiRsaqX/R4Wd8=";
+    const DIGEST: &str = "VZOpHJ2TTR8YZhGo35yQDDBq5OW7HYeF9y2PItCvmlw=";
 
     #[test]
     fn changed_schema_requires_new_revision() {

@@ -5,7 +5,7 @@ use leptos::prelude::document;
 use wasm_bindgen::{JsCast as _, JsValue};
 use web_sys::{Blob, HtmlAnchorElement, Url};
 
-/// Saves a text as a file; returns false if the browser does not support downloads.
+/// Saves a text as a file. Returns false if the browser does not support downloads.
 pub(crate) fn save(name: &str, text: &str) -> bool {
     try_save(name, text).is_ok()
 }

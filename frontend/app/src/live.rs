@@ -22,7 +22,7 @@ use listing::{ask_again, every_page};
 pub(crate) struct Clusters(Store<Arc<ClusterView>>);
 
 impl Clusters {
-    /// Starts the live list. The list stops when the owner is cleaned up.
+    /// Starts the live list. The list stops when the reactive owner is cleaned up.
     pub(crate) fn provide() -> Self {
         let clusters = Self(Store::new());
         let session = expect_context::<Session>();
@@ -44,7 +44,7 @@ impl Clusters {
         clusters
     }
 
-    /// Returns the clusters, sorted by name; `None` before the first response.
+    /// Returns the clusters, sorted by name. Returns `None` before the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<Arc<ClusterView>>>> {
         self.0.items()
     }

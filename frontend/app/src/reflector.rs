@@ -54,7 +54,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// Reflects a list until the owner is cleaned up.
+    /// Reflects a list until the reactive owner is cleaned up.
     pub(crate) fn begin<F: Form<T> + 'static>(source: Source) -> Self {
         let followed = Self::new();
         let session = expect_context::<Session>();
@@ -62,7 +62,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         followed
     }
 
-    /// Returns the items in their order; `None` before the first response.
+    /// Returns the items in their order. Returns `None` before the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
         self.items.get()
     }
@@ -146,7 +146,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
     }
 }
 
-/// Runs a task until the owner is cleaned up.
+/// Runs a task until the reactive owner is cleaned up.
 pub(crate) fn until_cleanup(task: impl Future<Output = ()> + 'static) {
     let (task, handle) = abortable(task);
     spawn_local(async move {

@@ -82,7 +82,7 @@ impl Session {
         self.state.get()
     }
 
-    /// Returns the session; the caller subscribes to changes.
+    /// Returns the session. The caller subscribes to changes.
     pub(crate) fn view(self) -> Option<SessionView> {
         self.view.get()
     }
@@ -108,8 +108,8 @@ impl Session {
             .with_untracked(|session| session.as_ref().map(rights).unwrap_or_default())
     }
 
-    /// Returns the identity provider of the session; `None` for local users. The value is not
-    /// reactive, because each sign-in creates all screens again.
+    /// Returns the identity provider of the session. Returns `None` for local users. The value is
+    /// not reactive, because each sign-in creates all screens again.
     pub(crate) fn provider(self) -> Option<String> {
         self.view
             .with_untracked(|session| session.as_ref()?.me.token.provider.clone())

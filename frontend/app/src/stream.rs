@@ -100,7 +100,7 @@ impl LineStream {
         self
     }
 
-    /// Returns the next lines; `None` at the end of the response.
+    /// Returns the next lines. Returns `None` at the end of the response.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<Vec<u8>>>, Interruption> {
         let piece = self.piece().await?;
         let of = |name: &str| {

@@ -120,7 +120,7 @@ impl UnsavedGuard {
         }
     }
 
-    /// Reports whether changes would be lost; the caller subscribes to the value.
+    /// Reports whether changes would be lost. The caller subscribes to the value.
     fn would_lose(self) -> bool {
         let changed = self.changed.get();
         changed.and_then(|changed| changed.try_get()) == Some(true)
@@ -225,7 +225,7 @@ fn followed(event: &MouseEvent) -> Option<String> {
     followed.then(|| format!("{}{}{}", link.pathname(), link.search(), link.hash()))
 }
 
-/// Adds a capturing listener until the owner is cleaned up.
+/// Adds a capturing listener until the reactive owner is cleaned up.
 pub(crate) fn listen_first<E: FromWasmAbi + 'static>(
     at: EventTarget,
     name: &'static str,

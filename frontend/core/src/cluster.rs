@@ -30,7 +30,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Reads the load of a resource; `None` if the cluster does not report the resource.
+    /// Reads the load of a resource. Returns `None` if the cluster does not report the resource.
     pub fn of(cluster: &ClusterView, resource: &str) -> Option<Self> {
         let number = |map: &std::collections::BTreeMap<String, String>| {
             map.get(resource).and_then(|text| quantity::parse(text))
@@ -48,7 +48,7 @@ impl Load {
         self.used.or(self.requested)
     }
 
-    /// Returns the used share of the total; the share exceeds 1 if the cluster is overcommitted.
+    /// Returns the used share of the total. The share exceeds 1 if the cluster is overcommitted.
     pub fn part(&self) -> Option<f64> {
         self.taken().map(|taken| self.part_of(taken))
     }

@@ -2,7 +2,7 @@
 
 use drover_quantity::Quantity;
 
-/// Parses a quantity into its base unit (cores, bytes, pieces); `None` for malformed text.
+/// Parses a quantity into its base unit (cores, bytes, pieces). Returns `None` for malformed text.
 pub fn parse(text: &str) -> Option<f64> {
     Quantity::parse(text).ok().map(|quantity| quantity.as_f64())
 }

@@ -68,7 +68,7 @@ impl Selection {
         *self = Self::default();
     }
 
-    /// Deselects rows that no longer exist; returns true if a row was deselected.
+    /// Deselects rows that no longer exist. Returns true if a row was deselected.
     pub fn retain(&mut self, known: impl Fn(&str) -> bool) -> bool {
         let before = self.keys.len();
         self.keys.retain(|key| known(key));

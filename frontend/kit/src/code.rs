@@ -8,7 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 use crate::icon::{Icon, Picture};
 use crate::toast::Toasts;
 
-/// Copies a text to the clipboard; returns true after a success.
+/// Copies a text to the clipboard. Returns true after a success.
 pub(crate) async fn into_clipboard(text: &str) -> bool {
     let clipboard = window().navigator().clipboard();
     JsFuture::from(clipboard.write_text(text)).await.is_ok()

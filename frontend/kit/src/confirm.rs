@@ -9,7 +9,7 @@ use crate::field::TextField;
 use crate::notice::{Banner, BannerKind};
 
 /// Shows a dialog with the consequences of an action. The dialog stays open during the action and
-/// after an error; the caller closes the dialog.
+/// after an error. The caller closes the dialog.
 #[component]
 pub fn Confirm(
     /// True while the dialog is open.

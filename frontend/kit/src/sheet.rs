@@ -46,7 +46,7 @@ impl Default for Scroll {
 }
 
 impl Scroll {
-    /// Returns the number of characters per row; the caller subscribes to changes.
+    /// Returns the number of characters per row. The caller subscribes to changes.
     pub fn columns(self) -> usize {
         self.columns.get()
     }

@@ -92,7 +92,7 @@ pub struct ProviderIdentity {
     /// The number of groups that Drover ignores, because their IDs are not valid in a group's name.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub groups_left_out: u32,
-    /// Time of the provider's last confirmation.
+    /// Time at which the provider last confirmed the identity.
     pub confirmed_at: Time,
     /// The result of the last request to the provider.
     pub state: IdentityState,
@@ -122,7 +122,7 @@ pub struct IdentityGroup {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IdentityState {
-    /// The provider confirmed the user.
+    /// The provider confirmed the identity, and the user is allowed to sign in.
     Confirmed,
     /// The provider or the list of allowed users refused the user. Dependent sessions and tokens
     /// have ended.

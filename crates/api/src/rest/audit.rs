@@ -44,7 +44,7 @@ impl AuditOutcome {
         Self::Revoked,
     ];
 
-    /// The value in records.
+    /// Returns the name of the outcome in audit records, such as `complete`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",

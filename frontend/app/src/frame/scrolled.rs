@@ -26,7 +26,7 @@ type Offsets = Vec<i32>;
 
 #[derive(Clone, Copy)]
 struct Scrolled {
-    /// The offsets by URL; the newest entry is the last one.
+    /// The offsets by URL. The newest entry is the last one.
     screens: StoredValue<VecDeque<(String, Offsets)>>,
     /// The offsets that the page is restoring; `None` while the user scrolls.
     restoring: StoredValue<Option<Offsets>>,
@@ -34,7 +34,7 @@ struct Scrolled {
     retries: StoredValue<u128>,
 }
 
-/// Stores the positions until the owner is cleaned up.
+/// Stores the positions until the reactive owner is cleaned up.
 pub(super) fn keep() {
     let scrolled = Scrolled {
         screens: StoredValue::new(VecDeque::new()),
@@ -101,7 +101,7 @@ impl Scrolled {
     }
 }
 
-/// Scrolls the elements; returns true if all elements reached their offsets.
+/// Scrolls the elements. Returns true if all elements reached their offsets.
 fn scroll_to(wanted: &[i32]) -> bool {
     let scrollers = scrollers();
     for (element, offset) in scrollers.iter().zip(wanted) {

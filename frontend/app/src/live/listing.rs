@@ -43,7 +43,7 @@ pub(crate) struct Listing<T: Listed> {
 impl<T: Listed> Copy for Listing<T> {}
 
 impl<T: Listed> Listing<T> {
-    /// Polls the list at a path until the owner is cleaned up.
+    /// Polls the list at a path until the reactive owner is cleaned up.
     pub(crate) fn follow(path: impl Into<String>) -> Self {
         let (session, path) = (expect_context(), path.into());
         Self::ask(session, async move || every_page(session, &path).await)
@@ -72,7 +72,7 @@ impl<T: Listed> Listing<T> {
         listing
     }
 
-    /// Returns the items; `None` before the first response.
+    /// Returns the items. Returns `None` before the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
         self.followed.items()
     }

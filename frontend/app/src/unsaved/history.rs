@@ -38,7 +38,7 @@ pub(super) fn step(by: i32) -> bool {
     by != 0 && go(by).is_ok()
 }
 
-/// Pushes a history entry; returns true if the browser accepted the entry.
+/// Pushes a history entry. Returns true if the browser accepted the entry.
 pub(super) fn push(path: &str) -> bool {
     let push = || {
         let history = window().history()?;

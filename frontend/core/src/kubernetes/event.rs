@@ -11,7 +11,7 @@ use crate::feed::{Form, Head, Limit, Page, objects};
 use crate::problem::Problem;
 use crate::search::{Searched, contains};
 
-/// The maximum number of events that the page keeps; the newest events stay.
+/// The maximum number of events that the page keeps. The newest events stay.
 pub const MAX_EVENTS: usize = 2_000;
 
 /// A Kubernetes event.

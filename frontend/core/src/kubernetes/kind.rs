@@ -59,12 +59,12 @@ impl Kind {
         }
     }
 
-    /// Returns the kind with this plural; `None` if the kind has no screen.
+    /// Returns the kind with this plural. Returns `None` if the kind has no screen.
     pub fn of_plural(plural: &str) -> Option<Self> {
         Self::all().find(|kind| kind.plural == plural)
     }
 
-    /// Returns the kind with this manifest name; `None` if the kind has no screen.
+    /// Returns the kind with this manifest name. Returns `None` if the kind has no screen.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::all().find(|kind| kind.name == name)
     }
@@ -75,7 +75,8 @@ impl Kind {
         Self::WORKLOADS.into_iter().chain(others)
     }
 
-    /// Returns the kind with this API version and manifest name; `None` if the kind has no screen.
+    /// Returns the kind with this API version and manifest name. Returns `None` if the kind has no
+    /// screen.
     pub fn named(api_version: &str, name: &str) -> Option<Self> {
         Self::all().find(|kind| kind.name == name && kind.api_version == api_version)
     }
@@ -122,7 +123,7 @@ impl Kind {
         )
     }
 
-    /// Returns the namespace for a URL segment; `None` for cluster-scoped objects.
+    /// Returns the namespace for a URL segment. Returns `None` for cluster-scoped objects.
     pub fn namespace_of_screen(self, part: &str) -> Option<&str> {
         (self.namespaced && part != NO_NAMESPACE).then_some(part)
     }

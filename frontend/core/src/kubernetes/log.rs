@@ -66,7 +66,7 @@ impl Log {
         self.add(entry);
     }
 
-    /// Adds a line unless the line was read before the interruption; returns true if the line is
+    /// Adds a line unless the line was read before the interruption. Returns true if the line is
     /// new.
     pub fn push_new(&mut self, raw: &[u8], position: Option<&mut ResumePosition>) -> bool {
         let entry = Entry::read(raw);
@@ -164,7 +164,7 @@ impl Log {
         &self.find
     }
 
-    /// Returns the position to resume from; `None` without lines.
+    /// Returns the position to resume from. Returns `None` without lines.
     pub fn resume_position(&self) -> Option<ResumePosition> {
         let lines = self
             .waiting

@@ -53,7 +53,7 @@ impl Object {
         read::text(&self.0, "/metadata/name").unwrap_or_default()
     }
 
-    /// Returns `metadata.namespace`; `None` for cluster-scoped objects.
+    /// Returns `metadata.namespace`. Returns `None` for cluster-scoped objects.
     pub fn namespace(&self) -> Option<&str> {
         read::text(&self.0, "/metadata/namespace")
     }

@@ -132,7 +132,7 @@ impl Row {
         Some((ready.parse().ok()?, wanted.parse().ok()?))
     }
 
-    /// Returns the severity of a cell; `None` for cells without a state.
+    /// Returns the severity of a cell. Returns `None` for cells without a state.
     pub fn severity_of(&self, place: usize) -> Option<Severity> {
         match self.columns.get(place)?.content {
             Content::Status => {

@@ -43,7 +43,7 @@ fn width(letter: char) -> usize {
     }
 }
 
-/// Splits a line into rows; an empty line has one row.
+/// Splits a line into rows. An empty line has one row.
 pub fn parts(line: &str, columns: usize) -> Vec<Range<usize>> {
     let columns = columns.clamp(1, WIDEST);
     let (mut parts, mut start, mut taken) = (Vec::new(), 0, 0);

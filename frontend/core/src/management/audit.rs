@@ -112,7 +112,7 @@ impl Filter {
         format!("/v1/audit?{}", parts.join("&"))
     }
 
-    /// Returns the equivalent command; absolute times become ages.
+    /// Returns the equivalent command. Absolute times become ages.
     pub fn command(&self, now: Timestamp) -> String {
         let mut line = "drover audit".to_owned();
         for (name, value) in self.said() {
@@ -143,7 +143,7 @@ fn ago(text: &str, now: Timestamp) -> String {
     }
 }
 
-/// Returns the error of a typed time; `None` for an empty or valid time.
+/// Returns the error of a typed time. Returns `None` for an empty or valid time.
 pub fn time_error(text: &str) -> Option<String> {
     let wrong = !text.is_empty() && time(text, Timestamp::UNIX_EPOCH).is_none();
     wrong.then(|| t().audit.time_help().to_owned())

@@ -16,7 +16,7 @@ const MAX_LENGTH: usize = 63;
 /// The maximum length of key prefixes in characters.
 const MAX_PREFIX: usize = 253;
 
-/// Parses labels in the format `env=prod team=shop`; commas are also separators. The error is a
+/// Parses labels in the format `env=prod team=shop`. Commas are also separators. The error is a
 /// text for the user.
 pub fn read(text: &str) -> Result<Labels, String> {
     let words = text

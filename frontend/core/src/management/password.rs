@@ -5,7 +5,7 @@
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// The number of characters per group.
 const GROUP: usize = 4;
-/// The number of random bytes for a password; each byte selects a character.
+/// The number of random bytes for a password. Each byte selects a character.
 pub const BYTES: usize = 24;
 
 /// Returns a password of 120 random bits in six groups of four characters.

@@ -31,7 +31,7 @@ impl Protocol {
     /// All protocols, in the order of the form.
     pub const ALL: [Self; 3] = [Self::Oidc, Self::Github, Self::Ldap];
 
-    /// Returns the protocol of a spec; `None` for an unknown protocol.
+    /// Returns the protocol of a spec. Returns `None` for an unknown protocol.
     pub fn of(spec: &Value) -> Option<Self> {
         let is = |protocol: &Self| spec.get(protocol.key()).is_some_and(|it| !it.is_null());
         Self::ALL.into_iter().find(is)

@@ -53,7 +53,7 @@ impl RequiredRight {
         }
     }
 
-    /// Returns the text for the missing right; `None` if the user has the right.
+    /// Returns the text for the missing right. Returns `None` if the user has the right.
     pub fn unless(self, may: bool) -> Option<String> {
         (!may).then(|| self.words().to_owned())
     }

@@ -145,7 +145,7 @@ pub fn passes(user: &UserView, typed: &str) -> bool {
     has_words(shown.into_iter().chain(logins), typed)
 }
 
-/// Returns the error of a typed password; `None` for an empty or valid password.
+/// Returns the error of a typed password. Returns `None` for an empty or valid password.
 pub fn input_error(password: &str) -> Option<String> {
     let letters = password.chars().count();
     (letters > 0 && letters < MIN_PASSWORD).then(|| t().forms.too_short(MIN_PASSWORD))

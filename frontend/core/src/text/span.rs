@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Parses a duration; `None` for other text, such as `<none>` and `<unknown>`.
+/// Parses a duration. Returns `None` for other text, such as `<none>` and `<unknown>`.
 pub fn parse(text: &str) -> Option<SignedDuration> {
     let (mut seconds, mut number) = (0_i64, None::<i64>);
     for letter in text.chars() {

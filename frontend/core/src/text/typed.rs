@@ -1,6 +1,6 @@
 //! Normalizes typed text: spaces at both ends and empty lines are ignored.
 
-/// Trims a text; `None` if the text is empty.
+/// Trims a text. Returns `None` if the text is empty.
 pub fn non_empty(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())

@@ -104,7 +104,7 @@ impl Field {
         self.wanted.get() && self.fitting.with(|it| !it.is_empty())
     }
 
-    /// Returns the index of the highlighted result; `None` if the list is closed.
+    /// Returns the index of the highlighted result. Returns `None` if the list is closed.
     fn active(self) -> Option<usize> {
         self.place.get().filter(|_| self.is_open())
     }

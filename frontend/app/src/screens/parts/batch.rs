@@ -51,7 +51,7 @@ impl Batch {
         })
     }
 
-    /// Runs the action for all objects; returns true if the action succeeded for all objects.
+    /// Runs the action for all objects. Returns true if the action succeeded for all objects.
     pub(crate) async fn run<T>(
         self,
         things: Vec<T>,

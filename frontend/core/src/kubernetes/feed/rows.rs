@@ -18,7 +18,7 @@ use crate::row::Row;
 /// The maximum number of rows that a feed keeps.
 const MAX_ROWS: usize = 50_000;
 
-/// Parses the rows of a Table. The first response contains the columns; later responses can repeat
+/// Parses the rows of a Table. The first response contains the columns. Later responses can repeat
 /// them.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {

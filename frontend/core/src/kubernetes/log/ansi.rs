@@ -1,4 +1,4 @@
-//! ANSI colors (ECMA-48). Other escape sequences are dropped; control characters are shown as
+//! ANSI colors (ECMA-48). Other escape sequences are dropped. Control characters are shown as
 //! symbols.
 
 use std::iter::Peekable;

@@ -23,7 +23,7 @@ pub enum Since {
     /// The start of the container.
     #[default]
     Begin,
-    /// A number of minutes before now.
+    /// The number of minutes before now.
     Minutes(u32),
 }
 
@@ -38,7 +38,7 @@ impl Since {
         }
     }
 
-    /// Parses a key; an unknown key means the start of the container.
+    /// Parses a key. An unknown key means the start of the container.
     pub fn of_key(key: &str) -> Self {
         let found = SINCES.into_iter().find(|since| since.key() == key);
         found.unwrap_or_default()

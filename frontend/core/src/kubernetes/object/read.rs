@@ -1,4 +1,5 @@
-//! Reads fields of JSON values. Missing or malformed values are absent; they are not errors.
+//! Reads fields of JSON values. Missing and malformed fields are treated as absent, without an
+//! error.
 
 use std::borrow::Cow;
 
@@ -10,12 +11,12 @@ pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     value.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-/// Returns the string at a JSON pointer; `None` if the string is empty.
+/// Returns the string at a JSON pointer. Returns `None` if the string is empty.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     at(value, pointer).as_str().filter(|text| !text.is_empty())
 }
 
-/// Returns an owned copy of the string at a JSON pointer; `None` if the string is empty.
+/// Returns an owned copy of the string at a JSON pointer. Returns `None` if the string is empty.
 pub(crate) fn owned(value: &Value, pointer: &str) -> Option<String> {
     text(value, pointer).map(str::to_owned)
 }

@@ -65,7 +65,8 @@ pub fn related(kind: Kind, object: &Object) -> Option<Related> {
     }
 }
 
-/// Formats a label selector for `kubectl get --selector`; `None` if the selector selects no object.
+/// Formats a label selector for `kubectl get --selector`. Returns `None` if the selector selects no
+/// object.
 pub(crate) fn selector(object: &Value) -> Option<String> {
     let mut terms = read::assignments(object, "/spec/selector/matchLabels");
     let expressions = read::list(object, "/spec/selector/matchExpressions").iter();

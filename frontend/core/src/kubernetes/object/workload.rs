@@ -83,7 +83,7 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     Verdict::of(Severity::Healthy, t().workloads.all_ready(ready, wanted))
 }
 
-/// Reports whether the configuration makes the rollout partial (`OnDelete`, or a partition).
+/// Reports whether the update strategy is partial: `OnDelete`, or a partition above 0.
 fn is_partial_rollout(object: &Value) -> bool {
     let partition = read::count(object, "/spec/updateStrategy/rollingUpdate/partition");
     read::text(object, "/spec/updateStrategy/type") == Some("OnDelete") || partition > 0

@@ -14,7 +14,7 @@ use crate::shell;
 pub struct Change(BTreeMap<String, Option<String>>);
 
 impl Change {
-    /// Creates a change that sets and removes labels; fails if a key is in both sets.
+    /// Creates a change that sets and removes labels. Fails if a key is in both sets.
     pub fn of(set: Labels, remove: &BTreeSet<String>) -> Result<Self, String> {
         if let Some(key) = remove.iter().find(|key| set.contains_key(*key)) {
             return Err(t().cluster_labels.set_and_removed(key));
@@ -96,7 +96,8 @@ impl Plan {
         Self { lines, patches }
     }
 
-    /// Returns the equivalent kubectl command for the context `local`; `None` without changes.
+    /// Returns the equivalent kubectl command for the context `local`. Returns `None` without
+    /// changes.
     pub fn command(&self) -> Option<String> {
         if self.patches.is_empty() {
             return None;

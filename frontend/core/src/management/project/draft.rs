@@ -196,7 +196,7 @@ impl Draft {
     }
 }
 
-/// Returns the error of a typed quantity; `None` for an empty or valid quantity.
+/// Returns the error of a typed quantity. Returns `None` for an empty or valid quantity.
 pub fn input_error(typed: &str) -> Option<String> {
     let typed = typed.trim();
     let wrong = !typed.is_empty() && quantity::parse(typed).is_none_or(|it| it < 0.0);

@@ -49,7 +49,7 @@ impl Draft {
         }
     }
 
-    /// Parses a spec; `None` for an unknown protocol.
+    /// Parses a spec. Returns `None` for an unknown protocol.
     pub fn of(spec: &Value) -> Option<Self> {
         let protocol = Protocol::of(spec)?;
         let allowed = spec.get("allowed").filter(|it| !it.is_null());
@@ -128,7 +128,7 @@ impl Draft {
                 .all(|text| non_empty(text).is_none())
     }
 
-    /// Applies the form to `base`; unknown fields of `base` stay.
+    /// Applies the form to `base`. Unknown fields of `base` stay.
     pub fn spec(&self, base: &Value) -> Value {
         let mut spec = base.as_object().cloned().unwrap_or_default();
         put(&mut spec, &["displayName"], line(&self.display_name));

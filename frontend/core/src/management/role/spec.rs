@@ -50,7 +50,7 @@ impl RoleSpec {
         }
     }
 
-    /// Returns the context; `None` for global roles.
+    /// Returns the context. Returns `None` for global roles.
     pub const fn context(&self) -> Option<RoleContext> {
         match self {
             Self::Template(spec) => Some(spec.context),
@@ -106,7 +106,7 @@ impl RoleSpec {
         }
     }
 
-    /// Returns a mutable list of rules; `None` if the spec does not have the list.
+    /// Returns a mutable list of rules. Returns `None` if the spec does not have the list.
     pub fn rules_mut(&mut self, which: Rules) -> Option<&mut Vec<PolicyRule>> {
         match (self, which) {
             (Self::Template(spec), Rules::Own) => Some(&mut spec.rules),
@@ -157,7 +157,7 @@ impl RoleSpec {
         }
     }
 
-    /// Returns the external ClusterRoles in one line; `None` for global roles.
+    /// Returns the external ClusterRoles in one line. Returns `None` for global roles.
     pub fn external(&self) -> Option<String> {
         match self {
             Self::Template(spec) => Some(line(&spec.external, Words::Plain)),

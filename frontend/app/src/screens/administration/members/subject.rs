@@ -74,7 +74,7 @@ impl SubjectPicker {
         !asked && self.typed.with(|typed| !typed.is_empty())
     }
 
-    /// Records the submission; returns true if the subject is unambiguous.
+    /// Records the submission. Returns true if the subject is unambiguous.
     pub(super) fn sends(self) -> bool {
         self.sent.set(Some(self.typed.get_untracked()));
         !untrack(move || self.is_one_of_several())

@@ -57,7 +57,8 @@ impl LastTest {
         let _ = self.secrets.try_update(|secrets| *secrets += 1);
     }
 
-    /// Returns the result for the current configuration; `None` if the configuration is untested.
+    /// Returns the result for the current configuration. Returns `None` if the configuration is
+    /// untested.
     pub(super) fn works(self) -> Option<bool> {
         self.connection_test()
             .map(|connection_test| connection_test.works)

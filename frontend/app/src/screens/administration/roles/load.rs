@@ -43,7 +43,7 @@ pub(super) async fn create(
 
 /// The result of an update.
 pub(super) enum Outcome {
-    /// The role is saved; contains the stored role.
+    /// The role is saved. The variant contains the stored role.
     Written(Stored),
     /// The server rejected the change, because a different user changed the role. The variant
     /// contains the newer version.

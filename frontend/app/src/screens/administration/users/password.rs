@@ -16,7 +16,7 @@ pub(super) struct NewPassword {
 }
 
 impl NewPassword {
-    /// Creates the choice; the default is a generated password.
+    /// Creates the choice. The default is a generated password.
     pub(super) fn new() -> Self {
         Self {
             generate: RwSignal::new(true),

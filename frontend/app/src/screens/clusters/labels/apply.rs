@@ -45,7 +45,7 @@ impl Applying {
         self.batch.forget();
     }
 
-    /// Sends the remaining patches; returns true if all patches succeeded.
+    /// Sends the remaining patches. Returns true if all patches succeeded.
     async fn go(self, session: Session) -> bool {
         let (batch, plan) = (self.batch, self.plan.get_untracked());
         let patches = plan.map(|plan| plan.patches.clone()).unwrap_or_default();

@@ -24,7 +24,7 @@ pub(super) fn follow(cluster: &str, what: &Related) -> Store<Object> {
     Store::begin::<Objects>(what.source(cluster))
 }
 
-/// Returns the related objects; `None` before the list is loaded.
+/// Returns the related objects. Returns `None` before the list is loaded.
 pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<Object>> {
     let items = followed.items()?;
     let ours = items.iter().filter(|item| {

@@ -46,7 +46,7 @@ pub(super) enum ReaderState {
         /// The cause of the interruption.
         problem: Problem,
     },
-    /// The log is complete; contains the reason.
+    /// The log is complete. The variant contains the reason.
     Over(String),
     /// The server rejected the request.
     Refused(Problem),

@@ -20,7 +20,7 @@ pub(super) struct LogView {
     pub(super) previous: RwSignal<bool>,
     /// True to stream new lines.
     pub(super) follow: RwSignal<bool>,
-    /// The key of the start time.
+    /// The selected start time, as its key in URLs.
     pub(super) since: RwSignal<String>,
     /// The maximum number of requested lines, as typed.
     pub(super) tail: RwSignal<String>,
@@ -73,7 +73,7 @@ impl LogView {
         )
     }
 
-    /// Returns the log request; `None` without a container.
+    /// Returns the log request. Returns `None` without a container.
     pub(super) fn request(self, cluster: &str, namespace: &str, pod: &str) -> Option<LogRequest> {
         let container = self.container.get();
         let tail = self.tail.get().parse().ok();
