@@ -22,7 +22,7 @@ pub(crate) enum FiguresError {
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
-    /// The figure has no goal.
+    /// The figure has no goal, and is only reported.
     None,
 }
 

@@ -29,8 +29,9 @@ impl Meter {
         })
     }
 
-    /// Returns the fractions of one core since the start. The generator is first. The last value is
-    /// the time that the host of a virtual machine has stolen, which makes runs incomparable.
+    /// Returns the CPU usage of each process since the start, as a fraction of one core. The
+    /// generator is first. The last value is the time that the host of a virtual machine has
+    /// stolen, which makes runs incomparable.
     pub(crate) fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
         let elapsed = self.start.elapsed().as_secs_f64();
         let share = |used: Duration| used.as_secs_f64() / elapsed;
@@ -45,8 +46,8 @@ impl Meter {
     }
 }
 
-/// Maximum CPU usage of the generator, as a fraction of one core. Above it, the generator limits
-/// the measurement.
+/// Maximum CPU usage of the generator, as a fraction of one core. Above this value, the generator
+/// limits the measured throughput.
 const GENERATOR_LIMIT: f64 = 0.9;
 
 /// Formats the CPU usage of a measurement.
@@ -66,7 +67,7 @@ pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String 
     format!("{what}: CPU of one core: {}{verdict}", list.join(", "))
 }
 
-/// Prints progress.
+/// Prints a progress message.
 pub(crate) fn print_progress(text: &str) {
     // Ignore errors, because standard output may be closed.
     let _ = writeln!(std::io::stdout(), "{text}");

@@ -45,7 +45,7 @@ pub(crate) enum ProxyBenchError {
     Figures(#[from] FiguresError),
 }
 
-/// Adds the name of the load to an error.
+/// Adds the description of the load to an error.
 fn named_load<T>(
     what: &'static str,
     result: Result<T, ExchangeError>,

@@ -17,9 +17,10 @@ use crate::tools::{BuildError, Tool};
 const PROJECT_TIMEOUT: Duration = Duration::from_mins(10);
 /// Timeout of the package installation.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
-/// Number of simulated clusters, one of each kind: small, large and failing.
+/// Number of simulated clusters. Each of the first three clusters is of a different kind: small,
+/// large and failing.
 const DEMO_CLUSTERS: u32 = 3;
-/// The environment variables that the tests' programs inherit.
+/// The environment variables that the browser tests inherit from this process.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
 
 /// The error of running the browser tests.
@@ -28,33 +29,33 @@ pub enum BrowserError {
     /// A file cannot be read or written.
     #[error("cannot prepare {path}")]
     Prepare {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Node is not installed.
+    /// Node.js or npm is not installed.
     #[error("cannot start {program}: Node 20 or newer is needed, with npm")]
     Start {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A program failed; its output was printed.
+    /// A program failed. Its output was printed before.
     #[error("{what} failed ({status}); the output is above")]
     Failed {
-        /// The command.
+        /// The command with its arguments.
         what: String,
-        /// The exit status.
+        /// Exit status of the program.
         status: ExitStatus,
     },
     /// A program timed out.
     #[error("{what} did not end within {} s", limit.as_secs())]
     Endless {
-        /// The command.
+        /// The command with its arguments.
         what: String,
-        /// The time limit.
+        /// The exceeded time limit.
         limit: Duration,
     },
     /// The demonstration did not start.
@@ -63,7 +64,7 @@ pub enum BrowserError {
     /// kubectl is not available.
     #[error(transparent)]
     Kubectl(#[from] BuildError),
-    /// The demonstration did not end.
+    /// The server of the demonstration did not stop.
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
@@ -103,7 +104,7 @@ impl Playwright {
         finish("tsc", "node", command, PROJECT_TIMEOUT).await
     }
 
-    /// Runs the tests of a project on a separate demonstration.
+    /// Runs the browser tests of a Playwright project against a new demonstration.
     pub async fn run_on_demonstration(&self, project: &str) -> Result<(), BrowserError> {
         let folder = tempfile::tempdir().map_err(prepare(&std::env::temp_dir()))?;
         let server = DemoServer::start(DemoOptions {
@@ -121,10 +122,11 @@ impl Playwright {
         Ok(())
     }
 
-    /// Runs the tests of a project with the additional variables `environment`.
+    /// Runs the browser tests of a Playwright project with the additional environment variables in
+    /// `environment`.
     ///
-    /// `DROVER_BROWSER_ONLY` selects tests by a part of their names, and `DROVER_BROWSER_UPDATE`
-    /// updates their snapshots.
+    /// `DROVER_BROWSER_ONLY` selects tests by a substring of their names, and
+    /// `DROVER_BROWSER_UPDATE` updates their snapshots.
     pub async fn run(
         &self,
         project: &str,
@@ -173,7 +175,7 @@ impl Playwright {
         command
     }
 
-    /// Runs a program in the folder of the tests and shows its output.
+    /// Runs a program in the folder of the browser tests. Prints its output.
     fn command(&self, program: &str) -> Command {
         // The kernel kills the program when this process ends, whose main thread starts it: an
         // interrupted test runs no destructors.

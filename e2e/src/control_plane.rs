@@ -28,7 +28,7 @@ use folder::{Folder, Ports};
 pub(crate) const SERVICE_RANGE: &str = "10.96.0.0/16";
 /// The `ClusterIP` of the API server in every cluster of this crate.
 pub(crate) const API_SERVICE_IP: &str = "10.96.0.1";
-/// Start timeout; several clusters can start at the same time on two cores.
+/// Timeout of the start. Several clusters can start concurrently on two cores.
 const READY: Duration = Duration::from_mins(3);
 
 /// The options of a control plane.
@@ -36,7 +36,7 @@ const READY: Duration = Duration::from_mins(3);
 pub struct Options {
     /// Name of the cluster, used in kubeconfigs and errors.
     pub name: String,
-    /// The folder that keeps the cluster's state, certificates and ports over restarts. `None`
+    /// The folder that stores the cluster's state, certificates and ports across restarts. `None`
     /// selects a temporary folder, which is removed at the end.
     pub folder: Option<PathBuf>,
     /// The listen address of the API server: loopback, or the address of a
@@ -72,13 +72,13 @@ impl Default for Options {
 /// A program of a [`ControlPlane`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
-    /// The store, etcd.
+    /// etcd, the store.
     Etcd,
-    /// The API server, kube-apiserver.
+    /// kube-apiserver, the API server.
     ApiServer,
-    /// The controllers, kube-controller-manager.
+    /// kube-controller-manager, the controllers.
     ControllerManager,
-    /// The scheduler, kube-scheduler; requires [`Options::scheduler`].
+    /// kube-scheduler, the scheduler. Requires [`Options::scheduler`].
     Scheduler,
 }
 
@@ -171,12 +171,13 @@ impl ControlPlane {
         self.command_line().run(arguments).await
     }
 
-    /// Returns kubectl of this cluster as administrator; [`CommandLine`] has further options.
+    /// Returns a kubectl command with the administrator's kubeconfig. [`CommandLine`] has methods
+    /// for further options.
     pub fn command_line(&self) -> CommandLine {
         CommandLine::new(&self.kubectl, self.kubeconfig_path(), &self.folder.home())
     }
 
-    /// Returns Helm as administrator.
+    /// Returns a Helm command with the administrator's kubeconfig.
     pub async fn helm(&self) -> Result<CommandLine, StartError> {
         let helm = Tool::Helm.locate().await?;
         Ok(CommandLine::new(
@@ -186,20 +187,19 @@ impl ControlPlane {
         ))
     }
 
-    /// Returns the audit events of the API server, oldest first; requires [`Options::audit`].
+    /// Returns the audit events of the API server, oldest first. Requires [`Options::audit`].
     ///
-    /// A request has an event when its response starts (watches, upgrades) and another one when it
-    /// ends.
+    /// A watch or upgrade has one event when its response starts, and one event when it ends.
     pub fn audit_events(&self) -> Result<Vec<AuditEvent>, StartError> {
         audit::read(&self.folder.audit_log())
     }
 
-    /// Pauses a program with its connections open, to simulate a slow API server.
+    /// Pauses a program without closing its connections, to simulate a slow API server.
     pub fn pause(&self, component: Component) -> Result<(), StartError> {
         Ok(self.program(component)?.pause()?)
     }
 
-    /// Resumes a program after [`ControlPlane::pause`].
+    /// Resumes a program that [`ControlPlane::pause`] has paused.
     pub fn resume(&self, component: Component) -> Result<(), StartError> {
         Ok(self.program(component)?.resume()?)
     }
@@ -236,7 +236,7 @@ impl ControlPlane {
         self.scheduler.as_mut().map_or(Ok(()), Running::check)
     }
 
-    /// Stops the programs gracefully. A fixed folder keeps its state.
+    /// Stops the programs gracefully. A folder from [`Options::folder`] keeps its state.
     pub async fn stop(mut self) -> Result<(), ProgramError> {
         let limit = Duration::from_secs(5);
         if let Some(scheduler) = &mut self.scheduler {
@@ -248,7 +248,8 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Returns the file of the authority that issues client certificates of this cluster.
+    /// Returns the path of the authority's certificate that issues client certificates of this
+    /// cluster.
     pub(crate) fn ca_file(&self) -> &Path {
         &self.credentials.ca_file
     }

@@ -19,16 +19,16 @@ use crate::ports::NoFreePort;
 use crate::program::ProgramError;
 use crate::wait::TimedOut;
 
-/// The error of a program of Drover.
+/// The error of starting or running a program of Drover.
 #[derive(Debug, thiserror::Error)]
 pub enum DroverError {
-    /// The program is not built.
+    /// A program of Drover is not built.
     #[error(transparent)]
     Missing(#[from] MissingProgram),
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The program failed.
+    /// A program of Drover failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A command failed.
@@ -37,7 +37,7 @@ pub enum DroverError {
     /// A file or folder could not be created, read or written.
     #[error("cannot prepare {path}")]
     Prepare {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -50,15 +50,15 @@ pub enum DroverError {
     Client {
         /// The URL of the server.
         url: String,
-        /// The error of the library.
+        /// Error of the client library.
         source: Box<kube::Error>,
     },
-    /// An output cannot be parsed.
+    /// The output of a program cannot be parsed.
     #[error("cannot parse {what}: {text}")]
     Unreadable {
-        /// The subject.
+        /// Description of the expected value.
         what: &'static str,
-        /// The beginning of the text.
+        /// First characters of the output.
         text: String,
     },
 }

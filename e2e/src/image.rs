@@ -20,7 +20,7 @@ pub enum ImageError {
     /// The files could not be copied.
     #[error("cannot copy the image's files to {path}")]
     Gather {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -28,7 +28,7 @@ pub enum ImageError {
     /// A required program could not be started.
     #[error("cannot start {program}: apt-get install buildah busybox-static")]
     Start {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
         /// The error of the operating system.
         source: io::Error,
@@ -90,7 +90,7 @@ impl Image {
         Self::from_folder(Self::TOOLS, root, &["/bin/sleep", "2147483647"]).await
     }
 
-    /// Builds an image with the files in `root` and the default command `command`.
+    /// Builds an image that contains the files in `root`. `command` is the image's default command.
     ///
     /// `name` contains a tag, such as `drover-agent:test`.
     pub async fn from_folder(
@@ -136,13 +136,13 @@ impl Image {
         &self.name
     }
 
-    /// Returns the archive for [`Node::load_image`](crate::Node::load_image).
+    /// Returns the path of the archive, for [`Node::load_image`](crate::Node::load_image).
     pub fn archive(&self) -> &Path {
         &self.archive
     }
 }
 
-/// Returns the description of an image archive by another tool. `form` is the format of the
+/// Returns the description that buildah prints for an image archive. `form` is the format of the
 /// archive: `docker-archive` or `oci-archive`.
 pub async fn inspect_image(archive: &Path, form: &str) -> Result<String, ImageError> {
     let folder = Scratch::make("image")?;

@@ -20,7 +20,7 @@ pub enum CommandError {
     /// The command could not be started.
     #[error("cannot run `{command}`")]
     Run {
-        /// The command.
+        /// The command with its arguments.
         command: String,
         /// The error of the operating system.
         source: io::Error,
@@ -28,17 +28,17 @@ pub enum CommandError {
     /// The command timed out and was killed.
     #[error("`{command}` did not end within {} s", limit.as_secs())]
     Endless {
-        /// The command.
+        /// The command with its arguments.
         command: String,
-        /// The time limit.
+        /// The exceeded time limit.
         limit: Duration,
     },
     /// The exit code was not 0.
     #[error("`{command}` failed ({}): {}{}", output.status, output.stdout, output.stderr)]
     Failed {
-        /// The command.
+        /// The command with its arguments.
         command: String,
-        /// Its output.
+        /// Output of the command.
         output: Output,
     },
 }
@@ -46,11 +46,11 @@ pub enum CommandError {
 /// The output and exit status of a command.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The exit status.
+    /// Exit status of the command.
     pub status: ExitStatus,
-    /// Standard output; bytes that are not UTF-8 are replaced.
+    /// Standard output. Invalid UTF-8 is replaced.
     pub stdout: String,
-    /// Standard error; bytes that are not UTF-8 are replaced.
+    /// Standard error. Invalid UTF-8 is replaced.
     pub stderr: String,
 }
 
@@ -80,13 +80,14 @@ impl CommandLine {
         }
     }
 
-    /// Returns the same tool with another kubeconfig, such as a kubeconfig of Drover.
+    /// Returns the same tool with this kubeconfig, such as a kubeconfig for access through Drover.
     #[must_use]
     pub fn with_kubeconfig(self, kubeconfig: &Path) -> Self {
         self.env("KUBECONFIG", kubeconfig)
     }
 
-    /// Returns another tool with the same kubeconfig and home, such as a shell.
+    /// Returns a command for this program, such as a shell. The kubeconfig and the home folder are
+    /// the same.
     #[must_use]
     pub fn with_program(mut self, program: &Path) -> Self {
         program.clone_into(&mut self.program);
@@ -109,14 +110,14 @@ impl CommandLine {
         self
     }
 
-    /// Sets the timeout; the default is 3 minutes.
+    /// Sets the timeout of the command. The default is 3 minutes.
     #[must_use]
     pub fn with_limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Runs the command. A non-zero exit code is an error.
+    /// Runs the command. Returns an error if the exit code is not 0.
     pub async fn run<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -132,7 +133,7 @@ impl CommandLine {
         })
     }
 
-    /// Runs the command and returns its output with any exit code.
+    /// Runs the command. Returns its output for any exit code.
     pub async fn output<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -146,7 +147,7 @@ impl CommandLine {
     /// Runs the command in a pseudo-terminal (`exec -it`). `stdout` contains the output of the
     /// terminal.
     ///
-    /// The input of [`CommandLine::with_stdin`] is typed into the terminal.
+    /// The terminal receives the text from [`CommandLine::with_stdin`] as input.
     pub async fn in_terminal<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,

@@ -14,7 +14,7 @@ use crate::ports::{NoFreePort, PortLease};
 use crate::program::{Program, ProgramError, Running};
 use crate::tools::{BuildError, Tool};
 
-/// Start timeout, including two measurements with an interval of 10 s.
+/// Timeout of the start. Includes two measurements with an interval of 10 s.
 const READY: Duration = Duration::from_mins(3);
 const SERVICE: &str = "metrics-server.kube-system.svc";
 

@@ -16,9 +16,9 @@ const NAMESPACE: &str = "drover-e2e";
 const HOST_LINK: &str = "drover-e2e0";
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
 const NODE: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 2);
-/// The address range of pods.
+/// The address range of the node's pods.
 pub(crate) const POD_RANGE: &str = "10.214.0.0/16";
-/// Timeout of waiting for the node.
+/// Timeout of waiting for other tests that use the node.
 const NODE_TIMEOUT: Duration = Duration::from_mins(20);
 
 /// The programs that a node requires, with their Debian packages.
@@ -48,31 +48,31 @@ pub enum NetworkError {
         /// The Debian packages of the missing programs.
         packages: Vec<&'static str>,
     },
-    /// Another test uses the node.
+    /// Another test process uses the node.
     #[error("cannot use the node of this machine: another test uses it; run the test again later")]
     Busy(#[source] TimedOut),
     /// A network command failed.
     #[error("`{command}` failed: {output}")]
     Configure {
-        /// The command.
+        /// The command with its arguments.
         command: String,
-        /// Its output.
+        /// Output of the command.
         output: String,
     },
     /// A network command could not be started.
     #[error("cannot run `{command}`")]
     Run {
-        /// The command.
+        /// The command with its arguments.
         command: String,
         /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// The network of the real node, and a lock on the only node of the machine.
+/// The network of the real node, and the lock on the node.
 ///
-/// Only one exists at a time on a machine; further calls wait. Dropping it removes the namespace
-/// with its content.
+/// A machine can have only one node network at a time. Concurrent calls wait until it is dropped.
+/// Dropping the network removes the namespace with its content.
 #[derive(Debug)]
 pub struct NodeNetwork {
     // An abstract socket as a lock. The kernel releases the lock when the process ends.
@@ -98,8 +98,8 @@ impl NodeNetwork {
         Ok(network)
     }
 
-    /// Returns the address of this host for pods and the node. Programs that pods must reach, such
-    /// as the cluster's API server or a Drover server, listen on this address.
+    /// Returns the address at which pods and the node reach this host. The cluster's API server and
+    /// a Drover server must listen on this address if pods connect to them.
     pub const fn host_address(&self) -> IpAddr {
         IpAddr::V4(HOST)
     }
@@ -141,7 +141,7 @@ fn create() -> Result<(), NetworkError> {
     run(Command::new("ip").args(["netns", "exec", NAMESPACE, "sh", "-c", forward]))
 }
 
-/// Removes the network; missing parts are ignored.
+/// Removes the network. Ignores parts that do not exist.
 fn remove() {
     let _ = ip(&format!("link delete {HOST_LINK}"));
     let _ = ip(&format!("netns delete {NAMESPACE}"));
@@ -167,7 +167,8 @@ fn run(command: &mut Command) -> Result<(), NetworkError> {
     })
 }
 
-/// Returns the search path including the administrator's folders, which `su` and CI omit.
+/// Returns the search path for programs, including the administrator's folders. `su` and CI omit
+/// these folders.
 pub(crate) fn search_path() -> String {
     let own = std::env::var("PATH").unwrap_or_default();
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")

@@ -24,7 +24,7 @@ use configuration::Settings;
 use kernel::KernelState;
 use namespaces::Namespaces;
 
-/// Start timeout, on a busy machine.
+/// Timeout of the start, long enough for a busy machine.
 const READY: Duration = Duration::from_mins(3);
 /// The socket path of containerd in the node's `/run`.
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
@@ -37,7 +37,7 @@ pub enum JoinError {
         "the node cannot reach {cluster} at {address}: start it with `address: network.host_address()`"
     )]
     Unreachable {
-        /// The cluster's name.
+        /// Name of the cluster.
         cluster: String,
         /// The address of the API server.
         address: std::net::IpAddr,
@@ -66,15 +66,15 @@ pub enum JoinError {
     /// containerd rejected an image.
     #[error("cannot load the image {archive}")]
     LoadImage {
-        /// The archive.
+        /// Path of the image archive.
         archive: PathBuf,
-        /// The output of `ctr`.
+        /// Output of `ctr`.
         source: CommandError,
     },
     /// A file, folder or control group could not be created.
     #[error("cannot prepare {path} for the node")]
     Prepare {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -189,12 +189,12 @@ impl Node {
         load(&self.namespaces, archive).await
     }
 
-    /// Pauses the node with its connections open, to simulate a network failure.
+    /// Pauses the node without closing its connections, to simulate a network failure.
     pub fn pause(&self) -> Result<(), JoinError> {
         Ok(self.namespaces.pause()?)
     }
 
-    /// Resumes the node after [`Node::pause`].
+    /// Resumes a node that [`Node::pause`] has paused.
     pub fn resume(&self) -> Result<(), JoinError> {
         Ok(self.namespaces.resume()?)
     }
@@ -221,7 +221,8 @@ impl Node {
     }
 }
 
-/// Returns the reason why a node is not Ready or not schedulable.
+/// Returns the reason why a node is not ready or not schedulable. Returns `None` if the node is
+/// usable.
 fn readiness(node: &NodeObject) -> Result<(), String> {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
     if let Some(taint) = taints.and_then(|taints| taints.first()) {

@@ -15,15 +15,15 @@ pub enum PkiError {
     /// The certificate could not be created.
     #[error("cannot create the certificate of {subject}")]
     Sign {
-        /// The certificate's common name.
+        /// Common name of the certificate.
         subject: String,
-        /// The error of the library.
+        /// Error of the certificate library.
         source: rcgen::Error,
     },
     /// A file could not be read or written.
     #[error("cannot store the certificate or key {path}")]
     Store {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -33,9 +33,9 @@ pub enum PkiError {
 /// A certificate and its private key, both as PEM.
 #[derive(Clone)]
 pub struct KeyedCertificate {
-    /// The certificate.
+    /// The certificate, as PEM.
     pub certificate: String,
-    /// The private key, PKCS #8.
+    /// The private key in PKCS #8, as PEM.
     pub key: String,
 }
 
@@ -104,8 +104,8 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// Creates a client certificate for a user name and at most one group, because the library
-    /// writes only one.
+    /// Creates a client certificate for a user name and at most one group. The certificate library
+    /// supports only one group.
     pub(crate) fn client(
         &self,
         user: &str,

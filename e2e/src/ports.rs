@@ -1,18 +1,18 @@
-//! Leases of free ports.
+//! Leases free ports to tests.
 
 use std::net::{IpAddr, TcpListener};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// The range of leased ports. The kernel uses higher ports for outgoing connections, so such a
-/// connection cannot take a port between its lease and its use.
+/// The range of leased ports. The kernel uses higher ports for outgoing connections, so an outgoing
+/// connection cannot take a leased port before a test uses it.
 const RANGE: std::ops::Range<u16> = 20_000..30_000;
 
 /// All ports of the range are in use.
 #[derive(Debug, thiserror::Error)]
 #[error("no free port on {address} between {} and {}", RANGE.start, RANGE.end)]
 pub struct NoFreePort {
-    /// The listen address.
+    /// The address for which no port is free.
     pub address: IpAddr,
 }
 
@@ -61,7 +61,7 @@ mod tests {
 
     const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    /// Serializes these tests, because all tests of one process start at the same port.
+    /// A lock that serializes these tests, because all tests of one process start at the same port.
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
     #[test]

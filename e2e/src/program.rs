@@ -1,4 +1,5 @@
-//! Child programs that stop with their handle and whose output is part of errors.
+//! Child programs. A program stops when its handle is dropped. Errors contain the end of its
+//! output.
 
 mod spawner;
 #[cfg(test)]
@@ -22,12 +23,12 @@ const SHOWN_LINES: usize = 40;
 /// The error of a program.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The file for its output could not be created.
+    /// The log file of a program could not be created.
     #[error("cannot create the log of {name} at {path}")]
     MakeLog {
-        /// The program.
+        /// Name of the program.
         name: String,
-        /// The log file.
+        /// Path of the log file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -35,9 +36,9 @@ pub enum ProgramError {
     /// The program could not be started.
     #[error("cannot start {name} ({path})")]
     Start {
-        /// The program.
+        /// Name of the program.
         name: String,
-        /// Its file.
+        /// Path of the program.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -45,7 +46,7 @@ pub enum ProgramError {
     /// The program could not be signalled.
     #[error("cannot signal {name}")]
     Signal {
-        /// The program.
+        /// Name of the program.
         name: String,
         /// The error of the operating system.
         source: io::Error,
@@ -53,21 +54,21 @@ pub enum ProgramError {
     /// The program ended unexpectedly.
     #[error("{name} ended ({status}); the end of its log:\n{log}")]
     Ended {
-        /// The program.
+        /// Name of the program.
         name: String,
-        /// The exit status.
+        /// Exit status of the program.
         status: ExitStatus,
-        /// The end of its log.
+        /// Last lines of the program's log.
         log: String,
     },
     /// A condition was not met in time.
     #[error("{name} is not ready; the end of its log:\n{log}")]
     NotReady {
-        /// The program.
+        /// Name of the program.
         name: String,
-        /// The end of its log.
+        /// Last lines of the program's log.
         log: String,
-        /// The condition.
+        /// The condition, the time limit and the last error.
         source: TimedOut,
     },
 }
@@ -83,7 +84,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Describes the program at `path`. The output is written to `NAME.log` in the folder `logs`.
+    /// Creates a description of the program at `path`. The output is written to `NAME.log` in the
+    /// folder `logs`.
     ///
     /// The program inherits only `PATH` from the environment.
     pub fn new(name: &str, path: impl Into<PathBuf>, logs: &Path) -> Self {
@@ -242,7 +244,7 @@ impl Running {
         self.signal(Signal::CONT)
     }
 
-    /// Stops the program with `SIGTERM`, and kills it after `limit`.
+    /// Stops the program with `SIGTERM`, and kills it after the time `limit`.
     pub async fn terminate(&mut self, limit: Duration) -> Result<ExitStatus, ProgramError> {
         if self.exited().is_none() {
             self.signal(Signal::TERM)?;
@@ -290,7 +292,8 @@ impl Running {
         .await
     }
 
-    /// Repeats `attempt` until it succeeds or the program ends.
+    /// Repeats `attempt` until it succeeds. Returns an error if the program ends or the timeout has
+    /// passed.
     ///
     /// `what` describes the condition in errors.
     pub async fn wait_until<T, E: std::fmt::Display>(

@@ -13,11 +13,11 @@ use crate::{AuditEvent, AuditObject, AuditUser};
 /// A single permission of a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
-    /// The verb and the resource.
+    /// The permitted verb and resource.
     pub deed: Deed,
-    /// The namespace; `None` for all namespaces.
+    /// The namespace in which the permission applies. `None` means all namespaces.
     pub namespace: Option<String>,
-    /// The object name; `None` for all names.
+    /// The name of the permitted object. `None` means all names.
     pub name: Option<String>,
 }
 
@@ -26,20 +26,21 @@ pub struct Right {
 pub struct Deed {
     /// The verb, such as `get`.
     pub verb: String,
-    /// The API group; empty for the core group.
+    /// The API group. Empty for the core group.
     pub group: String,
-    /// The resource, with its subresource after a slash; a path for non-resource requests.
+    /// The resource, with its subresource after a slash. For non-resource requests, the path.
     pub resource: String,
 }
 
 /// A permission that a request of an account has used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
-    /// The verb and the resource.
+    /// The verb and the resource of the request.
     pub deed: Deed,
-    /// The namespace; empty for objects without a namespace.
+    /// The namespace of the request. Empty for cluster-scoped objects.
     pub namespace: String,
-    /// The object name. Lists and creations by POST do not name an object.
+    /// The name of the object in the request. `None` for lists and creations by POST, which contain
+    /// no name.
     pub name: Option<String>,
 }
 
@@ -57,9 +58,9 @@ pub enum Excess {
 /// A permission that is wider than its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooWide {
-    /// The permission.
+    /// The permission that is too wide.
     pub right: Right,
-    /// The reason.
+    /// The reason why the permission is too wide.
     pub excess: Excess,
 }
 
@@ -72,7 +73,7 @@ impl Deed {
         }
     }
 
-    /// Returns `GROUP/RESOURCE`, or only the resource for the core group.
+    /// Returns `GROUP/RESOURCE`. Returns only the resource for the core group.
     pub fn to_what(&self) -> String {
         let slash = if self.group.is_empty() { "" } else { "/" };
         format!("{}{slash}{}", self.group, self.resource)
@@ -103,8 +104,8 @@ impl fmt::Display for TooWide {
     }
 }
 
-/// Returns the permissions of a role that is bound in this namespace, or in all namespaces for
-/// `None`.
+/// Returns the permissions of a role from its binding in this namespace. `None` means a binding for
+/// all namespaces.
 pub fn granted(role: &Value, namespace: Option<&str>) -> Vec<Right> {
     let rules = role["rules"].as_array().into_iter().flatten();
     rules.flat_map(|rule| of_rule(rule, namespace)).collect()
@@ -244,7 +245,7 @@ impl Right {
     }
 }
 
-/// Returns the permissions that exceed their use.
+/// Returns the permissions that are wider than their use.
 pub fn too_wide(rights: &[Right], uses: &BTreeSet<Use>) -> Vec<TooWide> {
     let judged = rights.iter().filter_map(|right| {
         let excess = right.excess(uses)?;

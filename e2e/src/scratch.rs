@@ -1,4 +1,4 @@
-//! Temporary folders, which are also removed after a killed test run.
+//! Temporary folders. The folders of a killed test run are removed later.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,14 +9,15 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "drover-e2e-";
 const LOCK: &str = ".in-use";
-/// Minimum age of a removable folder. A younger folder may not have its lock yet.
+/// Minimum age of a folder that this process may remove. The process that created a younger folder
+/// may not have locked it yet.
 const YOUNG: Duration = Duration::from_mins(5);
 
 /// A temporary folder could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a temporary folder in {parent}")]
 pub struct ScratchError {
-    /// The parent folder.
+    /// Path of the parent folder.
     pub parent: PathBuf,
     /// The error of the operating system.
     pub source: io::Error,
@@ -32,7 +33,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a folder and removes the folders of ended processes.
+    /// Creates a folder. Removes the folders of processes that have ended.
     pub(crate) fn make(what: &str) -> Result<Self, ScratchError> {
         let parent = std::env::temp_dir();
         sweep(&parent, YOUNG);
@@ -58,7 +59,7 @@ impl Scratch {
     }
 }
 
-/// Removes unused folders in `parent` and ignores errors.
+/// Removes unused folders in `parent`. Ignores errors.
 fn sweep(parent: &Path, young: Duration) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -14,24 +14,24 @@ use futures::future::LocalBoxFuture;
 
 use crate::error::with_causes;
 
-/// Timeout of a test, much longer than the longest test on a slow machine. The time limit of the
-/// complete suite is set elsewhere.
+/// Timeout of one test, much longer than the longest test on a slow machine. The caller of the
+/// suite sets the time limit of the complete suite.
 const LIMIT: Duration = Duration::from_mins(15);
 
 /// Environment variable that the gate sets when it runs the suites.
 const GATE: &str = "DROVER_SUITES";
 
-/// The environment of tests.
+/// The environment in which tests run.
 pub trait Stage {
     /// Returns the latest logs, to find the cause of a failure.
     fn story(&self) -> String;
 }
 
-/// A test and its name, made by [`test!`](crate::test).
+/// A test and its name. The macro [`test!`](crate::test) creates it.
 pub struct Test<S> {
     /// The path of the test in the binary.
     pub name: &'static str,
-    /// The test function, which panics to fail.
+    /// The test function. A panic is a failure.
     pub run: for<'a> fn(&'a mut S) -> LocalBoxFuture<'a, ()>,
 }
 
@@ -52,7 +52,7 @@ macro_rules! test {
     };
 }
 
-/// The tests that the command line selects.
+/// The tests that the command line arguments select.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Choice {
     filters: Vec<String>,
@@ -62,7 +62,8 @@ struct Choice {
 }
 
 impl Choice {
-    /// Parses the arguments of the standard harness and ignores those without effect here.
+    /// Parses the arguments of the standard test harness. Ignores arguments that have no effect
+    /// here.
     fn parse(arguments: impl IntoIterator<Item = String>) -> Self {
         let mut choice = Self::default();
         let mut arguments = arguments.into_iter();
@@ -87,7 +88,7 @@ impl Choice {
         }
     }
 
-    /// Returns a requested name that matches no test.
+    /// Returns a requested name that matches no test. Returns `None` if all names match.
     fn unmatched<'a, S>(&'a self, tests: &[Test<S>]) -> Option<&'a str> {
         let unmatched = |pattern: &&String| !tests.iter().any(|test| self.fits(pattern, test.name));
         self.filters.iter().find(unmatched).map(String::as_str)

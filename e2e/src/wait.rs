@@ -1,4 +1,4 @@
-//! Waits for conditions with a timeout.
+//! Repeats attempts until they succeed or a time limit has passed.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use tokio::time::Instant;
 #[derive(Debug, thiserror::Error)]
 #[error("timed out after {} s while waiting for {what}; last state: {last_seen}", limit.as_secs())]
 pub struct TimedOut {
-    /// The condition.
+    /// Description of the condition.
     pub what: String,
-    /// The time limit.
+    /// The exceeded time limit.
     pub limit: Duration,
-    /// The error of the last attempt.
+    /// Error of the last attempt.
     pub last_seen: String,
 }
 
 /// Repeats `attempt` until it succeeds or `limit` has passed.
 ///
-/// The limit also aborts a hanging attempt. The pauses grow from 50 ms to 1 s.
+/// The limit also cancels a running attempt. The pauses between attempts grow from 50 ms to 1 s.
 pub async fn eventually<T, E, F>(what: &str, limit: Duration, mut attempt: F) -> Result<T, TimedOut>
 where
     E: Display,

@@ -28,27 +28,27 @@ use error::prepare;
 /// The administrator's password after the first login.
 const PASSWORD: &str = "a long password for tests";
 
-/// The way to run the agents of the managed cluster.
+/// The environment in which the agents of the managed cluster run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorldOptions {
-    /// Runs two agents as programs of this machine; fast and without root.
+    /// Two agents run as programs of this machine. This option is fast and needs no root.
     Programs,
-    /// Runs two agents as pods on a real node, installed by the manifest.
+    /// Two agents run as pods on a real node. The import manifest installs them.
     Node,
 }
 
-/// A complete environment. Its programs stop and its files are removed when it is dropped.
+/// A complete Drover environment. Dropping it stops its programs and removes its files.
 #[derive(Debug)]
 pub struct World {
     // The fields are dropped in this order: clients before servers.
     metrics: Option<MetricsServer>,
     /// The managed cluster `east`.
     pub east: Member,
-    /// The Drover server.
+    /// The Drover server on the hub.
     pub server: Server,
     /// The hub of the server.
     pub hub: Hub,
-    /// The administrator, logged in.
+    /// The administrator, who is logged in.
     pub admin: Person,
     direct: CommandLine,
     through: CommandLine,
@@ -142,7 +142,7 @@ impl World {
         })
     }
 
-    /// Returns kubectl with a direct connection to `east`, with the permissions that the
+    /// Returns kubectl with a direct connection to `east`. Its user has the permissions that the
     /// administrator has through Drover.
     pub fn direct(&self) -> CommandLine {
         self.direct.clone()
@@ -158,7 +158,7 @@ impl World {
         &self.kubeconfig
     }
 
-    /// Returns whether the cluster serves the metrics API.
+    /// Returns true if the cluster serves the metrics API.
     pub const fn has_metrics(&self) -> bool {
         self.metrics.is_some()
     }
@@ -205,7 +205,7 @@ fn named(name: &str) -> Options {
     }
 }
 
-/// Starts the server, and logs the first administrator in with the password that it printed.
+/// Starts the server. Logs in as the first administrator with the password in the server's output.
 async fn serve(hub: &Hub, address: std::net::IpAddr) -> Result<(Server, Person), WorldError> {
     let mut server = Server::start(hub, address).await?;
     server.wait_for_first_password().await?;

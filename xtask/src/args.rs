@@ -9,7 +9,7 @@ use drover_e2e::with_causes;
 
 use crate::{demo, images, kubernetes, pictures, release, schemas, weaken, wording};
 
-/// Recipes of Drover: build, demo, release, mutation tests of defences.
+/// The recipes of Drover: build, demo, release, mutation tests of defences.
 #[derive(Parser)]
 #[command(name = "xtask")]
 enum Recipe {

@@ -1,4 +1,4 @@
-//! The repository's folders, and cargo.
+//! Finds the repository's folders and runs cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub(crate) fn target() -> PathBuf {
         .map_or_else(|| root().join("target"), Path::to_path_buf)
 }
 
-/// Returns a `cargo` command with the same target folder.
+/// Returns a `cargo` command that uses the current target folder.
 pub(crate) fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

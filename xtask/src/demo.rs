@@ -1,6 +1,7 @@
-//! The recipe `xtask demo` (`make run`): the server on its embedded hub, with simulated clusters.
+//! The recipe `xtask demo` (`make run`): runs the server on its embedded hub, with simulated
+//! clusters.
 //!
-//! One folder stores the state for the next run.
+//! The recipe stores the state in a folder, and later runs reuse the state.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub(crate) enum DemoError {
     /// The server exited unexpectedly.
     #[error(transparent)]
     Ended(#[from] ProgramError),
-    /// The system provided no runtime or no signal handler.
+    /// The async runtime or a signal handler cannot be created.
     #[error("cannot start the runtime or the signal handler")]
     System(#[source] io::Error),
 }
@@ -101,7 +102,7 @@ async fn start(options: DemoOptions) -> Result<DemoServer, DemoError> {
     Ok(server)
 }
 
-/// Waits for Ctrl-C or for an unexpected exit of the server.
+/// Waits for Ctrl-C. Returns an error if the server exits first.
 async fn watch(server: &mut DemoServer) -> Result<(), DemoError> {
     let interrupted = interrupted();
     tokio::pin!(interrupted);

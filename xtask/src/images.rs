@@ -1,8 +1,7 @@
 //! The recipe `xtask images`: builds the images of the server and the agent for the end-to-end
 //! tests.
 //!
-//! The images contain static programs only. The recipe creates them with the same commands as
-//! users.
+//! The images contain only static programs. The recipe runs the same commands that users run.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -13,7 +12,7 @@ use crate::build::{cargo, target};
 
 /// The build target of the programs in the images. Static programs need no system files.
 pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
-/// The archives, and the command that writes each archive.
+/// The names of the archives, each with the command that writes it.
 const IMAGES: [(&str, [&str; 2]); 2] = [
     ("drover.tar", ["server", "image"]),
     ("drover-agent.tar", ["agent", "image"]),

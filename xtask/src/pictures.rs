@@ -10,10 +10,10 @@ use crate::build::target;
 /// An error of `xtask pictures`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PicturesError {
-    /// The browser or the demo failed.
+    /// The browser tests or the demo failed.
     #[error(transparent)]
     Browser(#[from] BrowserError),
-    /// The system provided no runtime.
+    /// The async runtime cannot be created.
     #[error("cannot start the runtime")]
     System(#[source] io::Error),
 }

@@ -11,7 +11,7 @@ use drover_e2e::{BuildError, Tool};
 use crate::build::{cargo, root, target};
 use crate::images::{Images, ImagesError, STATIC_TARGET};
 
-/// The build target of the command line for Windows, with Debian's MinGW.
+/// The build target of the command line for Windows. Debian's MinGW provides the linker.
 const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
 
 /// An error of `xtask release`.

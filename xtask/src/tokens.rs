@@ -1,4 +1,5 @@
-//! A small Rust lexer: words, punctuation, string literals and doc comments, each with its line.
+//! A small Rust lexer. It returns words, punctuation, string literals and doc comments, each with
+//! its line number.
 //!
 //! The repository's rules and `xtask wording-sample` need no syntax tree. They must read code
 //! inside macros (`view!`, `select!`), which a parser returns as tokens.
@@ -135,7 +136,8 @@ fn block_comment_length(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the value and the length of the string literal at the start: plain, raw, byte or C.
+/// Returns the value and the length of the string literal at the start of the text: plain, raw,
+/// byte or C.
 fn string_literal(text: &str) -> Option<(String, usize)> {
     let prefix = ["br", "cr", "r", "b", "c", ""].into_iter().find(|prefix| {
         let rest = text.strip_prefix(prefix);

@@ -48,7 +48,7 @@ pub(crate) enum WeakenError {
         suite: Suite,
         test: String,
     },
-    /// Some patches did not cause exactly the named test to fail.
+    /// For some patches, the failed tests are not exactly the named test.
     #[error("{0} patches did not cause exactly the named test to fail")]
     Undetected(usize),
 }
@@ -92,7 +92,7 @@ impl Weaken {
     }
 }
 
-/// Returns the patches whose file names contain one of `only`, in the order of their names. Returns
+/// Returns the patches whose file names contain one of the texts in `only`, sorted by name. Returns
 /// all patches if `only` is empty.
 fn patches(only: &[String]) -> Result<Vec<Patch>, WeakenError> {
     let folder = root().join("e2e/weaken");
@@ -147,7 +147,7 @@ fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<()
     Ok(())
 }
 
-/// Returns true if exactly the named test fails with the patch.
+/// Applies the patch and runs the tests. Returns true if exactly the named test fails.
 fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     let start = Instant::now();
     copy.apply(patch)?;
@@ -162,8 +162,9 @@ fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     Ok(noticed)
 }
 
-/// Returns true if only the named test failed, and a text with the result. A patch whose suite
-/// cannot run counts as undetected, and the run continues with the next patch.
+/// Compares the results with the named test. Returns true if only the named test failed, and a
+/// description of the result. A patch whose suite cannot run counts as undetected, and the run
+/// continues with the next patch.
 fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) {
     let test = &patch.test;
     match outcome {

@@ -1,8 +1,8 @@
 //! The recipe `xtask wording-sample`: draws the text samples that a reviewer grades by the wording
 //! rules.
 //!
-//! The seed is the commit's hash, and the recipe reads the commit's files. So every user draws the
-//! same sample for the same commit. CONTRIBUTING.md describes the grading.
+//! The seed is the commit's hash, and the recipe reads the files of the commit. So every user draws
+//! the same sample for a commit. CONTRIBUTING.md describes the grading.
 
 mod prose;
 mod rust;
@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::build::root;
 
-/// The number of texts per category that the reviewer receives.
+/// The number of texts of each category in the sample.
 const CATEGORIES: [(Category, usize); 5] = [
     (Category::DocComment, 100),
     (Category::UiString, 60),
@@ -124,7 +124,7 @@ fn is_documentation(file: &str) -> bool {
     guide || ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"].contains(&file)
 }
 
-/// Returns all texts of a file.
+/// Extracts all texts of a file.
 fn extract(file: &str, text: &str) -> Vec<Sample> {
     if is_documentation(file) {
         prose::extract(file, text)
@@ -133,7 +133,8 @@ fn extract(file: &str, text: &str) -> Vec<Sample> {
     }
 }
 
-/// Draws `count` samples: the samples with the smallest hash of seed, location and text.
+/// Draws `count` samples. Each sample gets a hash of seed, location and text, and the samples with
+/// the smallest hashes are drawn.
 fn draw<'a>(
     seed: &str,
     category: Category,

@@ -91,7 +91,7 @@ impl Company {
         self.clusters.len()
     }
 
-    /// Returns a user and a target. Each number returns another pair.
+    /// Returns the user and the target of decision number `n`.
     pub(super) fn request(&self, n: usize) -> (RightsHolder<'_>, &Target) {
         let (_, user, groups) = &self.people[scattered(n) % self.people.len()];
         let (_, target, _) = &self.clusters[scattered(n + 7) % self.clusters.len()];

@@ -31,7 +31,7 @@ const ROLE: &str = "bench";
 /// The error of the measurement.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SyncError {
-    /// The server failed.
+    /// A program of Drover failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
     /// The process of the server cannot be inspected.
@@ -48,7 +48,8 @@ pub(crate) enum SyncError {
     Slow { left: usize },
 }
 
-/// Measures the time and adds the figures.
+/// Measures how long the server takes to apply the bindings to all clusters. Adds the result to the
+/// figures.
 pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     let folder = TempDir::with_prefix("drover-bench-").map_err(SyncError::Folder)?;
     print_progress(&format!(

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-/// The arguments of every benchmark. `P` is the type of its parts.
+/// The arguments of every benchmark. `P` is the type of the benchmark's parts.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
-    /// Number of turns in each comparison
+    /// Number of rounds in each comparison
     #[arg(long, default_value_t = 5)]
     pub(crate) turns: u32,
     /// Duration of each measurement in seconds
@@ -29,7 +29,7 @@ impl<P: ValueEnum + PartialEq + Send + Sync + 'static> Measure<P> {
         self.is_whole() || self.only.contains(part)
     }
 
-    /// Returns true if all parts are measured. Only then are the figures written.
+    /// Returns true if all parts are selected. The figures are written only in this case.
     pub(crate) const fn is_whole(&self) -> bool {
         self.only.is_empty()
     }

@@ -34,8 +34,9 @@ impl EventCount {
 
 type Watching = JoinSet<Result<Infallible, ExchangeError>>;
 
-/// Returns the events per second of all watchers. A round changes each object once. The round ends
-/// when all watchers have received all events, so that no watcher falls behind.
+/// Returns the number of events per second that all watchers together receive. A round changes each
+/// object once, and ends when all watchers have received all its events. So no watcher falls
+/// behind.
 pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
     let received = Arc::new(EventCount::default());
     let mut watching = Watching::new();

@@ -13,7 +13,7 @@ use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Time for returning unused memory to the system.
+/// Time after which the allocator has returned unused memory to the system.
 const SETTLE: Duration = Duration::from_secs(10);
 const STARTS: usize = 7;
 const SYNCS: usize = 100;
@@ -75,8 +75,7 @@ pub(super) async fn measure_restart(
     Ok(())
 }
 
-/// Waits until the hub is ready. Does not use the test harness, because its polling interval is too
-/// long.
+/// Waits until the hub is ready. Polls more often than the test harness.
 async fn until_ready(target: &Target, start: Instant) -> Result<f64, HubError> {
     while let Err(source) = answers(target).await {
         if start.elapsed() > super::TIMEOUT {
@@ -95,7 +94,7 @@ async fn answers(target: &Target) -> Result<u64, ExchangeError> {
     Connection::open(target).await?.exchange().await
 }
 
-/// Measures the memory before the load.
+/// Measures the memory of the hub and kube-apiserver before the load.
 pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     print_progress("memory at rest");
     tokio::time::sleep(SETTLE).await;
@@ -106,7 +105,7 @@ pub(super) async fn measure_rest(stage: &Stage, figures: &mut Figures) -> Result
     Ok(())
 }
 
-/// Measures the memory after the load.
+/// Measures the memory of the hub and kube-apiserver after the load.
 pub(super) async fn measure_rss(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     print_progress("memory after the load");
     tokio::time::sleep(SETTLE).await;

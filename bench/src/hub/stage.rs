@@ -56,7 +56,7 @@ pub(crate) enum StageError {
     },
 }
 
-/// One of the programs, and the targets of its load.
+/// A compared program, and the targets of the requests to it.
 pub(super) struct Side {
     pub(super) name: &'static str,
     /// The processes whose CPU usage is measured.
@@ -131,7 +131,7 @@ impl Stage {
     }
 }
 
-/// The options for starting the hub.
+/// Returns the options for starting the hub.
 pub(super) struct Launch {
     files: Files,
     port: PortLease,
@@ -153,7 +153,7 @@ impl Launch {
         })
     }
 
-    /// Returns the same options with another port.
+    /// Returns a copy of the options with this port.
     pub(super) fn with_other_port(&self) -> Result<Self, StageError> {
         Self::new(self.files.clone(), &self.logs)
     }

@@ -54,11 +54,11 @@ pub(crate) struct Target {
     pub(crate) headers: Vec<(String, String)>,
     /// Body of the request, if any.
     pub(crate) sent: Option<Sent>,
-    /// The numbers that the path and body contain.
+    /// The counter that provides the numbers in the path and the body.
     pub(crate) numbers: Arc<Numbers>,
 }
 
-/// A request body with its method and content type.
+/// A request body, its method and its content type.
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) method: &'static str,
@@ -67,7 +67,7 @@ pub(crate) struct Sent {
 }
 
 impl Target {
-    /// Returns the target with another path.
+    /// Returns a copy of the target with this path.
     pub(crate) fn at(&self, path: &str) -> Self {
         Self {
             path: path.to_owned(),
@@ -75,7 +75,7 @@ impl Target {
         }
     }
 
-    /// Returns the target with a path and a body.
+    /// Returns a copy of the target with this path and this request body.
     pub(crate) fn sending(&self, path: &str, sent: Sent) -> Self {
         Self {
             sent: Some(sent),
@@ -83,7 +83,7 @@ impl Target {
         }
     }
 
-    /// Returns the target with other numbers.
+    /// Returns a copy of the target with this number sequence.
     pub(crate) fn numbered(self, numbers: Numbers) -> Self {
         Self {
             numbers: Arc::new(numbers),
@@ -117,7 +117,7 @@ impl Target {
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A connection and its request.
+/// An open connection, and the request that it sends repeatedly.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
     request: Numbered,
@@ -186,8 +186,8 @@ impl Connection {
         }
     }
 
-    /// Sends the request, and reports the number of lines of the endless response until the caller
-    /// stops.
+    /// Sends the request of an endless response. Reports the number of received lines until the
+    /// caller stops.
     pub(crate) async fn lines(&mut self, count: impl Fn(u64)) -> Result<Infallible, ExchangeError> {
         let head = self.begin().await?;
         self.buffer.copy_within(head.end..self.filled, 0);
@@ -292,8 +292,9 @@ impl Connection {
     }
 }
 
-/// Counts the JSON objects, one per line, that end in this chunk after the byte `last`. Line ends
-/// of the chunked encoding do not follow a brace.
+/// Counts the JSON objects, one per line, that end in this chunk. `last` is the byte before the
+/// chunk. A brace before a line end is the end of an object, because the line ends of the chunked
+/// encoding follow other characters.
 fn ends(last: u8, piece: &[u8]) -> u64 {
     let first = u64::from(last == b'}' && piece.first() == Some(&b'\n'));
     let within = piece.iter().zip(piece.iter().skip(1));

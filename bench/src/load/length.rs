@@ -61,7 +61,7 @@ impl Default for State {
 }
 
 impl Chunks {
-    /// Parses the next bytes. Returns true if the body has ended, or `None` if the body is
+    /// Parses the next bytes. Returns true if the body is complete, or `None` if the body is
     /// malformed.
     pub(crate) fn feed(&mut self, mut piece: &[u8]) -> Option<bool> {
         while let Some((&byte, rest)) = piece.split_first() {
@@ -111,7 +111,7 @@ impl Chunks {
         }
     }
 
-    /// Returns the sum of the parsed chunk sizes.
+    /// Returns the sum of the chunk sizes, which is the length of the body.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -10,16 +10,16 @@ pub(crate) const REPEATING_NUMBER: &str = "~~~~~~~~";
 
 const DIGITS: usize = 8;
 
-/// The numbers of requests on all connections.
+/// Assigns sequence numbers to requests. All connections share one sequence.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     next: AtomicU64,
     round: u64,
-    /// Factor of the request number for the repeating number.
+    /// Factor by which the request number is multiplied to get the repeating number.
     stride: u64,
 }
 
-/// The golden ratio in 64 bits: its multiples are distributed evenly.
+/// The golden ratio as a 64-bit fraction. Its multiples are evenly distributed.
 const SCATTERING: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Default for Numbers {
@@ -29,7 +29,8 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// Creates numbers from 0. [`REPEATING_NUMBER`] restarts after `round` requests.
+    /// Creates a sequence that starts at 0. The value of [`REPEATING_NUMBER`] restarts after
+    /// `round` requests.
     pub(crate) const fn in_rounds_of(round: u64) -> Self {
         Self {
             next: AtomicU64::new(0),
@@ -38,7 +39,8 @@ impl Numbers {
         }
     }
 
-    /// Creates numbers from 0. [`REPEATING_NUMBER`] is pseudo-random below `round`.
+    /// Creates a sequence that starts at 0. The value of [`REPEATING_NUMBER`] is pseudo-random and
+    /// below `round`.
     pub(crate) const fn scattered_over(round: u64) -> Self {
         Self {
             stride: SCATTERING,
@@ -57,7 +59,7 @@ impl Numbers {
     }
 }
 
-/// The bytes of a request, with the offsets of its numbers.
+/// The bytes of a request, with the offsets of the numbers in it.
 pub(super) struct Numbered {
     bytes: Vec<u8>,
     numbers: Vec<usize>,
@@ -76,7 +78,7 @@ impl Numbered {
         }
     }
 
-    /// Returns the bytes of the next request.
+    /// Inserts the next numbers, and returns the bytes of the request.
     pub(super) fn next(&mut self) -> &[u8] {
         if self.numbers.is_empty() && self.turns.is_empty() {
             return &self.bytes;
@@ -93,7 +95,7 @@ impl Numbered {
     }
 }
 
-/// Writes the last decimal digits.
+/// Writes the last decimal digits of a number.
 fn write(digits: &mut [u8], mut number: u64) {
     for digit in digits.iter_mut().rev() {
         *digit = b"0123456789"[usize::try_from(number % 10).unwrap_or(0)];

@@ -330,7 +330,7 @@ async fn api_token(server: &Server) -> Result<String, StageError> {
         .ok_or(StageError::Unreadable { command: COMMAND })
 }
 
-/// Waits until the target responds.
+/// Waits until the server responds to requests for the target.
 async fn opens(target: &Target) -> Result<(), StageError> {
     let what = format!("{} of {}", target.path, target.address);
     Ok(eventually(&what, START_TIMEOUT, async || {

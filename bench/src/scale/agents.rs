@@ -18,7 +18,7 @@ use super::limits::{TooFewFiles, allow_files};
 use super::stub::Stub;
 use crate::fleet::{FleetError, stay_connected};
 
-/// Number of open files of a process in addition to its tunnels.
+/// Number of files that a process opens in addition to its tunnels.
 const OTHER_FILES: u64 = 200;
 /// Timeout for connecting the last agent.
 const TIMEOUT: Duration = Duration::from_mins(3);
@@ -49,7 +49,7 @@ pub(crate) enum AgentsError {
     Fleet(#[from] FleetError),
 }
 
-/// A cluster, which is one line of the file.
+/// A line of the clusters file, which describes one cluster.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Joining {
     /// Name of the cluster, and namespace of its agent.

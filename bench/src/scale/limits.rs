@@ -13,8 +13,8 @@ pub(crate) struct TooFewFiles {
     allowed: u64,
 }
 
-/// Raises the soft limit to `needed` files, and the hard limit if this process has the permission.
-/// Programs that start later inherit the limit.
+/// Raises the soft limit to `needed` open files. Also raises the hard limit if this process has the
+/// permission. Child processes inherit the limits.
 pub(crate) fn allow_files(needed: u64) -> Result<(), TooFewFiles> {
     let before = getrlimit(Resource::Nofile);
     let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= needed);

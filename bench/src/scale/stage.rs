@@ -18,7 +18,7 @@ use crate::certificate::{self, CertificateError};
 use crate::fleet::{self, manifest};
 use crate::load::{Connection, ExchangeError, Numbers, REPEATING_NUMBER, Target};
 
-/// Time for returning unused memory of a burst to the system.
+/// Time after which the allocator has returned the unused memory of a burst to the system.
 const SETTLE: Duration = Duration::from_secs(15);
 /// Number of concurrent imports.
 const IMPORTS: usize = 16;
@@ -80,7 +80,7 @@ pub(super) struct Stage {
     folder: TempDir,
 }
 
-/// Waits until unused memory is returned to the system.
+/// Waits until the allocator has returned unused memory to the system.
 pub(super) async fn settle() {
     tokio::time::sleep(SETTLE).await;
 }
@@ -231,7 +231,7 @@ impl Stage {
         }
     }
 
-    /// Returns a target with another cluster for each request.
+    /// Returns a target that addresses a different cluster in each request.
     pub(super) fn any_cluster(&self, path: &str) -> Target {
         self.target
             .at(&format!("/k8s/clusters/fleet-{REPEATING_NUMBER}{path}"))

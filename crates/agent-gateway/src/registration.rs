@@ -53,15 +53,15 @@ use drover_identity::caller::check_token;
 use drover_identity::caller::identify;
 
 /// Rate limit of agents' requests that cause work on the hub. Networks from which agents have
-/// proved their keys have a second budget of the same size.
+/// proved their keys have a separate budget of the same size.
 const BURST: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// Rate limit of manifest requests with a registration token. It is separate, because any client
-/// can send such a request.
+/// Rate limit of manifest requests with a registration token. The limit is separate from the limit
+/// of agents, because any client can send such a request.
 const MANIFEST_BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 const MANIFESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
-/// Rate limits of one network and of its wider networks. They prevent that one client uses up the
-/// total.
+/// Rate limits of one network and of its wider networks. They prevent a single client from
+/// consuming the total limit.
 const NETWORK_QUOTAS: [Quota; 3] = [
     Quota::per_second(5).burst(40),
     Quota::per_second(12).burst(80),
@@ -127,7 +127,7 @@ fn busy() -> Status {
     Status::too_many_requests("too many agents register concurrently; try again", 2)
 }
 
-/// The rate limit for a request with an existing Cluster.
+/// Returns the rate limit class of a request that refers to an existing Cluster.
 fn cluster_work(request: &Extensions) -> Work {
     let slot = request.get::<ConnectionSlot>();
     if slot.is_some_and(|slot| slot.is_agents_network(sender(request))) {
@@ -137,7 +137,7 @@ fn cluster_work(request: &Extensions) -> Work {
     }
 }
 
-/// Returns the pin of the current server certificate.
+/// A function that returns the pin (public key hash) of the current server certificate.
 pub type Pin = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// The state of the registration handlers. Clones share it.
@@ -164,8 +164,8 @@ impl std::fmt::Debug for RegistrationState {
 }
 
 impl RegistrationState {
-    /// Creates the state. `trust` is the CA certificate for agents, in PEM. `pin` returns the pin
-    /// of the server's key.
+    /// Creates the state. `trust` is the CA certificate for agents, in PEM. `pin` returns the
+    /// public key hash of the server's certificate.
     pub fn new(
         hub: Hub,
         settings: Settings,
@@ -219,7 +219,7 @@ pub fn router(state: RegistrationState) -> Router {
     declared().into_router().with_state(state)
 }
 
-/// Binds a cluster's key to its Cluster; a registration token is the credential.
+/// Binds a cluster's key to its Cluster. The request's credential is a registration token.
 #[utoipa::path(post, path = "/v1/agent/register", tag = "agents",
     request_body = RegisterRequest, responses((status = 200, body = RegisterResponse)))]
 async fn register(
@@ -265,7 +265,7 @@ fn note(state: &RegistrationState, noted: &AuditNotes, uid: &ClusterUid) {
     }
 }
 
-/// Opens an agent's tunnel: a WebSocket, with the challenge signed.
+/// Opens an agent's tunnel: a WebSocket whose request contains the signed challenge.
 #[utoipa::path(get, path = "/v1/connect", tag = "agents", responses((status = 101)))]
 async fn connect(State(state): State<RegistrationState>, request: Request) -> Response {
     connect::connect(state, request).await
@@ -298,8 +298,8 @@ async fn import_manifest(
     Ok(response)
 }
 
-/// Creates a registration token for a cluster and returns the manifest with it; requires permission
-/// to update the cluster.
+/// Creates a registration token for a cluster, and returns the token with its manifest. Requires
+/// permission to update the cluster.
 #[utoipa::path(post, path = "/v1/clusters/{name}/import", tag = "clusters",
     params(("name" = String, Path, description = "The cluster's name")),
     request_body = ImportRequest, responses((status = 200, body = Import)))]

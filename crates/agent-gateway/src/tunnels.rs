@@ -31,10 +31,11 @@ use self::client::TunnelService;
 use self::entry::TunnelEntry;
 use drover_telemetry::Metrics;
 
-/// Maximum number of tunnels per cluster. A further tunnel replaces the oldest.
+/// Maximum number of tunnels per cluster. A new tunnel beyond this number replaces the oldest
+/// tunnel.
 const MAX_TUNNELS: usize = 8;
 
-/// Memory limits of tunnels, in bytes.
+/// Memory limits for tunnels, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelMemory {
     /// Limit of all tunnels together, in bytes.
@@ -44,7 +45,7 @@ pub struct TunnelMemory {
 }
 
 impl Default for TunnelMemory {
-    /// Returns limits for a process with a few GiB of memory.
+    /// Returns the default limits, for a process with a few GiB of memory.
     fn default() -> Self {
         Self {
             all: Limits::SERVER.buffered_bytes,
@@ -53,8 +54,8 @@ impl Default for TunnelMemory {
     }
 }
 
-/// The agent's description of itself when it connected. The server displays the values and does not
-/// trust them.
+/// The description that an agent sends when it connects. The server displays the values, but does
+/// not trust them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedAgent {
     /// Name of the agent's pod.
@@ -65,7 +66,7 @@ pub struct AttachedAgent {
     pub protocol: u32,
 }
 
-/// A connected tunnel and its state.
+/// A connected tunnel, its agent, its health and its load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connected {
     /// The agent at the other end of the tunnel.
@@ -106,7 +107,7 @@ struct Inner {
     clusters: RwLock<HashMap<ClusterUid, Arc<ClusterTunnels>>>,
     next_id: AtomicU64,
     changed: watch::Sender<u64>,
-    /// Counts the changes of each cluster's tunnels.
+    /// Change counters of each cluster's tunnels. Watchers of one cluster subscribe to its counter.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
     budget: Arc<ServerBudget>,
     /// Limits of one tunnel.
@@ -139,8 +140,7 @@ impl std::fmt::Debug for Tunnels {
     }
 }
 
-/// Keeps a tunnel attached and detaches it when dropped. The tunnel is also detached when it
-/// closes.
+/// Detaches the tunnel when dropped. The server also detaches the tunnel when it closes.
 #[must_use = "dropping the guard detaches the tunnel"]
 pub struct AttachGuard {
     tunnels: Tunnels,
@@ -195,9 +195,10 @@ impl Tunnels {
 
     /// Attaches a tunnel whose agent has proved this cluster's key, and starts to probe it.
     ///
-    /// Call it inside a tokio runtime. A replica has one tunnel: a new connection replaces the
-    /// previous one, even if the server has not detected the end of the previous one. A cluster has
-    /// at most eight tunnels. A further tunnel replaces the oldest.
+    /// Call this method inside a tokio runtime. A replica has one tunnel. A new connection of the
+    /// replica replaces the previous connection, even if the server has not detected that it ended.
+    /// A cluster has at most eight tunnels. A new tunnel beyond this number replaces the oldest
+    /// tunnel.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(TunnelEntry::new(id, agent, tunnel));
@@ -289,8 +290,8 @@ impl Tunnels {
         self.0.changed.subscribe()
     }
 
-    /// Returns a receiver that resolves after a change of one cluster's tunnels. With many
-    /// clusters, a global receiver would wake every watcher for every change.
+    /// Returns a receiver whose `changed()` resolves after a change of one cluster's tunnels. With
+    /// many clusters, a global receiver would wake every watcher for every change.
     pub fn watch_cluster(&self, cluster: &ClusterUid) -> watch::Receiver<u64> {
         let mut followed = self.0.changed_in.lock();
         let new = || watch::Sender::new(0);
@@ -377,7 +378,7 @@ impl Tunnels {
 }
 
 impl ClusterTunnels {
-    /// Adds a tunnel. Returns the replaced tunnels and the reasons for closing them.
+    /// Adds a tunnel. Returns each replaced tunnel with the reason for closing it.
     fn take(&self, entry: Arc<TunnelEntry>) -> Vec<(Arc<TunnelEntry>, &'static str)> {
         let mut entries = self.entries.write();
         let again = |other: &mut Arc<TunnelEntry>| other.agent.replica == entry.agent.replica;

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::world::{Kind, World};
 
-/// The simulated component: the field manager of writes and the source of events.
+/// The simulated component that performs an action. It is the field manager of writes and the
+/// source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// The controllers of workloads and nodes (kube-controller-manager).
@@ -161,8 +162,8 @@ impl Action {
 }
 
 impl Action {
-    /// Returns the key for counting failures. Equals [`Self::name`], but also distinguishes new
-    /// objects whose name the API generates.
+    /// Returns the key under which failures of the action are counted. Equals [`Self::name`], but
+    /// also distinguishes new objects whose name the API generates.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::Create { kind, object, .. } => {

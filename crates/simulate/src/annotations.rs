@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 pub const START_SECONDS: &str = "simulate.drover.dev/start-seconds";
 /// Seconds from the start of the containers until the pod is ready.
 pub const READY_SECONDS: &str = "simulate.drover.dev/ready-seconds";
-/// Seconds until the containers end. Without it only pods of Jobs end.
+/// Seconds until the containers end. Without this annotation, only the containers of Jobs end.
 pub const RUN_SECONDS: &str = "simulate.drover.dev/run-seconds";
 /// Exit code of the containers. The default is 0.
 pub const EXIT_CODE: &str = "simulate.drover.dev/exit-code";
@@ -120,7 +120,7 @@ impl Behaviour {
     }
 }
 
-/// Returns true if a node must send no heartbeats.
+/// Returns true if the node's annotation requests that its kubelet sends no heartbeats.
 pub fn node_fails(annotations: Option<&BTreeMap<String, String>>) -> bool {
     annotations.is_some_and(|all| all.get(FAIL).is_some_and(|what| what == "NotReady"))
 }

@@ -37,8 +37,8 @@ impl Clock {
         }
     }
 
-    /// Returns the remaining time until `at`. Returns `None` if only [`Clock::advance`] ends the
-    /// wait.
+    /// Returns the remaining duration until `at`. Returns `None` if only [`Clock::advance`] can end
+    /// the wait.
     pub fn left(&self, at: Timestamp) -> Option<Duration> {
         if self.manual.is_some() {
             return (at <= self.now()).then_some(Duration::ZERO);
@@ -47,7 +47,7 @@ impl Clock {
         Some(left.unsigned_abs_if_positive())
     }
 
-    /// Yields after each [`Clock::advance`].
+    /// Returns a stream that yields after each [`Clock::advance`].
     pub fn advances(&self) -> BoxStream<'static, ()> {
         let Some(manual) = &self.manual else {
             return stream::pending().boxed();

@@ -200,8 +200,8 @@ fn api(
     api
 }
 
-/// In-process access to the API. The cluster closes the access when it stops, because clients can
-/// outlive the cluster.
+/// A service that forwards requests to the API in this process. The cluster closes the service when
+/// it stops, because clients can outlive the cluster.
 #[derive(Clone)]
 struct ApiAccess(Arc<RwLock<Option<Router>>>);
 

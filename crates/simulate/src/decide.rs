@@ -1,8 +1,8 @@
-//! Decides the next actions from the state of the cluster. The functions have no side effects: the
-//! time is a parameter.
+//! Decides the next actions from the state of the cluster. The functions have no side effects, and
+//! the time is a parameter.
 //!
 //! Each submodule simulates one component and evaluates the whole world each time. Decisions are
-//! deterministic, and the next decision repeats an action that was not executed.
+//! deterministic. If an action was not executed, the next decision contains it again.
 
 mod daemon_sets;
 mod deployments;
@@ -58,11 +58,12 @@ pub fn decide(world: &World, timing: &Timing, now: Timestamp) -> Decision {
     decision.result
 }
 
-/// Maximum number of pods without nodes. Each node adds twice its allocatable pods.
+/// Maximum number of pods in a cluster without nodes. Each node increases the maximum by twice its
+/// allocatable pods.
 const BASE_POD_LIMIT: usize = 500;
 
-/// Returns the maximum number of pods, so that a typo in `replicas` does not fill memory and disk, which
-/// all simulated clusters share.
+/// Returns the maximum number of pods. The limit prevents a typo in `replicas` from filling the
+/// memory and the disk, which all simulated clusters share.
 fn pod_limit(world: &World) -> usize {
     let takes = |node: &Node| -> Option<usize> {
         let pods = &node.status.as_ref()?.allocatable.as_ref()?.get("pods")?.0;
@@ -85,7 +86,8 @@ impl DecisionBuilder {
         self.result.actions.push(action);
     }
 
-    /// Drops pods beyond the limit. They are created after other pods are deleted.
+    /// Removes the creation of pods beyond the limit. Later decisions create these pods when the
+    /// number of pods has decreased.
     fn limit_pods(&mut self, world: &World) {
         let mut room = pod_limit(world).saturating_sub(world.pods.iter().count());
         self.result.actions.retain(|action| {
@@ -102,7 +104,7 @@ impl DecisionBuilder {
         });
     }
 
-    /// Requests a decision at this time. Returns true if the time has been reached.
+    /// Requests a decision at this time. Returns true if the time is not in the future.
     fn due(&mut self, at: Timestamp) -> bool {
         if at <= self.now {
             return true;
@@ -112,8 +114,8 @@ impl DecisionBuilder {
         false
     }
 
-    /// Requests a decision a `pause` after `since`. A time beyond the range of timestamps is never
-    /// reached.
+    /// Requests a decision after a delay of `pause` since `since`. If the sum exceeds the range of
+    /// timestamps, the decision never occurs.
     fn due_after(&mut self, since: Timestamp, pause: SignedDuration) -> bool {
         self.due(since.saturating_add(pause).unwrap_or(Timestamp::MAX))
     }

@@ -49,8 +49,9 @@ impl Plan {
         }
     }
 
-    /// Returns a cluster of the demonstration. The numbers start at 0. Cluster 0 is small, cluster
-    /// 1 is large, and cluster 2 has failures. The other clusters are generated from their number.
+    /// Returns the plan of a cluster of the demonstration. The numbers start at 0. Cluster 0 is
+    /// small, cluster 1 is large, and cluster 2 has failing workloads. The other plans are
+    /// generated from the number.
     pub fn demo(number: u32) -> Self {
         match number {
             0 => Self::small(),

@@ -1,4 +1,4 @@
-//! Delays before actions: the backoff of failed actions, and throttling of endless actions.
+//! Delays actions: backoff after failures, and throttling of decisions that never end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const BACKOFF: Backoff = Backoff::new(MIN_DELAY, MAX_DELAY);
 /// never reach their desired state must not use a whole CPU.
 const BURST: u32 = 500;
 
-/// The failed actions and the number of successive decisions with actions.
+/// The backoff of failed actions, and the number of successive decisions with actions.
 #[derive(Default)]
 pub(crate) struct Retries {
     /// Failed actions by [`Action::subject`].
@@ -31,7 +31,7 @@ struct Failing {
 }
 
 impl Retries {
-    /// Returns the actions to execute now. Excludes actions in backoff.
+    /// Returns the actions to execute now. Omits actions whose backoff has not elapsed.
     pub(crate) fn ready(&mut self, actions: Vec<Action>, now: Instant) -> Vec<Action> {
         if self.failing.is_empty() {
             return actions;

@@ -37,8 +37,8 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    /// Simulates the cluster until `stop`. Unfinished actions are lost, and the next start decides
-    /// them again.
+    /// Simulates the cluster until `stop`. Actions in progress are cancelled. The next start
+    /// decides them again.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let changes = watch::all(&self.client);
         self.run_on(changes, stop).await;
@@ -136,7 +136,7 @@ impl Simulation {
 }
 
 impl Reconciler for Simulation {
-    /// The simulation reconciles the whole cluster as one key.
+    /// Reconciles the whole cluster with a single key.
     type Key = ();
     type Error = Infallible;
 
@@ -157,7 +157,7 @@ mod tests {
     use crate::plan::Plan;
     use crate::retry::MAX_DELAY;
 
-    /// Returns a listed world with one node that requires actions.
+    /// Returns a completely listed world with one node that requires actions.
     fn complete_world() -> World {
         let mut world = World::default();
         for plan in Plan::empty(1).nodes {

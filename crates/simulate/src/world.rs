@@ -14,7 +14,7 @@ use kube::ResourceExt;
 
 pub use kinds::{Kind, SimulatedKind};
 
-/// Number of records below which obsolete records are not removed.
+/// Number of records up to which obsolete records are not removed.
 const MIN_RECORDS: usize = 64;
 
 /// Namespace and name of an object.
@@ -23,23 +23,23 @@ pub type Key = (String, String);
 /// The state of a cluster, which is the input of decisions.
 #[derive(Debug, Default)]
 pub struct World {
-    /// All nodes.
+    /// The Node objects of the cluster.
     pub nodes: Objects<Node>,
-    /// All pods.
+    /// The Pod objects of the cluster.
     pub pods: Objects<Pod>,
-    /// All services.
+    /// The Service objects of the cluster.
     pub services: Objects<Service>,
-    /// All daemon sets.
+    /// The DaemonSet objects of the cluster.
     pub daemon_sets: Objects<DaemonSet>,
-    /// All deployments.
+    /// The Deployment objects of the cluster.
     pub deployments: Objects<Deployment>,
-    /// All replica sets.
+    /// The ReplicaSet objects of the cluster.
     pub replica_sets: Objects<ReplicaSet>,
-    /// All stateful sets.
+    /// The StatefulSet objects of the cluster.
     pub stateful_sets: Objects<StatefulSet>,
-    /// All jobs.
+    /// The Job objects of the cluster.
     pub jobs: Objects<Job>,
-    /// All endpoint slices.
+    /// The EndpointSlice objects of the cluster.
     pub endpoint_slices: Objects<EndpointSlice>,
     /// Time of the last renewal of each node's Lease.
     pub leases: BTreeMap<String, Timestamp>,
@@ -48,9 +48,9 @@ pub struct World {
 }
 
 impl World {
-    /// Records the reason why a pod is unschedulable, so that the event is created once.
+    /// Records the reason why a pod is unschedulable, so that the event is created only once.
     ///
-    /// When the number of records has doubled, the records of deleted pods are removed.
+    /// Removes the records of deleted pods if there are at least twice as many records as pods.
     pub(crate) fn record_unschedulable(&mut self, pod: String, why: String) {
         if self.unschedulable.len() >= 2 * self.pods.known.len() + MIN_RECORDS {
             let pods = self.pods.iter().filter_map(ResourceExt::uid);
@@ -84,7 +84,7 @@ impl World {
 }
 
 /// The objects of a kind. The simulation's own writes are stored immediately. An observed object
-/// replaces a stored object only if it is newer.
+/// replaces a stored object only if the observed object is newer.
 #[derive(Debug)]
 pub struct Objects<K> {
     known: BTreeMap<Key, K>,
@@ -128,12 +128,12 @@ impl<K: SimulatedKind> Objects<K> {
         self.known.values()
     }
 
-    /// Returns an object.
+    /// Returns the object with this namespace and name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<&K> {
         self.known.get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// Starts a list of all objects.
+    /// Starts to receive a list of all objects.
     pub fn begin_list(&mut self) {
         self.listed = Some(Listed::default());
     }

@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 type Named = (&'static str, Weight, Check);
 type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
-/// The checks of `/readyz`. Clones share the checks.
+/// The readiness checks of `/readyz`. Clones share the checks.
 #[derive(Clone, Default)]
 pub struct Health {
     checks: Arc<RwLock<Vec<Named>>>,
@@ -27,12 +27,12 @@ enum Weight {
 pub struct Findings(Vec<(&'static str, Weight, Result<(), String>)>);
 
 impl Health {
-    /// Creates a `Health` without checks. It is ready.
+    /// Creates a `Health` without checks, which is ready.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a check. The check reads memory only and never waits.
+    /// Adds a check. The check must not wait, so it only reads memory.
     ///
     /// Anonymous clients can read its error, so the error must not contain secrets.
     pub fn check(
@@ -43,7 +43,7 @@ impl Health {
         self.add(name, Weight::Decides, Arc::new(check));
     }
 
-    /// Adds a check that the report contains, but that does not affect readiness.
+    /// Adds a check that does not affect readiness. `/readyz` still reports its result.
     pub fn note(
         &self,
         name: &'static str,

@@ -17,7 +17,7 @@ use tracing_subscriber::{Registry, reload};
 
 use super::traces::{Collector, ExportError, exporting_to};
 
-/// The log filter if the options contain none.
+/// The default log filter.
 pub const DEFAULT_FILTER: &str = "info";
 /// Log target of the Kubernetes client. The default level of this target is lower.
 const KUBE_CLIENT: &str = "kube_client";
@@ -25,7 +25,8 @@ const QUIET_CLIENT: &str = "kube_client::client=error";
 /// Target of the spans for proxied requests.
 pub const PROXY_TARGET: &str = "drover::road";
 
-/// Name of the former crate of the whole server. Existing filters with this name remain valid.
+/// Name of the former crate that contained the whole server. Existing filters with this name remain
+/// valid.
 const FORMER_CRATE: &str = "drover_server";
 /// Modules of [`FORMER_CRATE`], and their current targets.
 const FORMER_MODULES: &[(&str, &str)] = &[
@@ -91,7 +92,7 @@ pub enum LogFilterError {
         /// Error of the filter's parser.
         source: ParseError,
     },
-    /// The logging layer was dropped, for example at the end of the process.
+    /// The logging layer no longer exists, for example at the end of the process.
     #[error("the log filter cannot change because logging has stopped")]
     Ended(#[from] reload::Error),
 }
@@ -122,7 +123,8 @@ impl LogFilter {
         }))
     }
 
-    /// Creates a filter without an effect on logs, for several servers in one process, as in tests.
+    /// Creates a filter that does not affect the logs. Tests use it to run several servers in one
+    /// process.
     pub fn detached() -> Self {
         let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::default());
         let reload = Box::new(move |filter: EnvFilter| {
@@ -146,7 +148,7 @@ impl LogFilter {
         parse(filter).map(drop)
     }
 
-    /// Replaces the filter.
+    /// Replaces the current filter.
     pub fn set(&self, filter: &str) -> Result<(), LogFilterError> {
         let parsed = parse(filter)?;
         let mut text = self.0.text.lock();
@@ -195,7 +197,7 @@ fn with_current_targets(filter: &str) -> String {
     directives.collect::<Vec<_>>().join(",")
 }
 
-/// The logging of this process. Dropping it stops the export of traces.
+/// The logging setup of this process. Dropping it stops the export of traces.
 #[must_use = "call `finish` to export the remaining traces"]
 pub struct Logging {
     /// Filter of the logs.

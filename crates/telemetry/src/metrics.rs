@@ -131,7 +131,7 @@ impl Metrics {
         metrics
     }
 
-    /// Adds metrics of another module. Their names get the prefix `drover_`.
+    /// Adds the metrics of a module. Their names get the prefix `drover_`.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.write());
     }

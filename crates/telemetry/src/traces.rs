@@ -46,7 +46,7 @@ pub enum ExportError {
         /// Error of the HTTP client.
         source: reqwest::Error,
     },
-    /// The HTTP client cannot use the CA certificates or TLS itself.
+    /// The HTTP client cannot be configured with the CA certificates.
     #[error("cannot send traces to {endpoint}: cannot create an HTTP client")]
     Client {
         /// URL of the collector.
@@ -135,7 +135,7 @@ mod tests {
     use drover_tls::ActiveCertificate;
     use drover_tls::ServingCertificate;
 
-    /// Returns the text of one request to the collector.
+    /// Returns the HTTP text of one request to the collector.
     async fn received(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
         let mut bytes = vec![0; 64 * 1024];
         let mut read = 0;

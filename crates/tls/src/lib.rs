@@ -36,7 +36,7 @@ pub enum TlsError {
     /// The content of the file is not PEM.
     #[error("the {0} is not PEM: it must begin with -----BEGIN")]
     Pem(&'static str),
-    /// A file that Drover distributes to clients contains other data than certificates.
+    /// A file that Drover distributes to clients contains data other than certificates.
     #[error(
         "{} contains a {kind}: the file can contain only certificates, so remove everything else",
         path.display()
@@ -44,7 +44,7 @@ pub enum TlsError {
     NotOnlyCertificates {
         /// Path of the file.
         path: PathBuf,
-        /// PEM label of the other data.
+        /// PEM label of the unexpected data.
         kind: String,
     },
     /// A CA file contains no certificate.

@@ -94,7 +94,7 @@ impl Roots {
     }
 }
 
-/// Returns the PEM label of the first block that is not a certificate.
+/// Returns the PEM label of the first block that is not a certificate, if any.
 fn foreign_block(text: &str) -> Option<&str> {
     let begun = text
         .lines()

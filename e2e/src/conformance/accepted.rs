@@ -18,7 +18,7 @@ pub enum AcceptedError {
     /// The file cannot be read.
     #[error("cannot read {path}")]
     Read {
-        /// The path.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -26,14 +26,14 @@ pub enum AcceptedError {
     /// The file cannot be parsed.
     #[error("cannot parse the accepted differences in {path}: {why}")]
     Parse {
-        /// The path.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The reason.
+        /// Description of the error.
         why: String,
     },
 }
 
-/// The accepted differences.
+/// The list of accepted differences.
 #[derive(Debug)]
 pub struct Accepted(Vec<Entry>);
 
@@ -43,20 +43,20 @@ pub struct Accepted(Vec<Entry>);
 struct Entry {
     script: String,
     step: String,
-    /// Paths of the difference; no other path is accepted.
+    /// Paths of the difference. The entry accepts no other path.
     paths: Vec<String>,
     #[serde(rename = "reason")]
     _reason: String,
 }
 
-/// The result after removing accepted differences.
+/// The result of a run after removing the accepted differences.
 #[derive(Debug, Default)]
 pub struct Judgement {
     /// Unaccepted differences: script, step and difference.
     pub differences: Vec<(String, String, Vec<Difference>)>,
     /// Number of accepted differences.
     pub accepted: usize,
-    /// Entries of executed scripts that match no difference.
+    /// Entries that match no difference in their scripts, although the scripts were executed.
     pub stale: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Responses as comparable documents.
+//! Converts responses to JSON documents that can be compared.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ const COMPARED: [&str; 8] = [
     "warning",
     "www-authenticate",
 ];
-/// Headers of which only the presence is compared.
+/// Headers whose presence is compared, but not their value.
 const PRESENT: [&str; 2] = ["audit-id", "etag"];
 
 /// Returns `code`, `headers` and `body` of a response.
@@ -41,7 +41,7 @@ pub(super) fn document(code: u16, headers: &http::HeaderMap, body: &[u8]) -> Val
     serde_json::json!({"code": code, "headers": compared, "body": read(kind, body)})
 }
 
-/// Returns the body: parsed JSON and YAML, otherwise text.
+/// Returns the response body: parsed if it is JSON or YAML, otherwise as text.
 fn read(kind: &str, body: &[u8]) -> Value {
     if body.is_empty() {
         return Value::Null;

@@ -1,4 +1,4 @@
-//! The coverage table of verbs and features.
+//! The coverage table. A cell is a verb and a feature, such as `create dry-run`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ pub enum CellsError {
     /// The list of features cannot be read.
     #[error("cannot read {path}")]
     Read {
-        /// The path.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -23,22 +23,22 @@ pub enum CellsError {
     /// The file cannot be parsed.
     #[error("cannot parse the features in {path}: {why}")]
     Parse {
-        /// The path.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The reason.
+        /// Description of the error.
         why: String,
     },
-    /// A script covers an unknown cell.
+    /// A script covers a cell that the list of features does not contain.
     #[error("script {script} covers {cell:?}, which features.yaml does not list")]
     Unknown {
-        /// The script.
+        /// Name of the script.
         script: String,
-        /// The cell.
+        /// The unknown cell.
         cell: String,
     },
 }
 
-/// The features and their verbs.
+/// The list of features and their verbs.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cells {

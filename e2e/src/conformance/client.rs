@@ -25,37 +25,37 @@ pub enum SideError {
     /// The certificates cannot be parsed.
     #[error("cannot read the certificates for {side}")]
     Certificates {
-        /// The server.
+        /// Name of the server in the comparison.
         side: &'static str,
-        /// The reason.
+        /// Error of the PEM parser.
         source: rustls::pki_types::pem::Error,
     },
     /// The certificates cannot be used.
     #[error("cannot use the certificates for {side}")]
     Tls {
-        /// The server.
+        /// Name of the server in the comparison.
         side: &'static str,
-        /// The reason.
+        /// Error of rustls.
         source: rustls::Error,
     },
     /// The client cannot be created.
     #[error("cannot create an HTTP client for {side}")]
     Client {
-        /// The server.
+        /// Name of the server in the comparison.
         side: &'static str,
-        /// The reason.
+        /// Error of the HTTP client.
         source: reqwest::Error,
     },
 }
 
-/// The administrator's credential.
+/// The credential of the compared server's administrator.
 #[derive(Clone)]
 pub enum Credential {
     /// A bearer token, over plain HTTP on this machine.
     Token(String),
     /// A client certificate with its key, and the authority of the server's certificate, as PEM.
     Certificate {
-        /// The authority.
+        /// The certificate authority of the server, as PEM.
         ca: String,
         /// The client certificate and key of the administrator.
         client: KeyedCertificate,
@@ -84,7 +84,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// Creates a side for the server at `base`, a URL without a trailing slash.
+    /// Creates a client for the server at `base`, a URL without a trailing slash.
     pub fn new(name: &'static str, base: &str, credential: Credential) -> Result<Self, SideError> {
         let (admin, stranger, token) = match credential {
             Credential::Token(token) => (client(name, None)?, client(name, None)?, Some(token)),
@@ -103,14 +103,14 @@ impl Side {
         })
     }
 
-    /// Returns host and port of the URL.
+    /// Returns the host and the port of the server's URL.
     pub(super) fn host(&self) -> &str {
         self.base
             .split_once("//")
             .map_or(self.base.as_str(), |(_, host)| host)
     }
 
-    /// Sends a request of a script and returns the response after its head.
+    /// Sends a request of a script. Returns the response after receiving its head.
     pub(super) async fn send(
         &self,
         request: &Request,
@@ -146,7 +146,7 @@ impl Side {
             .map_err(|_| format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()))?
     }
 
-    /// Adds the credential headers, and returns the client for the caller.
+    /// Adds the caller's credential headers to a request. Returns the client for the caller.
     fn identify(
         &self,
         caller: &Caller,
@@ -179,8 +179,8 @@ impl Side {
     }
 }
 
-/// Sends a request. Repeats a read while the server reports that its storage is not ready, as
-/// kube-apiserver does after a compaction.
+/// Sends a request. Repeats a read while the server responds that its storage is not ready.
+/// kube-apiserver responds so after a compaction.
 async fn read_when_ready(request: reqwest::RequestBuilder) -> Result<reqwest::Response, String> {
     loop {
         let attempt = request

@@ -10,7 +10,7 @@ use super::place;
 /// Maximum length of a value in a report.
 const MAX_SHOWN: usize = 900;
 
-/// A difference.
+/// A difference between the responses of both servers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The path, such as `body.metadata.labels`.
@@ -42,13 +42,13 @@ fn shown(value: Option<&Value>) -> String {
     text
 }
 
-/// The key of list items. Lists are sorted and compared by this key, so that a missing item is one
-/// difference and does not shift the following items.
+/// The member that identifies an item of a list. Lists are sorted and compared by this member. A
+/// missing item is then one difference and does not shift the following items.
 const NAMED_BY: &str = "subresource";
-/// The field of discovery responses with such lists.
+/// The member of a discovery response that contains such a list.
 const NAMED_IN: &str = ".subresources";
 
-/// Returns the items by key, or `None` if a key is missing or duplicate.
+/// Returns the items by key. Returns `None` if an item has no key or two items have the same key.
 fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
     items
         .iter()
@@ -57,7 +57,7 @@ fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
         .filter(|all: &BTreeMap<_, _>| !all.is_empty() && all.len() == items.len())
 }
 
-/// Returns all differences in document order.
+/// Returns all differences between two documents, in document order.
 pub(super) fn compare(ours: &Value, real: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk("", Some(ours), Some(real), &mut found);

@@ -1,5 +1,6 @@
-//! Normalizes values that differ between any two servers: UIDs, times, versions, generated names, tokens
-//! and addresses. Their relations are kept: equal UIDs stay equal, versions keep their order.
+//! Normalizes values that differ between any two servers: UIDs, times, versions, generated names,
+//! tokens and addresses. The placeholders preserve relations: equal UIDs get equal placeholders,
+//! and versions keep their order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -11,23 +12,23 @@ use serde_json::{Map, Value};
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-/// Times of this run; times in scripts are older.
+/// Matches times in this run. Scripts contain only earlier times.
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?:202[5-9]|20[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 });
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[dhms])+$"));
-/// The phrase for the revision of a server in messages.
+/// Matches the current revision of a server in messages.
 static CURRENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"current: \d+"));
-/// Smaller numbers in messages are limits, not versions.
+/// Matches versions in messages. Numbers with fewer digits are limits.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{3,}\b"));
-/// Text after a number that is a limit.
+/// Text that follows a number in messages if the number is a limit.
 const LIMITED: [&str; 4] = [" bytes", " characters", " items", " properties"];
-/// Names of the volumes that contain a pod's token.
+/// Matches the names of volumes that contain a pod's token.
 static ACCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[0-9a-z]{5}"));
 static PEM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END [A-Z ]+-----\n?")
 });
-/// A value that a message quotes.
+/// Matches a quoted JSON object in messages.
 static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"Invalid value: ("\{(?:[^"\\]|\\.)*")"#));
 static JWT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^eyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+$"));
@@ -36,13 +37,13 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns here are constant and tested")
 }
 
-/// The normalization state of one server in a script.
+/// The identifiers that one server has used in a script.
 #[derive(Debug, Default)]
 pub(super) struct Normal {
     host: String,
     uids: BTreeMap<String, usize>,
     versions: BTreeSet<u64>,
-    /// Generated names and their placeholders, longest first when used.
+    /// Generated names and their placeholders. The longest names are replaced first.
     names: BTreeMap<String, String>,
 }
 
@@ -55,8 +56,8 @@ impl Normal {
         }
     }
 
-    /// Records the UIDs, versions and generated names of a response. All responses are recorded in order
-    /// before one is normalized.
+    /// Records the UIDs, versions and generated names of a response. Call this method for all
+    /// responses in order before normalizing the first response.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::String(text) => {
@@ -93,8 +94,8 @@ impl Normal {
         }
     }
 
-    /// Returns the normalized response. `newest` is the highest object version in this or an
-    /// earlier response.
+    /// Returns the normalized response. `newest` is the highest object version in this response and
+    /// all earlier responses.
     pub(super) fn apply(&self, value: &Value, newest: u64) -> Value {
         self.walk("", value, newest)
     }
@@ -174,7 +175,7 @@ impl Normal {
         text.into()
     }
 
-    /// Returns placeholders of versions in order: the first one is `<version 1>`.
+    /// Returns the placeholder of a version: `<version 1>` for the lowest recorded version.
     fn rank(&self, version: u64) -> String {
         let rank = self.versions.range(..=version).count();
         format!("<version {rank}>")
@@ -208,16 +209,17 @@ impl Normal {
     }
 }
 
-/// Sorts the field managers by name, except those that apply. Managers are ordered by the second of
-/// their writes, and the second can change between two requests on one server only.
+/// Sorts adjacent `managedFields` entries with the same operation by content. The API server sorts
+/// them by time in whole seconds. Two requests in different seconds on one server can be in the
+/// same second on the other server.
 fn sort_managers(managers: &mut [Value]) {
     for alike in managers.chunk_by_mut(|one, other| one["operation"] == other["operation"]) {
         alike.sort_by_cached_key(ordered);
     }
 }
 
-/// Sorts the causes of a Status by name, also in the message. kube-apiserver lists the causes of
-/// custom objects in the random order of a Go map.
+/// Sorts the causes of a Status and the list of causes in its message. kube-apiserver lists the
+/// causes of custom objects in the random order of a Go map.
 fn sort_causes(mut status: Value) -> Value {
     let Some(causes) = status.pointer_mut("/details/causes") else {
         return status;
@@ -241,7 +243,7 @@ fn sort_causes(mut status: Value) -> Value {
     status
 }
 
-/// Sorts the members of JSON objects that are quoted in the text.
+/// Sorts the members of the JSON objects that a message quotes.
 fn in_order(text: &str) -> String {
     QUOTED
         .replace_all(text, |found: &Captures<'_>| {
@@ -255,7 +257,7 @@ fn in_order(text: &str) -> String {
         .into_owned()
 }
 
-/// Returns JSON with sorted members.
+/// Formats a JSON value with sorted members.
 fn ordered(value: &Value) -> String {
     match value {
         Value::Array(items) => {
@@ -273,7 +275,7 @@ fn ordered(value: &Value) -> String {
     }
 }
 
-/// Returns the highest version of an object in the response.
+/// Returns the highest object version in the response.
 pub(super) fn newest(value: &Value) -> u64 {
     match value {
         Value::Array(items) => items.iter().map(newest).max().unwrap_or(0),
@@ -308,7 +310,8 @@ fn is_list(members: &Map<String, Value>) -> bool {
         })
 }
 
-/// Normalizes the version of a list to whether the list is as new as the observed objects.
+/// Replaces the resource version of a list by a text. The text says whether the version is lower
+/// than `newest`.
 fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     let Some(version) = raw["resourceVersion"].as_str() else {
         return;
@@ -321,7 +324,7 @@ fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     normal["resourceVersion"] = word.into();
 }
 
-/// Returns the claims of a token, with times relative to its issue.
+/// Returns the claims of a token. Times are relative to the time of issue.
 fn claims(part: &str) -> Option<Value> {
     let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
     let mut claims: Value = serde_json::from_slice(&bytes).ok()?;

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// A segment of a path.
+/// A segment of a path: a member, an index or a selector.
 #[derive(Debug, PartialEq, Eq)]
 enum Segment {
     Key(String),

@@ -16,14 +16,14 @@ use super::streams::Stream;
 use super::substitute::Variables;
 use crate::error::with_causes;
 
-/// Timeout of conditions that depend on controllers.
+/// Timeout of repeated requests, whose result depends on controllers.
 const CONDITION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of parallel requests in one step.
 const CONCURRENCY: usize = 16;
 /// Interval between two attempts of a repeated request.
 const POLL_INTERVAL: Duration = Duration::from_millis(60);
 
-/// The reference does not meet the expectations of a script.
+/// The response of the reference does not match the expectation of a script.
 #[derive(Debug, thiserror::Error)]
 #[error("script {script} expects other responses than those of Kubernetes:\n{}", whys.join("\n"))]
 pub struct RunError {
@@ -45,9 +45,9 @@ pub struct Outcome {
 /// The two servers to compare.
 #[derive(Debug)]
 pub struct Pair {
-    /// The server under test.
+    /// The server under test, which is the embedded API.
     pub ours: Side,
-    /// The reference.
+    /// The reference, which is kube-apiserver.
     pub real: Side,
 }
 
@@ -60,7 +60,7 @@ struct Walk<'a> {
 }
 
 impl Pair {
-    /// Runs a script in a separate namespace.
+    /// Runs a script on one server in a separate namespace.
     pub async fn run(&self, script: &Script) -> Result<Outcome, RunError> {
         let failed = |whys| RunError {
             script: script.name.clone(),
@@ -129,7 +129,7 @@ fn compare_all(
         .collect()
 }
 
-/// Returns the values at the paths of the response that the step compares.
+/// Returns the compared values of a response, by path.
 fn chosen(step: &Step, answer: &Value) -> Value {
     if step.only.is_empty() {
         return answer.clone();
@@ -232,8 +232,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Sends a request many times. The response contains the number of equal responses and the
-    /// number of distinct names in them.
+    /// Sends a request many times in parallel. The result contains the number of equal responses
+    /// and the number of distinct names in them.
     async fn ask_together(&self, request: &Request, count: usize) -> Result<Value, String> {
         let asks = (0..count).map(|index| {
             let mut variables = self.variables.clone();
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Checks the last response against the expectation of the script.
+    /// Checks the last response against the expected status and the condition of the script.
     fn check(&self, step: &Step) -> Result<(), String> {
         let Some(answer) = self.answers.last() else {
             return Ok(());
@@ -330,7 +330,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the variables of all scripts: the namespace, and paths of common groups.
+/// Returns the predefined variables of scripts: the namespace, and paths of common API groups.
 fn first_variables(namespace: &str) -> Variables {
     let groups = [
         ("core", "/api/v1"),

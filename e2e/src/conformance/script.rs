@@ -13,7 +13,7 @@ pub enum ScriptError {
     /// The folder or a file in it cannot be read.
     #[error("cannot read {path}")]
     Read {
-        /// The path.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -21,9 +21,9 @@ pub enum ScriptError {
     /// A file is not a script.
     #[error("{path} is not a script; e2e/conformance/README.md describes the format: {why}")]
     Parse {
-        /// The path.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// The reason.
+        /// Description of the error.
         why: String,
     },
     /// The folder contains no script.
@@ -35,15 +35,15 @@ pub enum ScriptError {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// File name without extension; also the name of the namespace.
+    /// File name without its extension. The script's namespace has the same name.
     #[serde(skip)]
     pub name: String,
-    /// Description of the tested behavior of Kubernetes, one sentence.
+    /// One sentence that describes the tested behavior of Kubernetes.
     pub about: String,
     /// The covered cells, such as `create dry-run`.
     #[serde(default)]
     pub covers: Vec<String>,
-    /// The steps.
+    /// The steps, in the order of execution.
     pub(super) steps: Vec<Step>,
 }
 
@@ -53,13 +53,13 @@ pub struct Script {
 pub(super) struct Step {
     pub(super) name: String,
     pub(super) action: Action,
-    /// Variables for later steps, and their paths in the response.
+    /// Names of variables for later steps, and their paths in the response.
     pub(super) capture: BTreeMap<String, String>,
     /// Compared paths of the response. An empty list compares the complete response.
     pub(super) only: Vec<String>,
 }
 
-/// The action of a step.
+/// The action that a step performs.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     /// Sends a request and reads the response.
@@ -70,14 +70,14 @@ pub(super) enum Action {
         /// Repeats the request until this condition is met.
         until: Option<Until>,
     },
-    /// Sends a request many times in parallel; `${i}` is its number.
+    /// Sends a request many times in parallel. `${i}` in the request is replaced by its number.
     Together {
         request: Request,
         /// A status code that at least one response must have.
         expect: u16,
         count: usize,
     },
-    /// Opens a watch; later steps read its events.
+    /// Opens a watch. Later steps read its events.
     Watch { request: Request, id: String },
     /// Reads events of a watch.
     Read { id: String, events: Events },
@@ -95,7 +95,7 @@ pub(super) enum Events {
     Rest,
 }
 
-/// A request, with `${variables}` in it.
+/// A request that can contain `${variables}`.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -105,18 +105,18 @@ pub(super) struct Request {
     pub(super) body: Body,
 }
 
-/// The caller of a request.
+/// The identity and credential for a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Caller {
-    /// A member of `system:masters`.
+    /// The administrator, who is a member of `system:masters`.
     #[default]
     Admin,
     /// A client without a credential.
     Nobody,
     /// A user whom the administrator impersonates.
     User(String),
-    /// The owner of this bearer token.
+    /// The owner of the bearer token in this variable.
     Token(String),
 }
 
@@ -135,13 +135,13 @@ pub(super) enum Body {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Until {
-    /// The status code; the default is the status code of the step.
+    /// The status code to wait for. The default is the status code of the step.
     #[serde(default)]
     pub(super) code: Option<u16>,
-    /// A path in the response body.
+    /// The path of a value in the response body.
     #[serde(default)]
     pub(super) at: Option<String>,
-    /// The expected value at the path. Without a value the path must exist.
+    /// The value to wait for. Without a value, the path must exist.
     #[serde(default)]
     pub(super) is: Option<Value>,
     /// A path that must not exist in the response body.
@@ -149,7 +149,7 @@ pub(super) struct Until {
     pub(super) without: Option<String>,
 }
 
-/// A step in its serialized form.
+/// A step as a script file contains it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {

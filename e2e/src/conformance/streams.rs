@@ -18,7 +18,7 @@ pub(super) struct Stream {
     begun: Vec<u8>,
 }
 
-/// Returns whether both events are bookmarks of the same revision.
+/// Returns true if both events are bookmarks of the same revision.
 fn repeats_bookmark(last: Option<&Value>, event: &Value) -> bool {
     event["type"] == "BOOKMARK" && last == Some(event)
 }
@@ -31,7 +31,8 @@ impl Stream {
         }
     }
 
-    /// Returns the next events as a list. The comparison reports missing events.
+    /// Returns the next events as a list. If events are missing, the comparison reports the shorter
+    /// list.
     pub(super) async fn read(&mut self, wanted: Events) -> Result<Value, String> {
         let mut events = Vec::new();
         let end = tokio::time::Instant::now() + LIMIT;

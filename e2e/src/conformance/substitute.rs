@@ -1,13 +1,13 @@
-//! `${variables}` in scripts.
+//! Replaces `${variables}` in scripts.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The values of variables by name, for one server.
+/// The values of variables on one server, by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
-/// Replaces `${name}` by values, and `${fill:N}` by N letters.
+/// Replaces each `${name}` by its value, and each `${fill:N}` by N letters.
 pub(super) fn text(text: &str, variables: &Variables) -> Result<String, String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::error::StartError;
 use super::folder::prepare;
 
-/// Logs the metadata of all requests. The policy omits the stage before the response, which would
-/// double the events.
+/// The audit policy: logs the metadata of all requests. The policy omits the stage before the
+/// response, which would double the number of events.
 pub(super) const POLICY: &str = r#"{
   "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
   "omitStages": ["RequestReceived"],
@@ -22,32 +22,32 @@ pub(super) const POLICY: &str = r#"{
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEvent {
-    /// ID of the request; the same in all its stages.
+    /// ID of the request. All stages of a request have the same ID.
     #[serde(rename = "auditID")]
     pub audit_id: String,
-    /// `ResponseStarted`, `ResponseComplete` or `Panic`.
+    /// Stage of the request: `ResponseStarted`, `ResponseComplete` or `Panic`.
     pub stage: String,
-    /// The path with its query.
+    /// The path and the query of the request.
     #[serde(rename = "requestURI")]
     pub request_uri: String,
-    /// The Kubernetes verb, such as `list`, or the HTTP method in lower case for paths without
-    /// resource.
+    /// The Kubernetes verb, such as `list`. For paths without a resource, the HTTP method in lower
+    /// case.
     pub verb: String,
     /// The authenticated user.
     pub user: AuditUser,
     /// The impersonated user.
     pub impersonated_user: Option<AuditUser>,
-    /// The `User-Agent` header.
+    /// The `User-Agent` header of the request.
     #[serde(default)]
     pub user_agent: String,
-    /// The source addresses.
+    /// The IP addresses of the client and of its proxies.
     #[serde(default, rename = "sourceIPs")]
     pub source_ips: Vec<String>,
-    /// The status of the response, if known.
+    /// The status of the response, if any.
     pub response_status: Option<AuditStatus>,
     /// The object of the request.
     pub object_ref: Option<AuditObject>,
-    /// Annotations, such as the reason why a request was allowed.
+    /// Audit annotations, such as the reason why the authorizer allowed the request.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
@@ -56,11 +56,11 @@ pub struct AuditEvent {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuditUser {
-    /// The user's name.
+    /// Name of the user, such as `system:admin`.
     pub username: String,
-    /// The user's UID.
+    /// UID of the user, if the authenticator provides it.
     pub uid: String,
-    /// The user's groups.
+    /// Groups of the user.
     pub groups: Vec<String>,
     /// Extra fields of the user.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -78,19 +78,19 @@ pub struct AuditStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuditObject {
-    /// The API group; empty for the core group.
+    /// The API group. Empty for the core group.
     pub api_group: String,
     /// The plural name of the resource.
     pub resource: String,
     /// The subresource, such as `exec`.
     pub subresource: String,
-    /// The namespace.
+    /// The namespace. Empty for cluster-scoped objects.
     pub namespace: String,
-    /// The name.
+    /// The name. Empty for lists and creations.
     pub name: String,
 }
 
-/// Reads the audit log and ignores an incomplete last line.
+/// Reads the audit log. Ignores an incomplete last line.
 pub(super) fn read(path: &Path) -> Result<Vec<AuditEvent>, StartError> {
     let text = fs::read_to_string(path).map_err(prepare(path))?;
     parse(&text)

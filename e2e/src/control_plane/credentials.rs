@@ -1,4 +1,5 @@
-//! The credentials of a control plane: authorities, certificates of programs, users.
+//! The credentials of a control plane: certificate authorities, certificates of programs, and
+//! users.
 
 use std::path::PathBuf;
 
@@ -11,16 +12,17 @@ use super::folder::Folder;
 use super::{API_SERVICE_IP, Options};
 use crate::pki::{Authority, CertificateFiles, KeyedCertificate, PkiError, open_key, write};
 
-/// A user of a cluster.
+/// The credentials of a cluster's user.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The client certificate and key.
+    /// The client certificate and its key.
     pub certificate: KeyedCertificate,
-    /// A kubeconfig with the certificate and key.
+    /// A kubeconfig that contains the certificate and the key.
     pub kubeconfig: String,
 }
 
-/// The authorities of a control plane, and the files that its programs read.
+/// The certificate authorities of a control plane, and the certificate files that its programs
+/// read.
 pub(super) struct Credentials {
     authority: Authority,
     pub(super) ca: String,
@@ -44,7 +46,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Creates the credentials in the folder; existing keys are kept.
+    /// Creates the credentials in the folder. Reuses existing keys.
     pub(super) fn open(folder: &Folder, options: &Options) -> Result<Self, StartError> {
         let pki = folder.pki();
         let authority = Authority::open(&pki, "ca")?;

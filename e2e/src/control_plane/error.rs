@@ -27,20 +27,20 @@ pub enum StartError {
     /// A program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The cluster of the folder is already running.
+    /// A control plane that uses the same folder already runs.
     #[error(
         "cannot use port {port} of {folder}: the port is in use; check whether this cluster is already running"
     )]
     PortInUse {
-        /// The port.
+        /// The port that is in use.
         port: u16,
-        /// The cluster's folder.
+        /// Path of the cluster's folder.
         folder: PathBuf,
     },
     /// A file or folder could not be created, read or written.
     #[error("cannot prepare {path}")]
     Prepare {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -48,17 +48,17 @@ pub enum StartError {
     /// The stored ports cannot be parsed.
     #[error("cannot read the ports in {path}; remove that file to choose new ones")]
     ReadPorts {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// Error of the parser.
         source: serde_json::Error,
     },
     /// The audit log cannot be parsed.
     #[error("cannot read line {line} of the audit log")]
     ReadAudit {
-        /// The line, from 1.
+        /// Number of the invalid line. The first line has number 1.
         line: usize,
-        /// The reason.
+        /// Error of the parser.
         source: serde_json::Error,
     },
     /// The client library rejects the kubeconfig.

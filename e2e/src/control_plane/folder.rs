@@ -21,7 +21,8 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Creates a temporary folder, or opens the fixed one.
+    /// Creates a temporary folder, or opens the folder in
+    /// [`Options::folder`](super::Options::folder).
     pub(super) fn open(options: &Options) -> Result<Self, StartError> {
         let (root, temporary) = if let Some(folder) = &options.folder {
             (std::path::absolute(folder).map_err(prepare(folder))?, None)
@@ -50,8 +51,8 @@ impl Folder {
         self.root.join("logs")
     }
 
-    /// Returns the home folder of kubectl and helm, which keeps them away from the home folder of
-    /// the user.
+    /// Returns the home folder for kubectl and helm, so that they do not use the home folder of the
+    /// user.
     pub(super) fn home(&self) -> PathBuf {
         self.root.join("home")
     }
@@ -80,7 +81,8 @@ pub(super) struct Ports {
     pub(super) etcd_peer: PortLease,
 }
 
-/// The stored ports of a fixed folder, so that kubeconfigs stay valid after a restart.
+/// The stored ports of a folder that survives restarts. With the same ports, kubeconfigs stay valid
+/// after a restart.
 #[derive(Serialize, Deserialize)]
 struct RememberedPorts {
     api_server: u16,

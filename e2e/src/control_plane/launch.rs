@@ -14,8 +14,8 @@ use crate::pki::CertificateFiles;
 use crate::program::{Program, ProgramError, Running};
 use crate::tools::Tool;
 
-/// The advertised address of an API server without nodes. kube-apiserver rejects a loopback address
-/// here. No program connects to this documentation address (RFC 5737).
+/// The advertised address of an API server without nodes. kube-apiserver rejects a loopback
+/// address. This address is reserved for documentation (RFC 5737), and no program connects to it.
 const UNREACHABLE: &str = "203.0.113.1";
 
 pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> {

@@ -19,12 +19,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_mins(2);
 pub struct AgentOptions {
     /// Name of the replica.
     pub replica: String,
-    /// Kubeconfig of the cluster's API server, with a user who has all permissions in the agent's
+    /// Kubeconfig of the cluster's API server. Its user must have all permissions in the agent's
     /// namespace.
     pub kubeconfig: PathBuf,
     /// Folder of the log.
     pub logs: PathBuf,
-    /// Additional arguments.
+    /// Additional command line arguments of the agent.
     pub arguments: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl Agent {
     }
 }
 
-/// Checks `/readyz`; returns its text if it is not ready.
+/// Checks `/readyz`. Returns the text of the response if the agent is not ready.
 async fn ready(port: u16) -> Result<(), String> {
     let exchange = async {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;

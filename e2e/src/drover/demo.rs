@@ -17,15 +17,15 @@ use crate::wait::eventually;
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Timeout until the clusters are created, registered and connected.
 const CLUSTERS_TIMEOUT: Duration = Duration::from_mins(3);
-/// Timeout of the stop.
+/// Timeout of stopping the server.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The options of the server.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
-    /// Folder of the server's state, which later starts reuse.
+    /// Folder of the server's state. Later starts with the same folder reuse the state.
     pub folder: PathBuf,
-    /// Port on loopback; `None` selects a free port.
+    /// Port on the loopback interface. `None` selects a free port.
     pub port: Option<u16>,
     /// Number of simulated clusters.
     pub clusters: u32,
@@ -80,12 +80,12 @@ impl DemoServer {
         })
     }
 
-    /// Returns the address, `https://host:port`.
+    /// Returns the address of the server, `https://host:port`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// Returns the value for `drover login --ca-fingerprint`.
+    /// Returns the CA fingerprint, which is the value for `drover login --ca-fingerprint`.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -116,7 +116,7 @@ impl DemoServer {
         CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
     }
 
-    /// Logs the first administrator in and returns the new password.
+    /// Logs in as the first administrator. Returns the new password.
     pub async fn log_in(&self) -> Result<String, DroverError> {
         let trust = ["--ca-fingerprint", &self.fingerprint];
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
@@ -155,7 +155,7 @@ impl DemoServer {
         items.ok_or_else(|| unreadable(output.stdout))
     }
 
-    /// Waits until the number of clusters is `wanted` and all are ready.
+    /// Waits until the number of clusters is `wanted` and all clusters are ready.
     pub async fn wait_for_clusters(&self, wanted: usize) -> Result<(), DroverError> {
         let what = format!("{wanted} clusters that are ready");
         Ok(eventually(&what, CLUSTERS_TIMEOUT, async || {
@@ -173,7 +173,7 @@ impl DemoServer {
         .await?)
     }
 
-    /// Stops the server.
+    /// Stops the server gracefully.
     pub async fn stop(mut self) -> Result<(), ProgramError> {
         self.running.terminate(STOP_TIMEOUT).await.map(drop)
     }

@@ -1,4 +1,4 @@
-//! The login of the first administrator.
+//! Logs in as the first administrator.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,11 +10,12 @@ use super::{DroverError, prepare};
 use crate::kubectl::CommandLine;
 use crate::wait::eventually;
 
-/// Timeout of the first password, including the Lease of a killed server.
+/// Timeout of the first password. Includes the time until the Lease of a killed server expires.
 const FIRST_PASSWORD_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Logs the first administrator in at `url` and returns the password. Uses the password stored in
-/// `folder`, or replaces the first password that the server wrote there.
+/// Logs in as the first administrator at `url` and returns the password. Uses the password stored
+/// in `folder`. Without a stored password, changes the initial password that the server wrote
+/// there.
 pub(super) async fn log_in(
     folder: &Path,
     url: &str,

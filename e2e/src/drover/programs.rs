@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// A program of the workspace is not built.
+/// The error for a program of the workspace that is not built.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot find {path}; run `cargo build --workspace --bins` with the same profile first")]
 pub struct MissingProgram {
-    /// The expected path.
+    /// Path at which the program was expected.
     pub path: PathBuf,
 }
 
@@ -15,12 +15,13 @@ pub struct MissingProgram {
 pub struct Programs {
     /// `drover`: the server and the command line.
     pub drover: PathBuf,
-    /// `drover-agent` for this machine.
+    /// `drover-agent`, built for this machine.
     pub agent: PathBuf,
 }
 
 impl Programs {
-    /// Finds the programs next to the current executable: a test, xtask or a benchmark.
+    /// Finds the programs in the folder of the current executable, which is a test, xtask or a
+    /// benchmark.
     pub fn find() -> Result<Self, MissingProgram> {
         let own = std::env::current_exe().unwrap_or_default();
         let folder = own.parent().unwrap_or_else(|| Path::new("."));

@@ -1,4 +1,4 @@
-//! `drover server` on a hub, with `drover` logged in as its first administrator.
+//! Runs `drover server` on a hub, with the first administrator logged in.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -31,12 +31,12 @@ const AUTHORITY_SECRET: &str = "server-ca";
 pub struct ServerOptions {
     /// The listen address of the server.
     pub address: IpAddr,
-    /// Port of the server; `None` selects a free port.
+    /// Port of the server. `None` selects a free port.
     pub port: Option<u16>,
-    /// The folder of the server's log, its audit log, the command line's home and the password; the
-    /// default is the hub's folder. A folder supports one server.
+    /// The folder of the server's log, its audit log, the command line's home folder and the
+    /// password. The default is the hub's folder. Two servers cannot share a folder.
     pub folder: Option<PathBuf>,
-    /// Additional arguments.
+    /// Additional command line arguments of the server.
     pub arguments: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ impl Server {
         })
     }
 
-    /// Returns the address, `https://host:port`.
+    /// Returns the address of the server, `https://host:port`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
@@ -181,8 +181,8 @@ impl Server {
         CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
     }
 
-    /// Logs the first administrator in, changes the password at the first login, and returns the
-    /// password.
+    /// Logs in as the first administrator, and changes the password as the first login requires.
+    /// Returns the new password.
     pub async fn log_in(&self) -> Result<String, DroverError> {
         let ca = self.authority.display().to_string();
         let trust = ["--ca-file", &ca];
@@ -190,7 +190,7 @@ impl Server {
     }
 
     /// Registers `cluster` under `name` with `drover cluster import NAME | kubectl apply -f -`.
-    /// Requires [`Server::log_in`]. A repetition changes nothing.
+    /// Requires [`Server::log_in`]. A second registration changes nothing.
     pub async fn import(&self, name: &str, cluster: &ControlPlane) -> Result<(), DroverError> {
         let manifest = self
             .command_line()
@@ -222,7 +222,7 @@ impl Server {
     }
 }
 
-/// Returns whether a cluster is ready, from the output of `drover cluster get --output json`.
+/// Returns true if the cluster in the output of `drover cluster get --output json` is ready.
 fn is_ready(cluster: &str) -> bool {
     let cluster: serde_json::Value = serde_json::from_str(cluster).unwrap_or_default();
     cluster["conditions"].as_array().is_some_and(|conditions| {
@@ -232,7 +232,7 @@ fn is_ready(cluster: &str) -> bool {
     })
 }
 
-/// Returns the server's authority from its hub.
+/// Reads the server's certificate authority from its hub.
 async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
     let secrets: kube::Api<k8s_openapi::api::core::v1::Secret> =
         kube::Api::namespaced(hub.client(), HUB_NAMESPACE);

@@ -1,5 +1,5 @@
-//! Changes of a node in the machine's kernel outside of namespaces: control groups, and settings
-//! that kubelet requires.
+//! Changes that a node makes to the machine's kernel outside of namespaces: control groups, and
+//! settings that kubelet requires.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,8 +84,8 @@ fn hierarchies() -> Result<Vec<PathBuf>, JoinError> {
     Ok(found)
 }
 
-/// Copies processors and memory into a new cpuset of cgroup v1, which accepts no processes without
-/// them.
+/// Copies processors and memory nodes into a new cpuset of cgroup v1. A cpuset without them accepts
+/// no processes.
 fn inherit_cpuset(group: &Path) -> Result<(), JoinError> {
     for name in ["cpuset.cpus", "cpuset.mems"] {
         let (own, parent) = (group.join(name), group.with_file_name(name));

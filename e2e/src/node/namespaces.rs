@@ -1,7 +1,8 @@
 //! The node's namespaces: mounts, host name, processes, network.
 //!
 //! When the first process of the process namespace ends, the kernel kills all other processes in
-//! it. So no pod outlives the node. The mounts are removed with the last process.
+//! the namespace. So no pod outlives the node. The kernel removes the mounts when the last process
+//! has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ impl Namespaces {
         })
     }
 
-    /// Returns the arguments of `nsenter` for the node.
+    /// Returns the arguments of `nsenter` for entering the node's namespaces.
     pub(super) fn enter_arguments(&self) -> Vec<String> {
         let target = self.first.as_raw_nonzero();
         let mut arguments = vec![format!("--target={target}")];
@@ -99,12 +100,12 @@ impl Namespaces {
             .arg(path)
     }
 
-    /// Stops every process on the node.
+    /// Pauses every process on the node.
     pub(super) fn pause(&self) -> Result<(), ProgramError> {
         self.signal_all(Signal::STOP)
     }
 
-    /// Resumes every process on the node.
+    /// Resumes every paused process on the node.
     pub(super) fn resume(&self) -> Result<(), ProgramError> {
         self.signal_all(Signal::CONT)
     }

@@ -1,4 +1,4 @@
-//! Start, pause, restart and end of programs.
+//! Tests of starting, pausing, restarting and stopping programs.
 
 use super::*;
 

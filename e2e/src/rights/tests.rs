@@ -1,10 +1,11 @@
-//! Roles that are as narrow as their use, and roles that are wider.
+//! Tests of roles that match their use, and of roles that are too wide.
 
 use serde_json::json;
 
 use super::*;
 
-/// Returns the excess permissions of a rule in `namespace` if an account sent these requests.
+/// Returns the excess permissions of a rule in `namespace`. `requests` are the requests that the
+/// account sent.
 fn wrong(rule: &Value, namespace: Option<&str>, events: &[Value]) -> Vec<String> {
     let rights = granted(&json!({ "rules": [rule] }), namespace);
     let events = events.iter().map(|event| {

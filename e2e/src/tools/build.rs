@@ -24,7 +24,7 @@ pub enum BuildError {
     /// The Go module's files could not be read.
     #[error("cannot read the build input {path}")]
     ReadModule {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -32,7 +32,7 @@ pub enum BuildError {
     /// The cache could not be written.
     #[error("cannot write the cache of built programs at {path}")]
     WriteCache {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -49,12 +49,12 @@ pub enum BuildError {
         /// The last lines of the compiler's output.
         output: String,
     },
-    /// The task that waits for the build was cancelled or panicked.
+    /// The task that builds the tools was cancelled or panicked.
     #[error("the build of {tool} was interrupted")]
     Interrupted {
-        /// The program.
+        /// Name of the program.
         tool: &'static str,
-        /// The error of the task.
+        /// Error of the async runtime.
         source: tokio::task::JoinError,
     },
 }
@@ -117,7 +117,7 @@ fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Prints progress immediately; the test harness captures the output of `eprintln`.
+/// Prints progress immediately. The test harness would capture the output of `eprintln`.
 fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

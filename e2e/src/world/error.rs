@@ -25,7 +25,7 @@ pub enum WorldError {
     /// A control plane did not start.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
-    /// The node did not join.
+    /// The node did not become ready.
     #[error(transparent)]
     Node(#[from] JoinError),
     /// metrics-server did not start.
@@ -34,7 +34,7 @@ pub enum WorldError {
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The server or an agent failed.
+    /// The server or an agent did not start, or it ended.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A command of a user failed.
@@ -43,20 +43,20 @@ pub enum WorldError {
     /// A condition was not met before the timeout.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    /// The output of a program lacks a value.
+    /// The output of a program lacks an expected value.
     #[error("{program} did not print {what}; it printed:\n{printed}")]
     NotPrinted {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
-        /// The missing value.
+        /// Description of the missing value.
         what: &'static str,
-        /// The output of the program.
+        /// Complete output of the program.
         printed: String,
     },
     /// A file of the world could not be written or read.
     #[error("cannot prepare {path}")]
     Prepare {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,

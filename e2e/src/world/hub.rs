@@ -18,7 +18,7 @@ pub enum Hub {
     Embedded(EmbeddedHub),
 }
 
-/// The folder of an embedded hub, and kubectl for it as cluster `local`.
+/// The folder of an embedded hub, and kubectl for the cluster `local`.
 #[derive(Debug)]
 pub struct EmbeddedHub {
     folder: Scratch,
@@ -96,8 +96,9 @@ impl Hub {
         }
     }
 
-    /// Returns kubectl: as administrator of the control plane, or through the server for the
-    /// cluster `local`.
+    /// Returns kubectl for the hub. For an external hub, kubectl connects directly as
+    /// administrator. For an embedded hub, kubectl connects through the server to the cluster
+    /// `local`.
     pub fn command_line(&self) -> CommandLine {
         match self {
             Self::Kubernetes(hub) => hub.command_line(),
@@ -116,7 +117,7 @@ impl Hub {
         self.command_line().run(arguments).await
     }
 
-    /// Gives kubectl access to an embedded hub with the administrator's credential for the cluster
+    /// Writes a kubeconfig for an embedded hub, with the administrator's credential for the cluster
     /// `local`.
     pub(super) async fn open_to(&self, admin: &Person, server: &Server) -> Result<(), WorldError> {
         if let Self::Kubernetes(_) = self {

@@ -1,4 +1,4 @@
-//! The image archives that `xtask images` has built.
+//! Finds the image archives that `xtask images` has built.
 
 use std::path::{Path, PathBuf};
 

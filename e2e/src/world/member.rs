@@ -18,7 +18,7 @@ use crate::wait::eventually;
 const READY: Duration = Duration::from_mins(2);
 const NAMESPACE: &str = "drover-agent";
 const DIRECT_USER: &str = "direct-user";
-/// The conditions of a usable cluster.
+/// The conditions that are true for a usable cluster.
 const USABLE: [&str; 4] = ["Connected", "Registered", "APIServerReady", "AccessApplied"];
 
 /// A managed cluster. Its agents run as programs of this machine or as pods on its node.
@@ -108,7 +108,7 @@ impl Member {
         Ok(outcome?)
     }
 
-    /// Returns kubectl with a direct connection to the cluster, as a user with the permissions that
+    /// Returns kubectl with a direct connection to the cluster. Its user has the permissions that
     /// an administrator of the server has through Drover.
     pub async fn direct(&self) -> Result<CommandLine, WorldError> {
         let file = self.cluster.folder().join("direct.kubeconfig");
@@ -168,7 +168,8 @@ impl Member {
     }
 }
 
-/// Checks that a condition of a cluster is `True` in the output of `drover cluster get`.
+/// Returns an error unless a condition of a cluster is `True` in the output of `drover cluster
+/// get`.
 fn holds(view: &Value, kind: &str) -> Result<(), String> {
     let conditions = view["conditions"].as_array().into_iter().flatten();
     let found = conditions.filter(|c| c["type"] == kind).collect::<Vec<_>>();

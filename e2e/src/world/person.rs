@@ -72,7 +72,7 @@ impl Person {
         self.kubectl.clone().with_kubeconfig(kubeconfig)
     }
 
-    /// Logs the user in for the first time and changes the password, as the server requires.
+    /// Logs the user in for the first time. Changes the password, because the server requires it.
     pub async fn log_in_first(
         &mut self,
         url: &str,

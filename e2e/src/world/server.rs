@@ -1,4 +1,4 @@
-//! The program `drover server`.
+//! Runs the program `drover server` for an environment.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -69,8 +69,8 @@ impl Server {
         &mut self.running
     }
 
-    /// Returns the output of the server: its log, the first password and the fingerprint of the
-    /// authority.
+    /// Returns the output of the server, which contains its log, the first password and the
+    /// fingerprint of the certificate authority.
     pub fn printed(&self) -> String {
         self.running.log()
     }

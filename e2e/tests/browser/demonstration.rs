@@ -1,4 +1,4 @@
-//! `drover server --demo-clusters` with one cluster of each kind.
+//! Runs the browser tests on `drover server --demo-clusters`, with one cluster of each kind.
 
 use crate::Browser;
 

@@ -1,5 +1,6 @@
-//! The web UI in a real browser, with the demonstration and with a real cluster. The tests are
-//! written in TypeScript (`e2e/browser`). This program starts and stops their environments.
+//! Tests of the web UI in a real browser, with simulated clusters and with a real cluster. The
+//! tests are written in TypeScript (`e2e/browser`). This program starts and stops their
+//! environments.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,7 +16,7 @@ use drover_e2e::suite::{self, Stage};
 use drover_e2e::world::target_of_tests;
 use drover_e2e::{BrowserError, Playwright, test};
 
-/// The browser. Each test starts a separate environment.
+/// The folder of the browser tests. Each test starts a separate environment.
 struct Browser {
     playwright: Playwright,
 }

@@ -1,5 +1,5 @@
-//! A new server, and a real cluster with a real node and an identity provider that is not
-//! configured yet.
+//! Runs the browser tests on a new server, with a real cluster, a real node and an identity
+//! provider. A test configures the provider in Drover.
 
 use drover_e2e::world::{BuiltImage, Server};
 use drover_e2e::{Hub, Image, Options, Programs, Tool, cluster_with_node};

@@ -17,16 +17,18 @@ use crate::report::{say, tell};
 /// The error of the comparison.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// Maximum number of scripts that run in parallel. Both servers share this machine.
+/// Maximum number of scripts that run in parallel. Both servers share the machine's processors.
 const CONCURRENCY: usize = 6;
 
-/// The controllers that the embedded API includes. Other controllers would change objects of the
-/// scripts.
+/// The controllers of kube-controller-manager that the embedded API also includes. Other
+/// controllers would change the objects of the scripts.
 const CONTROLLERS: &str = "--controllers=namespace-controller,garbage-collector-controller,\
                            serviceaccount-controller,root-ca-certificate-publisher-controller,\
                            clusterrole-aggregation-controller";
 
-/// Scripts wait for versions to expire. A watch cache would keep them longer.
+/// Flags of kube-apiserver that compact etcd every 5 s and disable the watch cache of
+/// ControllerRevisions. Scripts wait for versions to expire, and a watch cache would keep versions
+/// longer.
 const EXPIRY: [&str; 2] = [
     "--etcd-compaction-interval=5s",
     "--watch-cache-sizes=controllerrevisions.apps#0",
@@ -40,7 +42,8 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the arguments and ignores arguments of the standard harness that have no effect here.
+    /// Parses the arguments. Ignores arguments of the standard test harness that have no effect
+    /// here.
     fn read() -> Result<Self, Failure> {
         let mut arguments = Self {
             scripts: folder().join("scripts"),
@@ -178,7 +181,7 @@ async fn run_all(pair: &Pair, scripts: &[Script]) -> Vec<Result<Outcome, RunErro
     results
 }
 
-/// Prints the result and returns whether there are no differences.
+/// Prints the result. Returns true if there are no differences.
 fn conclude(accepted: &Accepted, results: Vec<Result<Outcome, RunError>>, begin: Instant) -> bool {
     let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
     for result in results {

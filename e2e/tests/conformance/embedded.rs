@@ -13,11 +13,11 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::command::Failure;
 
-/// The same value as in [`drover_e2e::ControlPlane`].
+/// Issuer of service account tokens. Equals the issuer of [`drover_e2e::ControlPlane`].
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// Time for which old versions can be read. The test sets the compaction of kube-apiserver to the
-/// same interval.
+/// The duration for which old versions can be read. The test sets the compaction interval of
+/// kube-apiserver to the same duration.
 const HISTORY: Duration = Duration::from_secs(5);
 
 /// The token of the administrator.
@@ -54,7 +54,7 @@ impl Drop for Embedded {
 }
 
 impl Embedded {
-    /// Opens the API on a new store and serves it without TLS.
+    /// Opens the API on a new store. Serves the API without TLS.
     pub(crate) async fn start() -> Result<Self, Failure> {
         let folder = tempfile::tempdir()?;
         let mut options = Options::new(folder.path().join("hub.db"));

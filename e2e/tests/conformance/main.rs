@@ -1,4 +1,4 @@
-//! Compares the embedded API with a real kube-apiserver by the same scripts.
+//! Compares the embedded API with a real kube-apiserver. Both run the same scripts.
 //!
 //! `cargo test --workspace --test conformance -- [--scripts FOLDER] [--write-table] [NAME…]`
 

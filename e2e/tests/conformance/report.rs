@@ -4,12 +4,13 @@ use std::io::{self, Write as _};
 
 use drover_e2e::conformance::Judgement;
 
-/// Prints a line and ignores a closed standard output.
+/// Prints a line. Ignores a closed standard output.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
-/// Prints the unaccepted differences and the unused entries.
+/// Prints the unaccepted differences, and the entries of the accepted differences that match
+/// nothing.
 pub(crate) fn tell(judgement: &Judgement) {
     let mut script = "";
     for (name, step, differences) in &judgement.differences {

@@ -1,4 +1,4 @@
-//! Uninstallation and reinstallation.
+//! Tests of uninstalling and reinstalling the charts.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The images in other tools and in the server.
+//! Tests of the images with other container tools and in the installed server.
 
 use drover_e2e::{BuiltImage, inspect_image};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Installs both charts with Helm on a real node from the images.
+//! Installs both charts with Helm on a real node. The node uses the built images.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,7 +1,8 @@
-//! The permissions that the chart grants to the server. The server uses each permission within its
-//! scope and requests no others.
+//! Tests the permissions that the chart grants to the server. The server must use each permission
+//! within its scope, and must not send forbidden requests.
 //!
-//! The test evaluates the audit log: removing each permission in turn would take minutes for each.
+//! The test evaluates the audit log. Removing each permission in turn would take minutes per
+//! permission.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,7 +17,7 @@ const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
 const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
-/// Permissions whose use is missing in the audit log, and the reasons.
+/// Permissions whose use is not in the audit log, with the reasons.
 const NOT_AUDITED: [(&str, &str); 8] = [
     (
         "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
@@ -52,7 +53,8 @@ const NOT_AUDITED: [(&str, &str); 8] = [
     ),
 ];
 
-/// Resources with generated or user-defined names, which a role cannot list, and the reasons.
+/// Resources whose names a role cannot list because they are generated or defined by users, with
+/// the reasons.
 const NOT_LIMITED_BY_NAME: [(&str, &str); 20] = [
     (
         "rbac.authorization.k8s.io/clusterroles",
@@ -136,7 +138,7 @@ fn is_exempt(found: &TooWide) -> bool {
     }
 }
 
-/// Causes the requests that the server has not sent yet.
+/// Triggers the requests that the server has not sent yet.
 async fn cause_remaining_requests(installed: &mut Installed) {
     for line in [
         // The chart installs the rules; an administrator without access can delete them.
@@ -226,8 +228,8 @@ async fn bindings(installed: &Installed) {
     }
 }
 
-/// Grants a role on the hub to two users, also in single namespaces, changes the role, and revokes
-/// it.
+/// Grants a role on the hub to two users, for the whole hub and for single namespaces. Then changes
+/// the role and revokes it.
 async fn roles_on_the_hub(installed: &Installed) {
     installed
         .tools
@@ -273,8 +275,8 @@ async fn roles_on_the_hub(installed: &Installed) {
     holds(installed, &left, "keeper", false).await;
 }
 
-/// Waits until the output of kubectl contains a text if `wanted`, or no longer contains it
-/// otherwise.
+/// Waits until the output of kubectl contains a text, or until it does not contain the text if
+/// `wanted` is false.
 async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
     eventually(&format!("{text} in {line}: {wanted}"), SOON, async || {
         let said = installed.tools.kubectl(line).await;
@@ -310,8 +312,8 @@ async fn members(installed: &Installed) {
     installed.drover("project delete bank --yes").await.unwrap();
 }
 
-/// Creates objects that the rules reject from other writers: a changed built-in role, and a project
-/// without a cluster, whose condition the server writes.
+/// Creates a project without a cluster, whose condition the server writes. Also attempts writes
+/// that the admission rules reject, such as a change of a built-in role.
 async fn objects_rejected_by_the_rules(installed: &Installed) {
     let nowhere = json!({ "cluster": { "name": "nowhere" } });
     apply(installed, &[object("Project", "lost", &nowhere)]).await;
@@ -323,8 +325,8 @@ async fn objects_rejected_by_the_rules(installed: &Installed) {
     }
 }
 
-/// Repeats a command until it succeeds. The hub takes a moment to notice an added or removed
-/// webhook.
+/// Repeats a command until it succeeds. The hub calls an added webhook, and stops calling a removed
+/// one, after a short delay.
 async fn soon(installed: &Installed, line: &str) {
     eventually(line, SOON, async || {
         installed.tools.kubectl(line).await.map(drop)
@@ -375,7 +377,7 @@ async fn manage_a_provider(installed: &Installed) {
         .unwrap();
 }
 
-/// Waits for conditions of registration tokens. The deletion of the cluster deletes its token,
+/// Waits for conditions of registration tokens. The deletion of the cluster also deletes its token,
 /// possibly before the server writes the condition.
 async fn wait_for_token_conditions(installed: &Installed) {
     let tokens = "clusterregistrationtokens.management.drover.dev";
@@ -445,7 +447,7 @@ async fn as_account(installed: &Installed, namespace: &str, name: &str) {
     account.run(["get", "configmaps"]).await.unwrap();
 }
 
-/// Returns kubectl for the cluster `local` with this token.
+/// Returns kubectl for the cluster `local` with this bearer token.
 fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
     let server = format!("{}/k8s/clusters/local", installed.url);
     // This connection skips certificate checks. Other tests check the server's certificate.
@@ -462,7 +464,7 @@ fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
     installed.admin.kubectl_with(&file)
 }
 
-/// Returns all permissions of the server's account from all bindings.
+/// Returns all permissions that the server's account has through its bindings.
 async fn granted_to_server(installed: &Installed) -> Vec<Right> {
     let get = async |what: String| -> Value {
         let line = format!("get {what} -o json");

@@ -86,18 +86,18 @@ impl Tools {
         Ok(self.helm.run(words).await?.stdout)
     }
 
-    /// Runs `sh -c` with kubectl of the cluster's administrator.
+    /// Runs `sh -c` with the kubeconfig of the cluster's administrator.
     pub(crate) async fn shell(&self, line: &str) -> Result<String, CommandError> {
         Ok(self.shell.run(["-c", line]).await?.stdout)
     }
 
-    /// Runs kubectl of the cluster's administrator.
+    /// Runs kubectl as the cluster's administrator.
     pub(crate) async fn kubectl(&self, line: &str) -> Result<String, CommandError> {
         let output = self.kubectl.run(line.split(' ')).await?;
         Ok(output.stdout.trim().to_owned())
     }
 
-    /// Installs the server for this address and returns the notes of Helm.
+    /// Installs the server's chart for this address. Returns the notes that Helm prints.
     pub(crate) async fn install_server(&self, url: &str) -> Result<String, CommandError> {
         let (url, port) = (
             format!("serverUrl={url}"),
@@ -117,8 +117,8 @@ impl Tools {
         self.helm(&words, NAMESPACE).await
     }
 
-    /// Reads the first password and the fingerprint with the commands of the notes, and logs in
-    /// with them.
+    /// Reads the first password and the CA fingerprint with the commands in the notes. Logs in with
+    /// them.
     async fn log_in_first(
         &self,
         cluster: &ControlPlane,
@@ -176,7 +176,7 @@ impl Installed {
         Ok(installed)
     }
 
-    /// Runs `drover` of the administrator.
+    /// Runs `drover` as the administrator.
     pub(crate) async fn drover(&self, line: &str) -> Result<String, CommandError> {
         let output = self.admin.drover().run(line.split(' ')).await?;
         Ok(output.stdout.trim().to_owned())
@@ -214,7 +214,7 @@ pub(crate) fn chart(name: &str) -> String {
     charts.join(name).display().to_string()
 }
 
-/// Returns the line of the notes that contains `part`.
+/// Returns the line of the notes that contains the text `part`.
 fn line<'a>(notes: &'a str, part: &'static str) -> Result<&'a str, NotInstalled> {
     let found = notes
         .lines()

@@ -1,4 +1,4 @@
-//! Use and upgrade of an installation.
+//! Tests of using and upgrading an installation.
 
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ async fn agent_deployment_field(installed: &Installed, path: &str) -> String {
 
 const GENERATION: &str = ".metadata.generation";
 const IMAGE: &str = ".spec.template.spec.containers[0].image";
-/// The image that a newer server would set. No node pulls the image, because the agents of this
-/// stage are programs.
+/// The image that a newer server would set. No node pulls the image, because the agents of these
+/// tests run as programs.
 const LATER: &str = "registry.example/drover-agent:later";
 
 async fn let_the_server_set_the_agents_image(installed: &Installed) {
@@ -61,7 +61,7 @@ async fn let_the_server_set_the_agents_image(installed: &Installed) {
     .unwrap();
 }
 
-/// No older chart exists, so the test upgrades to the same chart with other values.
+/// Upgrades to the same chart with different values, because no older chart exists.
 pub(crate) async fn upgrade_keeps_clusters_users_and_tokens(installed: &mut Installed) {
     installed
         .drover("user create ann --generate-password")

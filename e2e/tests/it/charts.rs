@@ -1,4 +1,5 @@
-//! The charts: accepted and rejected values, and validation by a real API server.
+//! Tests the values that the charts accept and reject, and validates the charts' objects with a
+//! real API server.
 
 mod values;
 
@@ -102,7 +103,7 @@ async fn api_server_accepts_the_charts_with_valid_values() {
     }
 }
 
-/// Returns Helm without a cluster.
+/// Returns a Helm command without a cluster.
 async fn alone(folder: &Path) -> Helm {
     let program = Tool::Helm.locate().await.unwrap();
     Helm {
@@ -182,7 +183,7 @@ async fn certificate_contains_all_names_of_the_server() {
     }
 }
 
-/// Installs the agent's chart into this namespace and returns the notes of Helm.
+/// Installs the agent's chart into this namespace. Returns the notes that Helm prints.
 async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
     let helm = Helm {
         helm: cluster.helm().await.unwrap(),

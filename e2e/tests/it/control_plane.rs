@@ -1,4 +1,4 @@
-//! Control planes without a node.
+//! Tests of control planes without a node.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Helm against a real API server.
+//! Tests of Helm with a real API server.
 
 use drover_e2e::{ControlPlane, Options};
 

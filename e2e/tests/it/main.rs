@@ -1,4 +1,4 @@
-//! The harness against real Kubernetes programs.
+//! Tests of the test harness with real Kubernetes programs.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! The real node with direct access by kubectl: the reference for access through Drover.
+//! Tests of the real node with direct access by kubectl. Access through Drover is compared with
+//! these results.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// Runs all checks in one test, because the start of the node takes longer than the checks.
+/// Runs all checks in one test, because starting the node takes longer than the checks.
 #[tokio::test]
 async fn pods_on_the_real_node_support_kubectl_commands() {
     let (cluster, mut node) = cluster_with_node(Options::default()).await.unwrap();
@@ -223,7 +224,7 @@ fn assert_no_remaining_processes(logs: &Path) {
     }
 }
 
-/// Returns whether a process with this name runs with the test's folder in its arguments.
+/// Returns true if a process with this name runs and has the test's folder in its arguments.
 fn is_running_for(name: &str, logs: &Path) -> bool {
     let folder = logs.parent().unwrap().to_str().unwrap().to_owned();
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {

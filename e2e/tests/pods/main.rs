@@ -1,4 +1,4 @@
-//! Agents as pods on a real node, installed by the manifest.
+//! Tests with agents that run as pods on a real node. The import manifest installs the agents.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use drover_e2e::{World, WorldOptions, suite, test};
 
-/// Runs all rows of the table.
+/// Compares all rows of the table, including the rows that need pods.
 async fn all_rows_match_direct_access(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());

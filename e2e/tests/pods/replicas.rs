@@ -1,4 +1,4 @@
-//! The two agent pods of the manifest.
+//! Tests of the two agent pods that the import manifest creates.
 
 use std::time::{Duration, Instant};
 

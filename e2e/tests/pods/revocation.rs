@@ -1,4 +1,4 @@
-//! Streams into pods end when their credential is revoked.
+//! Tests that streams into pods end when their credential is revoked.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! A stalled reader does not delay other requests.
+//! Tests that a stalled reader does not delay other requests.
 //!
 //! In a comparable product, one `kubectl logs -f` of a pod with lines of 8 MB made the whole
 //! cluster unreachable within minutes.
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use drover_e2e::{Running, World};
 
 const SOON: Duration = Duration::from_mins(1);
-/// Lines of 8 MB; a log of 160 MB, which the node does not rotate away.
+/// A shell script that writes 20 lines of 8 MB each. The node does not rotate away a log of 160 MB.
 const LONG_LINES: &str = "for i in $(seq 20); do head -c 8000000 /dev/zero | tr '\\0' x; echo; sleep 0.5; done; sleep 3600";
 const READERS: usize = 6;
 const OTHERS: usize = 40;
-/// Timeout of other requests: far longer than a response takes, and far shorter than the timeout of
-/// a stalled reader.
+/// Timeout of other requests. It is far longer than a usual response takes, and far shorter than
+/// the timeout of a stalled reader.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
-/// Maximum memory in KiB that six readers with full flow control windows may use in the server and
-/// the agents.
+/// Maximum memory, in KiB, that six readers with full flow-control windows may use in the server
+/// and the agents.
 const HELD_KIB: u64 = 96 * 1024;
 
 pub(crate) async fn stalled_readers_do_not_delay_other_requests(world: &mut World) {
@@ -82,8 +82,8 @@ async fn stalled_readers(world: &World) -> Vec<Running> {
     readers
 }
 
-/// Sends other requests one after the other and returns their duration. Asserts that each response
-/// arrives in time.
+/// Sends other requests in sequence. Asserts that each response arrives in time, and returns the
+/// total duration.
 async fn pace(world: &World) -> Duration {
     let begin = Instant::now();
     for number in 0..OTHERS {

@@ -1,4 +1,4 @@
-//! Rows that need pods: logs, exec, attach, cp, port-forward, top, debug, drain.
+//! Rows of the table that need pods: logs, exec, attach, cp, port-forward, top, debug, drain.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::table::{Row, Seen, Side, Step};
 const SOON: Duration = Duration::from_mins(1);
 const COPIED_BYTES: usize = 100 * 1024 * 1024;
 
-/// Returns all rows of this file. The first row creates the pods.
+/// Returns the rows of this file. The first row creates the pods.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![Row::of("run pods", |side| Box::pin(run_pods(side)))];
     rows.extend(logs());
@@ -35,7 +35,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Creates pods with a web page, a finite log, and a program that reads a line.
+/// Creates three pods: with a web page, with a finite log, and with a program that reads a line.
 async fn run_pods(side: &Side<'_>) -> Seen {
     let pod = |name: &str, script: &str| {
         json!({
@@ -86,8 +86,8 @@ fn logs() -> Vec<Row> {
     ]
 }
 
-/// Asserts that each log line arrives when it is written, and that the command ends with the
-/// program.
+/// Asserts that kubectl prints each log line when the program writes it, and that the command ends
+/// with the program.
 async fn follow(side: &Side<'_>) -> Seen {
     let script = "for i in 1 2 3; do echo tick $i; sleep 1; done";
     let image = format!("--image={}", Image::TOOLS);
@@ -196,7 +196,7 @@ async fn copy(side: &Side<'_>) -> Seen {
     seen
 }
 
-/// Fetches a page many times, one after another, through one forwarded port.
+/// Requests a page many times in sequence through one forwarded port.
 async fn forward(side: &Side<'_>, target: &str, web_sockets: &str) -> Seen {
     let mut forward = side
         .kubectl

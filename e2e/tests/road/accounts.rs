@@ -1,5 +1,5 @@
-//! Service accounts of the hub, such as the accounts of GitOps agents that use the hub through
-//! Drover.
+//! Tests of the hub's service accounts, such as the accounts of GitOps agents that use the hub
+//! through Drover.
 
 use drover_e2e::{CommandLine, World};
 

@@ -1,4 +1,4 @@
-//! Error messages during failures, their latency, and recovery.
+//! Tests of failures: the error messages, the time until an error, and the recovery.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::wire::{Answer, Request};
 
 const SOON: Duration = Duration::from_mins(1);
-/// Maximum time without a response after an agent has stopped.
+/// Maximum time without a response after an agent was stopped.
 const SWITCHED_WITHIN: Duration = Duration::from_secs(5);
 
 fn get(path: &str) -> Request {
@@ -74,10 +74,10 @@ pub(crate) async fn requests_succeed_after_one_replica_failed(world: &mut World)
     }
 }
 
-/// Additional time for a busy machine.
+/// Additional time for a slow machine.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Asserts that the first request succeeds within the documented time and that all later requests
+/// Asserts that a request succeeds within the documented time, and that all later requests also
 /// succeed.
 async fn requests_go_on(world: &World) {
     let begin = Instant::now();

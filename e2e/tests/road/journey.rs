@@ -1,4 +1,4 @@
-//! A complete user journey, from the first start to the removal of the last cluster.
+//! Tests a complete user journey, from the first start to the removal of the last cluster.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
@@ -127,7 +127,7 @@ pub(crate) async fn tokens_are_listed_without_secrets_and_deleted(world: &mut Wo
     .unwrap();
 }
 
-/// Returns the server's authority, as a kubeconfig embeds it.
+/// Returns the certificate authority of the server, as PEM, from the kubeconfig.
 fn authority_of(world: &World) -> Vec<u8> {
     use base64::Engine as _;
     let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
@@ -194,7 +194,7 @@ pub(crate) async fn second_cluster_with_the_same_name_inherits_nothing(world: &m
     admin.drover().run(delete).await.unwrap();
 }
 
-/// Returns the names of the cluster's namespaces, roles and bindings.
+/// Returns the names of all namespaces, roles and role bindings in the cluster.
 async fn objects_of(cluster: &ControlPlane) -> Vec<String> {
     let kinds = "namespaces,clusterroles,clusterrolebindings,customresourcedefinitions";
     let words = ["get", kinds, "-o", "name"];

@@ -1,4 +1,4 @@
-//! Drover as programs, without pods.
+//! Tests with Drover's programs on this machine, without pods.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! Open watches end when their credential is revoked, and new requests are rejected.
+//! Tests that open watches end when their credential is revoked, and that new requests are
+//! rejected.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,7 +8,7 @@ use drover_e2e::{CommandLine, Person, Running, World, eventually};
 use serde_json::Value;
 
 const SOON: Duration = Duration::from_mins(1);
-/// Maximum time until a revocation closes open watches, as documented.
+/// Documented maximum time from a revocation until open watches are closed.
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
 /// An open watch of kubectl.
@@ -35,7 +36,7 @@ impl Watch {
         Self { kubectl, running }
     }
 
-    /// Asserts that the watch ends in time and new requests are rejected.
+    /// Asserts that the watch ends in time and that new requests are rejected.
     pub(crate) async fn ends(mut self) {
         let since = Instant::now();
         let end = eventually("the watch to end", SOON, async || {

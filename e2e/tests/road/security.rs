@@ -1,5 +1,5 @@
-//! Attacks on the real server (docs/security.md lists the groups). Each attack fails, and attacks
-//! that reach the proxy are in the audit log.
+//! Tests of attacks on the real server. docs/security.md lists the attack groups. Each attack must
+//! fail. If an attack reaches the proxy, the audit log must contain it.
 
 pub(crate) mod claims;
 pub(crate) mod credentials;
@@ -20,7 +20,8 @@ const SOON: Duration = Duration::from_secs(20);
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const REVIEW_BODY: &str = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}"#;
 
-/// Returns a SelfSubjectReview request to `east` without a credential; `mark` identifies it in audit logs.
+/// Returns a SelfSubjectReview request to `east` without a credential. `mark` is a text in the path
+/// that identifies the request in audit logs.
 fn review(mark: &str) -> Request {
     let target = format!("/k8s/clusters/east{REVIEW}?fieldManager={mark}");
     Request::new("POST", &target).json(REVIEW_BODY)
@@ -69,8 +70,8 @@ async fn audited(world: &World, mark: &str) -> Value {
     .unwrap()
 }
 
-/// Returns the number of rejected unauthenticated requests in the audit log, which records some
-/// individually and counts the others.
+/// Returns the number of rejected unauthenticated requests in the audit log. The log contains some
+/// of these requests individually, and the counts of the others.
 fn unauthenticated_refusals(world: &World) -> u64 {
     let records = world.server.audit().unwrap();
     let unauthenticated =

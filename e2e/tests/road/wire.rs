@@ -1,4 +1,4 @@
-//! Raw requests of an attacker.
+//! Sends raw HTTP requests, as an attacker does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(crate) fn token(world: &World) -> String {
     user.token.unwrap().expose_secret().to_owned()
 }
 
-/// Returns the server's authority, as the kubeconfig embeds it.
+/// Returns the certificate authority of the server from the kubeconfig, as PEM.
 pub(crate) fn authority(world: &World) -> Vec<u8> {
     let cluster = kubeconfig(world).clusters[0].cluster.clone().unwrap();
     STANDARD
@@ -59,7 +59,7 @@ pub(crate) async fn connect(world: &World) -> TlsStream<TcpStream> {
     connector.connect(name, stream).await.unwrap()
 }
 
-/// Sends bytes and reads until the server closes the connection or sends nothing for `timeout`.
+/// Sends bytes. Reads until the server closes the connection or sends nothing for `timeout`.
 pub(crate) async fn exchange(world: &World, bytes: &[u8], timeout: Duration) -> String {
     let mut stream = connect(world).await;
     // The server may reject the request before it has read all bytes.
@@ -136,7 +136,7 @@ impl Request {
     }
 }
 
-/// A response; the code is 0 if there was none.
+/// A response. The status code is 0 if the server sent none.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,

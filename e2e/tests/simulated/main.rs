@@ -1,4 +1,5 @@
-//! Simulated clusters through the real server: the embedded hub, real tunnels, real kubectl.
+//! Tests of simulated clusters on the real server: the embedded hub, real tunnels and the real
+//! kubectl.
 
 #![expect(
     clippy::unwrap_used,
@@ -12,7 +13,7 @@ use drover_e2e::suite::{self, Stage};
 use drover_e2e::{CommandLine, DemoOptions, DemoServer, DroverError, Tool, test};
 use serde_json::Value;
 
-/// The server with its clusters, until a test stops the server to start another one.
+/// The server with simulated clusters. A test can stop the server and start a new one.
 struct Demo {
     server: Option<DemoServer>,
     kubectl: PathBuf,
@@ -71,7 +72,7 @@ impl Demo {
         self.server.as_ref().unwrap()
     }
 
-    /// Returns kubectl with the output of `drover cluster kubeconfig` for a cluster.
+    /// Returns kubectl with the kubeconfig that `drover cluster kubeconfig` prints for a cluster.
     async fn kubectl(&self, cluster: &str) -> CommandLine {
         let server = self.server();
         let file = server.folder().join(format!("kubeconfig-{cluster}"));
@@ -208,7 +209,7 @@ async fn simulated_cluster_reports_usage_and_rejects_exec(demo: &mut Demo) {
     );
 }
 
-/// Checks that the agent's accounts have the same permissions as in a real cluster.
+/// Asserts that the agent's accounts have the same permissions as in a real cluster.
 async fn simulated_cluster_restricts_agent_accounts_to_their_roles(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     let account = "system:serviceaccount:drover-agent:drover-report";

@@ -1,4 +1,5 @@
-//! Rows for other clients than plain kubectl commands: proxy, helm, a Rust client, curl.
+//! Rows of the table for clients other than plain kubectl commands: `kubectl proxy`, Helm, a Rust
+//! client and curl.
 
 use std::time::Duration;
 
@@ -64,8 +65,8 @@ async fn watch(side: &Side<'_>) -> Seen {
     Seen::text(side, &watch.log())
 }
 
-/// Runs `kubectl proxy`, which serves the cluster's API on this machine. kubectl needs a flag
-/// because the server's URL has a path.
+/// Runs `kubectl proxy`, which serves the cluster's API on this machine. The flag
+/// `--append-server-path` is required because the server's URL has a path.
 async fn proxy(side: &Side<'_>) -> Seen {
     let name = format!("proxy-{}", side.namespace);
     let mut proxy = side

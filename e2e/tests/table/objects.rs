@@ -1,4 +1,4 @@
-//! Rows for objects, discovery and permissions, which need no pods.
+//! Rows of the table for objects, discovery and permissions. These rows need no pods.
 
 use serde_json::{Value, json};
 
@@ -353,7 +353,7 @@ fn rights() -> Vec<Row> {
     ]
 }
 
-/// The only row with different output: users have a Drover name in clusters.
+/// The only row whose output differs: users have a different name in clusters through Drover.
 async fn who_am_i(side: &Side<'_>) -> Seen {
     let words = ["auth", "whoami", "-o", "json"];
     let answer = side.kubectl.run(words).await.unwrap().stdout;
@@ -421,7 +421,8 @@ fn raw() -> Vec<Row> {
     ]
 }
 
-/// Returns the names of the OpenAPI documents. Their hashes change while an aggregated API starts.
+/// Returns the names of the OpenAPI documents without their hashes. The hashes change while an
+/// aggregated API starts.
 async fn openapi_index(side: &Side<'_>) -> Seen {
     let index = side.kubectl.run(["get", "--raw", "/openapi/v3"]).await;
     let index: Value = serde_json::from_str(&index.unwrap().stdout).unwrap();

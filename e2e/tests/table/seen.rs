@@ -1,4 +1,4 @@
-//! The output that a user saw, without values that change from run to run.
+//! The output of a row, without values that change from run to run.
 
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ impl Seen {
         Self(text)
     }
 
-    /// Creates an observation from a text about a response.
+    /// Creates a result from a description of a response.
     pub(crate) fn text(side: &Side<'_>, text: &str) -> Self {
         Self(normal(side, text))
     }
@@ -35,7 +35,7 @@ impl Seen {
         self.0.push_str(&more.0);
     }
 
-    /// Returns the differing lines of both observations, if any.
+    /// Returns the lines in which two results differ, if any.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         if self.0 == other.0 {
             return None;
@@ -61,7 +61,8 @@ impl Seen {
     }
 }
 
-/// Replaces the names of the side, times, ages, and object versions.
+/// Replaces values that differ between runs: the server's URL, the folder, the namespace, times,
+/// ages and object versions.
 fn normal(side: &Side<'_>, text: &str) -> String {
     let text = text
         .replace(&side.url, "SERVER")
@@ -79,7 +80,7 @@ fn normal(side: &Side<'_>, text: &str) -> String {
     lines
 }
 
-/// Replaces the words of a line that change from run to run.
+/// Replaces the words of a line that change from run to run, such as times and ages.
 fn steady(line: &str) -> String {
     let part = |c: char| c.is_ascii_alphanumeric() || "-:.+_".contains(c);
     let mut out = String::new();
@@ -122,7 +123,7 @@ fn is_uid(word: &str) -> bool {
             .all(|group| group.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// Returns whether a word is the ID of a container.
+/// Returns true if a word is the ID of a container.
 fn is_digest(word: &str) -> bool {
     word.len() == 64 && word.chars().all(|c| c.is_ascii_hexdigit())
 }
@@ -136,7 +137,7 @@ fn is_time(word: &str) -> bool {
         && bytes[..4].iter().all(u8::is_ascii_digit)
 }
 
-/// Returns whether a word is a time of day such as `05:30:48`, optionally with a fraction.
+/// Returns true if a word is a time of day such as `05:30:48`, optionally with a fraction.
 fn is_clock(word: &str) -> bool {
     let bytes = word.as_bytes();
     bytes.len() >= 8
@@ -144,7 +145,8 @@ fn is_clock(word: &str) -> bool {
         && word.chars().all(|c| c.is_ascii_digit() || ":.".contains(c))
 }
 
-/// Removes time and process from a line of kubectl's log: `W1121 05:31:11.2 300 a.go:1] …`.
+/// Removes the time and the process ID from a line of kubectl's log: `W1121 05:31:11.2 300 a.go:1]
+/// …`.
 fn without_log_prefix(line: &str) -> &str {
     let mut start = line.chars();
     let level = start.next().is_some_and(|c| "IWEF".contains(c));
@@ -155,7 +157,7 @@ fn without_log_prefix(line: &str) -> &str {
     }
 }
 
-/// Returns whether a word is an age such as `5s`, `2m3s` or `4d`.
+/// Returns true if a word is an age such as `5s`, `2m3s` or `4d`.
 fn is_age(word: &str) -> bool {
     let mut digits = 0;
     for c in word.chars() {

@@ -20,16 +20,16 @@ const THROUGH: &str = "remote";
 
 /// A connection to the cluster, direct or through Drover, with a separate namespace.
 pub(crate) struct Side<'w> {
-    /// The namespace of this side, replaced by `NAMESPACE` in the output.
+    /// The namespace of this connection. The compared output contains `NAMESPACE` instead.
     pub(crate) namespace: &'static str,
     /// True if the connection uses Drover.
     pub(crate) through: bool,
     pub(crate) kubectl: CommandLine,
     pub(crate) helm: CommandLine,
     pub(crate) kubeconfig: PathBuf,
-    /// The URL of the API.
+    /// URL of the cluster's API, directly or through Drover.
     pub(crate) url: String,
-    /// Folder for files of this side.
+    /// Folder for temporary files of this connection.
     pub(crate) folder: PathBuf,
     pub(crate) world: &'w World,
 }
@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// Creates a row of kubectl commands that run one after the other.
+    /// Creates a row of kubectl commands that run in sequence.
     pub(crate) fn steps(name: &'static str, steps: Vec<Step>) -> Self {
         Self {
             name,
@@ -80,8 +80,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Creates a step from a command line with space-separated words. `{namespace}` is replaced by
-    /// the side's namespace.
+    /// Creates a step from a command line with space-separated words. The connection's namespace
+    /// replaces `{namespace}`.
     pub(crate) fn new(line: &str) -> Self {
         Self {
             words: line.split_whitespace().map(str::to_owned).collect(),
@@ -93,7 +93,7 @@ impl Step {
         }
     }
 
-    /// Appends a word, which may contain spaces.
+    /// Appends one argument, which may contain spaces.
     pub(crate) fn word(mut self, word: &str) -> Self {
         self.words.push(word.to_owned());
         self
@@ -179,9 +179,10 @@ struct Compared {
     difference: Option<String>,
 }
 
-/// Runs every row on both sides and prints the table. Panics when a row differs.
+/// Runs each row directly and through Drover, and prints the results as a table. Panics if a row
+/// differs.
 ///
-/// The table is also written to `target/e2e/FILE`.
+/// Also writes the table to `target/e2e/FILE`.
 pub(crate) async fn compare(world: &World, rows: Vec<Row>, file: &str) {
     let helm = world.east.cluster.helm().await.unwrap();
     let direct_kubeconfig = world.east.cluster.folder().join("direct.kubeconfig");

@@ -1,4 +1,4 @@
-//! The agent's connections to its API server, over real sockets.
+//! Tests of the agent's connections to its API server, over real sockets.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl ApiServer {
     }
 }
 
-/// Reads a request until `end` of its body, and responds with 200.
+/// Reads a request until its body ends with `end`. Responds with 200.
 async fn answer(stream: &mut TlsStream<TcpStream>, end: &[u8]) {
     let mut request = Vec::new();
     while !request.ends_with(end) {
@@ -70,8 +70,9 @@ async fn post(upstream: &Upstream) -> String {
     String::from_utf8(collected.to_bytes().to_vec()).unwrap()
 }
 
-/// A single-threaded runtime polls sockets after each task. So the request is already queued for
-/// the idle connection when the connection notices that the API server has closed it.
+/// Uses a single-threaded runtime, which polls sockets only after each task. So the request is
+/// already assigned to the idle connection when the connection detects that the API server has
+/// closed it.
 #[test]
 fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -101,8 +102,8 @@ fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     });
 }
 
-/// Returns whether the kernel runs a keepalive timer, `02` in its table of connections, for a
-/// connection.
+/// Returns true if the kernel runs a keep-alive timer for a connection. The timer has the code `02`
+/// in the kernel's table of connections.
 fn has_keepalive_timer(local: SocketAddr, remote: SocketAddr) -> bool {
     let address = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
     let (local, remote) = (address(local), address(remote));

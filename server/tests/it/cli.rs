@@ -1,4 +1,5 @@
-//! The command line, run as a program against a stub of the server with the same REST types.
+//! Tests of the command line. The tests run the program with a stub of the server that uses the
+//! same REST types.
 
 mod clusters;
 mod errors;

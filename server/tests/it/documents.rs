@@ -7,7 +7,7 @@ use drover_api::kinds::auth_provider::AuthProviderSpec;
 use drover_server::args::Args;
 use serde_json::Value;
 
-/// Asserts that the kind has every field of the example.
+/// Asserts that every field of the example exists in the kind's schema.
 fn assert_kept(example: &Value, read: &Value) {
     match (example, read) {
         (Value::Object(example), Value::Object(read)) => {

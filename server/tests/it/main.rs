@@ -1,5 +1,5 @@
-//! Integration tests without Kubernetes: the program `drover` as users run it, and the modules of
-//! the server in one process.
+//! Integration tests without Kubernetes. They run the program `drover`, or the modules of the
+//! server in the test process.
 
 #[cfg(test)]
 mod agent;

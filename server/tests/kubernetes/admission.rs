@@ -21,16 +21,18 @@ use crate::server::Server;
 on_both_hubs!(writes_to_the_hub_are_admitted_by_writer_and_object);
 
 const SOON: Duration = Duration::from_mins(1);
-/// A user of Drover and a user of the hub only. RBAC allows both of them everything.
+/// User names: a user of Drover, and a user who exists only on the hub. RBAC allows every write to
+/// both users.
 const PERSON: &str = "drover:user:5b3c4fd4-0000-4000-8000-000000000000";
 const JANE: &str = "jane";
-/// A service account of a user, and a service account in a namespace that Kubernetes uses for its
-/// controllers.
+/// User names: a service account of a user, and a service account in a namespace that Kubernetes
+/// uses for its controllers.
 const ROBOT: &str = "system:serviceaccount:apps:robot";
 const OF_SYSTEM: &str = "system:serviceaccount:kube-system:robot";
 const OURS: &str = "/apis/management.drover.dev/v1alpha1";
 
-/// A write, and a part of the expected error message. An empty message expects success.
+/// A write and its expected error message, or a part of the message. If the message is empty, the
+/// write must succeed.
 struct Row {
     writer: &'static str,
     method: Method,
@@ -81,8 +83,8 @@ async fn try_write(server: &Server, row: &Row) -> (u16, String) {
     }
 }
 
-/// Waits until an external hub calls the webhook. It does so after the configuration is applied and
-/// the server has checked its own address.
+/// Waits until an external hub calls the webhook. The hub calls it after the configuration is
+/// applied and the server has checked its own address.
 pub(crate) async fn wait_for_rules(server: &Server) {
     let first = row(
         JANE,

@@ -1,5 +1,5 @@
-//! Agents and the server together: a real hub, a real cluster, and the agent in this process with
-//! the permissions of the manifest.
+//! Tests of agents with the server. The tests use a real hub and a real cluster. The agent runs in
+//! this process with the permissions of the manifest.
 
 mod access;
 mod connection;

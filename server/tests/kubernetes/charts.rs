@@ -1,4 +1,4 @@
-//! The chart drover-agent and the import manifest create the same objects.
+//! Tests that the chart drover-agent and the import manifest create the same objects.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn manifest(keys: &[u8], image: &str, pull: &str) -> Manifest {
     }
 }
 
-/// Returns the output of `drover cluster import --values` for this manifest. The test
+/// Returns the values that `drover cluster import --values` prints for this manifest. The test
 /// `chart_values_hold_all_variable_fields_of_the_manifest` checks the format.
 fn values(of: &Manifest) -> Value {
     let keys: Vec<_> = of.plan_keys.iter().map(PublicKey::encode).collect();

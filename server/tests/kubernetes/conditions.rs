@@ -1,4 +1,4 @@
-//! The conditions of users and tokens in the output of kubectl on the hub.
+//! Tests the conditions of users and tokens in the output of kubectl on the hub.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn wait_for_condition(hub: &TestHub, object: &str, wanted: [&str; 3]) -> V
     said.await.unwrap()
 }
 
-/// Creates a token of the administrator with options that REST does not offer.
+/// Creates a token of the administrator with options that the REST API does not offer.
 async fn create_token(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> String {
     let owner = server.hub.users().get("admin").await.unwrap();
     let wish = NewToken {

@@ -1,4 +1,4 @@
-//! Runs commands of the documentation unchanged.
+//! Runs commands from the documentation without changes.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The server and its hub: installation of kinds, Secrets, the Lease, and failures of the hub.
+//! Tests of the server and its hub: installation of kinds, Secrets, the Lease, and failures of the
+//! hub.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The server against real Kubernetes, and on its embedded hub.
+//! Tests of the server with a real Kubernetes hub and with its embedded hub.
 
 #![expect(
     clippy::unwrap_used,

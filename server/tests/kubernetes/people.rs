@@ -1,4 +1,4 @@
-//! Users, clusters, settings and kubeconfigs over REST.
+//! Tests of users, clusters, settings and kubeconfigs over REST.
 
 use drover_access::setting::Setting;
 use k8s_openapi::api::core::v1::Namespace;
@@ -18,7 +18,7 @@ on_both_hubs!(
     kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster,
 );
 
-/// The garbage collector would delete the user together with the owner.
+/// An owner reference. The garbage collector would delete the user together with the owner.
 async fn new_administrator_has_no_owner_references(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;

@@ -45,13 +45,13 @@ pub(crate) enum TestHub {
     Embedded(Embedded),
 }
 
-/// The folder of an embedded hub, and the client of the server that has opened it.
+/// The folder of an embedded hub, and the client of the server that currently has the hub open.
 pub(crate) struct Embedded {
     folder: TempDir,
     open: Arc<Mutex<Option<kube::Client>>>,
 }
 
-/// While this guard exists, kubectl connects through the server that has opened the hub.
+/// A guard. While it exists, kubectl connects through the server that has the hub open.
 pub(crate) struct OpenMark(Arc<Mutex<Option<kube::Client>>>);
 
 impl Drop for OpenMark {
@@ -61,7 +61,8 @@ impl Drop for OpenMark {
 }
 
 impl TestHub {
-    /// Creates the embedded hub, or an external one if `DROVER_TEST_HUB` is `kubernetes`.
+    /// Creates the hub that `DROVER_TEST_HUB` selects: an external hub for `kubernetes`, otherwise
+    /// an embedded hub.
     pub(crate) async fn chosen() -> Self {
         match std::env::var("DROVER_TEST_HUB").as_deref() {
             Ok("kubernetes") => Self::kubernetes().await,
@@ -92,7 +93,7 @@ impl TestHub {
         }
     }
 
-    /// Returns the programs of an external hub; panics for an embedded hub.
+    /// Returns the programs of an external hub. Panics for an embedded hub.
     pub(crate) fn control_plane(&mut self) -> &mut ControlPlane {
         match self {
             Self::Kubernetes(hub) => hub,
@@ -108,7 +109,7 @@ impl TestHub {
         }
     }
 
-    /// Marks the hub as opened by a server until the guard is dropped.
+    /// Marks the embedded hub as opened by a server until the guard is dropped.
     pub(crate) fn opened(&self, client: kube::Client) -> Option<OpenMark> {
         let Self::Embedded(hub) = self else {
             return None;
@@ -117,7 +118,8 @@ impl TestHub {
         Some(OpenMark(Arc::clone(&hub.open)))
     }
 
-    /// Returns kubectl, and the address of an embedded hub, which must be held while kubectl runs.
+    /// Returns kubectl. For an embedded hub, also returns its address, which the caller must keep
+    /// while kubectl runs.
     pub(crate) async fn command_line(&self) -> (CommandLine, Option<Counter>) {
         match self {
             Self::Kubernetes(hub) => (hub.command_line(), None),
@@ -130,7 +132,7 @@ impl TestHub {
         }
     }
 
-    /// Runs kubectl with all permissions, with or without a running server.
+    /// Runs kubectl with all permissions. A server may run at the same time.
     pub(crate) async fn kubectl<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -178,7 +180,7 @@ impl Embedded {
     }
 }
 
-/// An HTTP address at which kubectl reaches an embedded hub.
+/// An HTTP address through which kubectl connects to an embedded hub.
 pub(crate) struct Counter {
     kubeconfig: PathBuf,
     connection: Option<Connection>,

@@ -1,4 +1,4 @@
-//! Users who sign in with identity providers: the certified npm package `oidc-provider`, Debian's
+//! Tests of sign-in with identity providers: the certified npm package `oidc-provider`, Debian's
 //! slapd, and a fake of GitHub.
 
 mod directory;

@@ -1,4 +1,4 @@
-//! `drover server recover` restores access when no user can log in.
+//! Tests that `drover server recover` restores access when no user can log in.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -17,13 +17,13 @@ on_both_hubs!(recovered_user_becomes_administrator_if_no_other_administrator_exi
 /// The maximum run time of the program on a slow machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The result of one run.
+/// The exit code and output of one run.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     pub(crate) success: bool,
-    /// Standard output: the new password.
+    /// Standard output, which contains the new password.
     pub(crate) stdout: String,
-    /// Standard error: notices and errors.
+    /// Standard error, which contains notices and errors.
     pub(crate) stderr: String,
 }
 

@@ -1,4 +1,4 @@
-//! Concurrent registrations of one agent key.
+//! Tests of concurrent registrations with the same agent key.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ on_both_hubs!(agent_key_is_bound_to_one_cluster_only);
 
 const SOON: std::time::Duration = std::time::Duration::from_mins(1);
 
-/// A Cluster to register, with a registration token.
+/// A Cluster that is not registered yet, with a registration token.
 struct PendingCluster {
     name: String,
     uid: String,

@@ -1,5 +1,5 @@
-//! Roles and bindings on the hub: the permissions to write them, the objects that they refer to,
-//! and the default roles.
+//! Tests of roles and bindings on the hub: the permissions required to write them, the objects that
+//! they refer to, and the default roles.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ type Who<'a> = (&'a str, &'a [&'a str]);
 /// A group with all permissions on the hub. It has no permissions in Drover's clusters.
 const MASTERS: &[&str] = &["system:masters"];
 
-/// Writes as a user with these groups. Returns the status code and the message of the hub.
+/// Sends a write as a user with these groups. Returns the status code and the message of the hub.
 async fn write_as(
     server: &Server,
     (writer, groups): Who<'_>,
@@ -80,13 +80,13 @@ fn in_shop(name: &str, role: &str, user: &str) -> Value {
     object_of_kind("ClusterRoleTemplateBinding", name, &spec)
 }
 
-/// Returns the user name on the hub.
+/// Returns the name under which the hub authenticates a user.
 async fn name_of(server: &Server, user: &str) -> String {
     let user = server.hub.users().get(user).await.unwrap();
     format!("drover:user:{}", user.metadata.uid.unwrap())
 }
 
-/// Creates an object as the server, which no rule restricts.
+/// Creates an object as the server, whose writes no rule restricts.
 async fn make(server: &Server, path: &str, object: &Value) {
     let request = Request::post(format!("{OURS}/{path}"))
         .header("content-type", "application/json")
@@ -141,7 +141,7 @@ async fn prepared(hub: &TestHub) -> Server {
     server
 }
 
-/// Grants `jane` write access to all kinds of Drover with a ClusterRole of the hub, and no other
+/// Grants `jane` write access to all kinds of Drover with a ClusterRole of the hub. Grants no other
 /// permissions.
 async fn let_jane_write(server: &Server) {
     const RBAC: &str = "rbac.authorization.k8s.io";
@@ -217,8 +217,8 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
     server.stop().await;
 }
 
-/// Creates objects one after the other, as `kubectl apply -f` does, before the server's cache
-/// contains the previous object.
+/// Creates objects in sequence, as `kubectl apply -f` does. The server's stores may not contain an
+/// object yet when the next object refers to it.
 async fn objects_applied_together_are_accepted(server: &Server, who: Who<'_>) {
     for number in 0..5 {
         let name = format!("new-{number}");

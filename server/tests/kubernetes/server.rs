@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::place::{OpenMark, TestHub};
 
-/// A password that complies with the password rules.
+/// A password that satisfies the password rules.
 pub(crate) const PASSWORD: &str = "a long enough password";
 const SOON: Duration = Duration::from_secs(30);
 
@@ -32,7 +32,7 @@ pub(crate) struct Server {
     open: Option<OpenMark>,
 }
 
-/// The response of the server.
+/// The status code and body of the server's response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -41,7 +41,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Asserts the status code and returns the body.
+    /// Asserts the status code. Returns the body.
     #[track_caller]
     pub(crate) fn expect(self, code: u16) -> Value {
         assert_eq!(self.code.as_u16(), code, "{}", self.body);
@@ -150,7 +150,7 @@ impl Server {
         }
     }
 
-    /// Sends a request and returns the response as text.
+    /// Sends a request. Returns the response body as text.
     pub(crate) async fn call_text(
         &self,
         method: Method,
@@ -192,7 +192,7 @@ impl Server {
         token(&self.try_login(name, password).await.expect(201))
     }
 
-    /// Changes the initial password and logs in with the new one.
+    /// Changes the initial password, and logs in with the new password.
     pub(crate) async fn first_login(&self, name: &str, password: &str) -> String {
         let change = self.login(name, password).await;
         let body = json!({ "current": password, "new": PASSWORD });
@@ -202,7 +202,7 @@ impl Server {
         self.login(name, PASSWORD).await
     }
 
-    /// Logs the first administrator in on a new hub and returns the session token.
+    /// Logs in as the first administrator on a new hub. Returns the session token.
     pub(crate) async fn administrator(&self) -> String {
         let first = self.first_password().await;
         self.first_login("admin", &first).await
@@ -230,7 +230,7 @@ impl Server {
     }
 }
 
-/// Returns the bearer token in a response body.
+/// Returns the bearer token from a response body.
 pub(crate) fn token(body: &Value) -> String {
     body["token"].as_str().unwrap().to_owned()
 }

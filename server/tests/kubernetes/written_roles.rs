@@ -1,4 +1,4 @@
-//! Changes of roles of both kinds, and of members of global roles, over REST.
+//! Tests of changing roles of both kinds, and members of global roles, over REST.
 
 use serde_json::{Value, json};
 

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::SchemasError;
 
-/// The import names of packages in the printers, with the prefix of the packages' definitions.
+/// The import names of packages in the Kubernetes printers, each with the prefix of the package's
+/// definitions.
 const IMPORTS: &[(&str, &str)] = &[
     ("apiv1", "io.k8s.api.core.v1"),
     ("appsv1", "io.k8s.api.apps.v1"),
@@ -89,7 +90,8 @@ fn column(line: &str, definitions: &BTreeMap<String, Value>) -> Option<Value> {
     }))
 }
 
-/// Resolves `apiv1.PodStatus{}.SwaggerDoc()["podIP"]` to the published documentation of the field.
+/// Returns the published documentation of a field for an expression like
+/// `apiv1.PodStatus{}.SwaggerDoc()["podIP"]`.
 fn documentation(code: &str, definitions: &BTreeMap<String, Value>) -> Option<String> {
     let (subject, field) = code.split_once(".SwaggerDoc()[\"")?;
     let field = field.split('"').next()?;

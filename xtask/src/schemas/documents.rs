@@ -1,4 +1,4 @@
-//! The published documents without unserved resources.
+//! Reads the published documents and removes unserved resources.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) fn read(kubernetes: &Path, served: &Served) -> Result<Document, Schem
     Ok(Document { definitions, paths })
 }
 
-/// Returns the published discovery documents: the resource list of each version, without unserved
+/// Returns the published discovery documents: the resource list of each version. Omits unserved
 /// resources.
 pub(super) fn discovery(kubernetes: &Path) -> Result<BTreeMap<String, Value>, SchemasError> {
     let mut lists = BTreeMap::new();
@@ -101,7 +101,7 @@ fn is_served(path: &str, served: &Served) -> bool {
     served.resources.contains(&named.join("/").as_str())
 }
 
-/// Removes all encodings except JSON.
+/// Removes all content types except JSON.
 fn drop_binary_media(item: &mut Value) {
     match item {
         Value::Object(map) => {

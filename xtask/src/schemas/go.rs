@@ -1,4 +1,4 @@
-//! The encoding of fields by the Go types, parsed from the type declarations.
+//! Determines how the Go encoder writes fields, from the Go type declarations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{SchemasError, module};
 
-/// A module, a folder in the module, the prefix of its definitions, and its import name.
+/// A package of Go types: its module, its folder in the module, the prefix of its definitions, and
+/// its import name.
 const PACKAGES: &[(&str, &str, &str, &str)] = &[
     ("k8s.io/api", "core/v1", "io.k8s.api.core.v1", "v1"),
     ("k8s.io/api", "apps/v1", "io.k8s.api.apps.v1", ""),
@@ -99,15 +100,15 @@ struct Field {
 #[derive(Debug)]
 enum Declared {
     Struct(Vec<Field>),
-    /// The type is an alias of this type.
+    /// An alias of the named type.
     Named(String),
 }
 
-/// Declarations by definition name (prefix and Go name).
+/// Go type declarations. The key is the definition's name: prefix and Go name.
 type Declarations = BTreeMap<String, Declared>;
 
-/// Returns the fields of each Go struct with a special encoding: `"-"` means that an empty value is
-/// omitted, another text is the encoded value of an unset field.
+/// Returns the fields of each Go struct that are not encoded as usual. The value `"-"` means that
+/// the encoder omits an empty value. Any other text is the encoded value of an unset field.
 pub(super) fn encodings(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
@@ -206,7 +207,7 @@ fn collect(name: &str, declared: &Declarations, into: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the definition for a Go type's name in the package with this prefix.
+/// Returns the definition of a Go type in the package with this prefix.
 fn definition(go: &str, prefix: &str) -> String {
     match go.split_once('.') {
         None => format!("{prefix}.{go}"),
@@ -229,7 +230,7 @@ fn encoding(field: &Field, prefix: &str, declared: &Declarations) -> Option<Valu
     }
 }
 
-/// The zero value of a type in the Go encoder.
+/// The category of a Go type's zero value, which determines how the encoder writes it.
 enum Zero {
     Pointer,
     Many,

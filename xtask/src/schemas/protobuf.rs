@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{SchemasError, module};
 
 /// Returns the fields of each message: number, JSON name (empty for an inlined message), type, and
-/// whether the field is single, a list (`[]`) or a map (`{}`).
+/// cardinality (single, list `[]` or map `{}`).
 pub(super) fn messages(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
@@ -69,7 +69,7 @@ fn read(text: &str, definitions: &BTreeMap<String, Value>, messages: &mut BTreeM
     }
 }
 
-/// Returns true for published messages, and for messages whose published form is not a structure.
+/// Returns true if the message is published, or if its published form is not a structure.
 fn wanted(name: &str, definitions: &BTreeMap<String, Value>) -> bool {
     let package = name.rsplit_once('.').map_or("", |(package, _)| package);
     definitions.keys().any(|other| {

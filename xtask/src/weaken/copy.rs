@@ -1,4 +1,4 @@
-//! The copy of the sources to which patches are applied.
+//! A copy of the repository's sources, to which the patches are applied.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::patch::Patch;
 use crate::build::{root, target};
 
-/// An error of the copy.
+/// The reason why the copy cannot be created or changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CopyError {
     /// git cannot be started.
@@ -66,7 +66,7 @@ impl Copy {
         &self.root
     }
 
-    /// Restores every file from the sources.
+    /// Restores every file of the copy from the sources.
     pub(super) fn restore(&self) -> Result<(), CopyError> {
         for file in &self.files {
             let (from, to) = (root().join(file), self.root.join(file));
@@ -108,7 +108,7 @@ impl Copy {
         })
     }
 
-    /// Removes files that no longer exist in the sources.
+    /// Removes files from the copy that no longer exist in the sources.
     fn remove_others(&self, folder: &Path) -> Result<(), CopyError> {
         let Ok(entries) = fs::read_dir(folder) else {
             return Ok(());

@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use crate::build::target;
 
-/// Timeout of a test binary. Its tests take much less, but a test may hang without its defence.
+/// Timeout of a test binary. Tests usually take much less time, but a test may never end without
+/// its defence.
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// An error of a suite.
+/// The reason why a test binary cannot be built or run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SuiteError {
     /// A program cannot be started.
@@ -23,7 +24,7 @@ pub(crate) enum SuiteError {
     /// The suite does not compile.
     #[error("cannot compile {suite}:\n{output}")]
     DoesNotCompile { suite: Suite, output: String },
-    /// cargo reported no test binary.
+    /// cargo's messages contain no test binary.
     #[error("cannot find the test binary of {suite}: check the package and the target")]
     NoBinary { suite: Suite },
     /// The binary exited without a summary.
@@ -56,7 +57,7 @@ impl Target {
 pub(crate) struct Suite {
     pub(super) package: String,
     pub(super) target: Target,
-    /// The module of the tests, for a binary with several independent suites.
+    /// The module that contains the tests, if the binary has several independent suites.
     pub(super) module: Option<String>,
 }
 

@@ -33,8 +33,8 @@ fn words(sentence: &str) -> usize {
         .count()
 }
 
-/// Returns the paragraphs, list entries and table cells. Each is joined on one line and has the
-/// number of its first line.
+/// Returns the paragraphs, list entries and table cells. Each result is one line of text, with the
+/// number of its first line in the document.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -77,7 +77,8 @@ fn is_markup(line: &str) -> bool {
         || line.chars().all(|letter| "|-: ".contains(letter))
 }
 
-/// Returns true if the line starts a list entry or quotation, and the text of the entry.
+/// Returns true if the line starts a list entry or a quotation. Also returns the text after the
+/// marker.
 fn list_entry(line: &str) -> (bool, &str) {
     for marker in ["- ", "* ", "+ ", "> "] {
         if let Some(rest) = line.strip_prefix(marker) {
@@ -90,7 +91,8 @@ fn list_entry(line: &str) -> (bool, &str) {
     }
 }
 
-/// Splits a paragraph after `.`, `!`, `?`. Also splits after `:` before a code block or a list.
+/// Splits a paragraph after `.`, `!` and `?`. Also splits after `:` if a code block or a list
+/// follows.
 fn sentences(paragraph: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut start = 0;

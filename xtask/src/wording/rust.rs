@@ -3,7 +3,8 @@
 use super::{Category, Sample};
 use crate::tokens::{Located, Token, tokens};
 
-/// Folder of the message catalogues. Without a catalogue, the literals of the UI's sources count.
+/// Folder of the message catalogues. If the folder does not exist, the literals in the UI's sources
+/// are the UI strings.
 pub(super) const CATALOGUE: &str = "frontend/core/src/messages";
 const UI: [&str; 2] = ["frontend/app/src/", "frontend/kit/src/"];
 const LOG_MACROS: [&str; 5] = ["trace", "debug", "info", "warn", "error"];
@@ -60,7 +61,7 @@ fn is_test_file(file: &str) -> bool {
         || file.starts_with("crates/testkit/")
 }
 
-/// Returns the tokens before the `#[cfg(test)] mod …`.
+/// Returns the tokens before the module that `#[cfg(test)]` marks.
 fn before_tests(tokens: &[Located]) -> &[Located] {
     let pattern = |window: &[Located]| {
         window[0].token.is_word("cfg")
@@ -73,7 +74,7 @@ fn before_tests(tokens: &[Located]) -> &[Located] {
     &tokens[..end.unwrap_or(tokens.len())]
 }
 
-/// Returns the doc comments without code examples. Adjacent lines are one text.
+/// Returns the doc comments without code examples. Adjacent lines of a comment are one text.
 fn doc_comments(tokens: &[Located]) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut last_line = 0;
@@ -167,7 +168,7 @@ fn messages(tokens: &[Located]) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the first literal that is not the value of a field (`name = "…"`).
+/// Returns the first literal that is not a named value (`name = "…"`).
 fn first_message(arguments: &[Located]) -> Option<(usize, String)> {
     let values = arguments.iter().enumerate();
     values
@@ -178,8 +179,9 @@ fn first_message(arguments: &[Located]) -> Option<(usize, String)> {
         })
 }
 
-/// Returns the literals that look like text. Such a literal has an uppercase start or a space
-/// between words, consists mostly of letters, and is not the value of an invisible attribute.
+/// Returns the literals that look like visible text. Such a literal starts with an uppercase letter
+/// or contains a space between words, and consists mostly of letters. Values of invisible
+/// attributes are excluded.
 fn ui_strings(tokens: &[Located]) -> Vec<(usize, String)> {
     const HIDDEN: [&str; 11] = [
         "class",
@@ -219,7 +221,8 @@ fn literals(tokens: &[Located]) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// Returns true if a literal of the catalogue is text, not a language tag or punctuation.
+/// Returns true if a literal of the catalogue is visible text. Language tags and punctuation are
+/// not.
 fn is_message(text: &str) -> bool {
     text.chars().filter(|letter| letter.is_alphabetic()).count() > 2
 }

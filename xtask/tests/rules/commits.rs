@@ -1,15 +1,15 @@
-//! Checks that commits are named `area: imperative subject`.
+//! Checks that commits have the form `area: imperative subject`.
 //!
-//! The rule applies to commits after the commit that added this file. In a shallow clone, Git has
-//! only the newest commits, and the oldest of them seems to have added every file. The rule then
-//! checks the commits after the oldest one.
+//! The rule applies to commits after the commit that added this file. A shallow clone contains only
+//! the newest commits, and its oldest commit seems to have added every file. The rule then checks
+//! the commits after the oldest one.
 
 use crate::run;
 
 const FILE: &str = "xtask/tests/rules/commits.rs";
 const MAX_SUBJECT: usize = 72;
 const MAX_LINE: usize = 120;
-/// Verbs that end like another form of a verb.
+/// Verbs whose base form ends like an inflected form of a verb.
 const VERBS: &[&str] = &[
     "bring", "embed", "exceed", "feed", "focus", "need", "proceed", "seed", "shed", "speed",
 ];

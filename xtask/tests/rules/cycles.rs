@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::tokens::{Located, Token, tokens};
 use crate::{files, read};
 
-/// Source files of a crate, by their path below `src` without the suffix `.rs`.
+/// Source files of a crate. The key is the path below `src` without the suffix `.rs`.
 type Sources = BTreeMap<String, String>;
 
 #[test]
@@ -47,10 +47,9 @@ fn crates() -> BTreeMap<String, Sources> {
 /// The references between a crate's top-level modules.
 #[derive(Default)]
 struct Graph {
-    /// For each module: the modules that it refers to, and the location of the first reference to
-    /// each.
+    /// The modules that each module refers to, with the location of the first reference to each.
     edges: BTreeMap<String, BTreeMap<String, String>>,
-    /// Names that the crate's root imports, and their modules.
+    /// Names that the crate's root imports, with the modules that contain them.
     imported: BTreeMap<String, String>,
 }
 
@@ -112,7 +111,7 @@ impl Graph {
         }
     }
 
-    /// Returns all modules that can be reached from `start`.
+    /// Returns all modules that `start` refers to, directly or indirectly.
     fn reachable(&self, start: &str) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
         let mut open = vec![start];
@@ -250,7 +249,7 @@ fn item_end(tokens: &[Located], mut at: usize) -> usize {
     at
 }
 
-/// Returns the first names of all paths that start in the crate's root, each with its line. The
+/// Returns the first segments of all paths that start in the crate's root, each with its line. The
 /// file's module is `depth` levels below the root.
 fn root_references(tokens: &[Located], depth: usize) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -285,7 +284,8 @@ fn root_references(tokens: &[Located], depth: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the next names of a path, or of each path in a group.
+/// Returns the next segment of a path. For a group, returns the first segment of each path in the
+/// group.
 fn first_names(tokens: &[Located], at: usize) -> Vec<(usize, String)> {
     if !is_mark(tokens, at, '{') {
         let name = tokens.get(at).and_then(name_of);
@@ -316,8 +316,8 @@ fn name_of(located: &Located) -> Option<(usize, String)> {
     }
 }
 
-/// Collects the full path and the local name of each leaf of the `use` tree at `at`. Returns the
-/// index after the tree.
+/// Collects the leaves of the `use` tree at `at`, each with its full path and its local name.
+/// Returns the index after the tree.
 fn use_leaves(
     tokens: &[Located],
     mut at: usize,

@@ -195,7 +195,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("xtask", &["drover-e2e"]),
 ];
 
-/// Crates for tests. No program contains them.
+/// Crates that only tests use. No program contains them.
 const ONLY_TESTS: &[&str] = &[
     "fault-vfs",
     "drover-testkit",
@@ -205,7 +205,7 @@ const ONLY_TESTS: &[&str] = &[
     "tower-test",
 ];
 
-/// External crates, and the crates that may depend on them.
+/// External crates, each with the crates that may depend on it.
 const RESERVED: &[(&str, &[&str])] = &[
     (
         "axum",
@@ -231,7 +231,7 @@ const RESERVED: &[(&str, &[&str])] = &[
     ("drover-e2e", &["drover-bench", "xtask"]),
 ];
 
-/// Dependencies that are forbidden in pure crates: a runtime, a kube client, the network, the disk.
+/// Dependencies that pure crates must not have: a runtime, a kube client, the network, the disk.
 const IMPURE: &[&str] = &[
     "tokio",
     "kube",
@@ -245,7 +245,7 @@ const IMPURE: &[&str] = &[
     "tempfile",
 ];
 
-/// Other providers of TLS or cryptography.
+/// Crates that provide TLS or cryptography and are forbidden, because Drover uses aws-lc-rs.
 const OTHER_PROVIDERS: &[&str] = &["ring", "openssl", "openssl-sys", "native-tls", "rsa"];
 
 /// Returns the dependency graph of `package` with its default features.

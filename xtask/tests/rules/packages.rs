@@ -2,15 +2,15 @@
 
 use crate::{files, read};
 
-/// Beginnings of calls whose argument is a program's name.
+/// Prefixes of calls whose argument is the name of a program.
 const STARTS: &[&str] = &[
     "Command::new(\"",
     "CommandLine::new(\"",
     "CommandLine::new(Path::new(\"",
 ];
-/// Programs that the README requires, and programs that every Debian system contains.
+/// Programs that need no package: the README requires them, or every Debian system contains them.
 const GIVEN: &[&str] = &["go", "node", "npm", "sh", "sleep", "true"];
-/// Programs, and the other file that `.ci/install` uses to detect their package.
+/// Programs whose package `.ci/install` detects by a different file.
 const BESIDE: &[(&str, &str)] = &[("nsenter", "setpriv"), ("cat", "sh")];
 
 /// Returns the names of the programs that a source file starts.

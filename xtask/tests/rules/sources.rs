@@ -6,11 +6,11 @@ use crate::{files, read};
 
 /// The maximum number of lines in a file.
 const LONGEST_FILE: usize = 800;
-/// The maximum number of lines in 90 % of the files.
+/// The maximum number of lines of 90 % of the files.
 const LONG_FILE: usize = 400;
-/// The maximum number of lines in a program's root, without module declarations.
+/// The maximum number of lines in the root file of a program. Module declarations do not count.
 const LONGEST_MAIN: usize = 20;
-/// The maximum number of source files in a folder, without subfolders.
+/// The maximum number of source files in a folder. Subfolders do not count.
 const MAX_FILES_IN_FOLDER: usize = 20;
 /// Module names that do not describe the content.
 const EMPTY_NAMES: &[&str] = &[
@@ -49,7 +49,7 @@ fn only_for_tests(file: &str) -> bool {
         || file.starts_with("crates/testkit/")
 }
 
-/// Returns the part of a source file before its `#[cfg(test)]` module.
+/// Returns the text of a source file before its `#[cfg(test)]` module.
 fn before_tests(text: &str) -> &str {
     ["\n#[cfg(test)]\nmod ", "\n#[cfg(test)]\npub(crate) mod "]
         .iter()
@@ -58,7 +58,8 @@ fn before_tests(text: &str) -> &str {
         .map_or(text, |end| &text[..end])
 }
 
-/// Folder of the message catalogues. A language is one file of any length.
+/// Folder of the message catalogues. A catalogue is one file per language, and has no maximum
+/// length.
 const MESSAGES: &str = "frontend/core/src/messages/";
 
 #[test]

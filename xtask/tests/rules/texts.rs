@@ -2,22 +2,22 @@
 
 use crate::{files, read};
 
-/// Path of the page of components, which is for developers.
+/// Path of the page that shows the UI's components to developers. Its text needs no translation.
 const FOR_DEVELOPERS: &str = "frontend/app/src/screens/kit";
 
-/// Names that need no translation: the product's name, and a key.
+/// Names that are the same in every language: the product's name, and a key of the keyboard.
 const NAMES: &[&str] = &["Drover", "K"];
 
 /// Calls whose argument is not visible to users.
 const NOT_READ: &[&str] = &["env!(", ".expect(", ".get(", "of(", "of_field("];
 
-/// Terms of the browser, of HTTP and of Kubernetes, which need no translation.
+/// Terms of browsers, of HTTP and of Kubernetes, which need no translation.
 const TERMS: &[&str] = &[
     "Accept", "Cluster", "End", "Enter", "Escape", "False", "Home", "Mac", "Node", "Project",
     "True",
 ];
 
-/// Beginnings of commands and user names, which are the same in every language.
+/// Prefixes of commands and user names, which are the same in every language.
 const COMMANDS: &[&str] = &["drover ", "drover:", "kubectl ", "export "];
 
 /// Attributes and properties whose values are not visible to users.
@@ -85,10 +85,10 @@ const SPOKEN: &[&str] = &[
 enum Position {
     /// The literal is outside of `view!`, or in a handler.
     Code,
-    /// The literal is a text node of `view!`, or in an expression instead of a text node.
+    /// The literal is a text node of `view!`, or part of an expression that creates a text node.
     Text,
-    /// The literal is the value, or a part of the value, of the attribute or property with this
-    /// name.
+    /// The literal is the value of the attribute or property with this name, or a part of the
+    /// value.
     Attribute(String),
 }
 
@@ -126,7 +126,7 @@ fn is_spoken(attribute: &str) -> bool {
     !is_directive && !TECHNICAL.contains(&attribute)
 }
 
-/// Removes `{}` and `{name}`, because they are not letters of the text.
+/// Removes the placeholders `{}` and `{name}` from the text.
 fn placeholders_removed(text: &str) -> String {
     let mut depth = 0_usize;
     let outside = text.chars().filter(|letter| {
@@ -148,13 +148,13 @@ fn is_label(text: &str) -> bool {
     is_word && !TERMS.contains(&text)
 }
 
-/// Words that occur in sentences, but not in lists of CSS classes.
+/// Words of sentences. Lists of CSS classes do not contain them.
 const FUNCTION_WORDS: &[&str] = &[
     "a", "and", "are", "as", "be", "by", "for", "from", "has", "in", "is", "it", "no", "not", "of",
     "on", "or", "the", "to", "was", "with",
 ];
 
-/// Returns true if the text reads like a sentence: it has two words or more, and starts, ends or
+/// Returns true if the text reads like a sentence: it has at least two words, and starts, ends or
 /// continues like a sentence.
 fn is_sentence(text: &str) -> bool {
     let mut letters = text.chars();
@@ -170,7 +170,7 @@ fn is_sentence(text: &str) -> bool {
     words.count() > 1 && (capital || ended || linked)
 }
 
-/// A scanner that reads only as much Rust as necessary to find string literals.
+/// A scanner for string literals. It recognizes only as much Rust syntax as necessary.
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -232,8 +232,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips a comment, a character or a literal. Records a literal. Returns true if one was
-    /// skipped.
+    /// Skips a comment, a character literal or a string literal, and records string literals.
+    /// Returns true if it skipped something.
     fn skip(&mut self, place: &Position) -> bool {
         let rest = self.rest();
         let raw = rest.starts_with("r\"") || rest.starts_with("r#\"");
@@ -321,8 +321,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns true if an attribute's value ends at the current position: at the tag's end, or
-    /// before another attribute.
+    /// Returns true if an attribute's value ends at the current position: at the end of the tag, or
+    /// before the next attribute.
     fn value_ends(&self) -> bool {
         let before = self.text[..self.at].chars().next_back();
         if self.starts("/>") || (self.starts(">") && !matches!(before, Some('=' | '-'))) {
@@ -336,7 +336,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns the texts of a source file that belong in the catalogue.
+/// Returns the texts of a source file that must be in the message catalogue.
 fn texts(source: &str) -> Vec<Literal> {
     let end = source.find("\n#[cfg(test)]\nmod ").unwrap_or(source.len());
     let mut literals = Scanner::literals(&source[..end]);

@@ -32,13 +32,13 @@ const MAC: usize = 32;
 /// The reason for rejecting a nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChallengeError {
-    /// This server did not issue the challenge, or issued it for another Cluster.
+    /// A different server process issued the challenge, or it was issued for a different Cluster.
     #[error("this server did not issue the challenge for this Cluster: request a new challenge")]
     Foreign,
     /// The challenge has expired.
     #[error("the challenge is older than a minute: request a new challenge")]
     Stale,
-    /// An agent has used the challenge before.
+    /// The challenge was used before.
     #[error("the challenge was already used: request a new challenge")]
     Replayed,
     /// The agents of the Cluster connect too often.
@@ -46,7 +46,7 @@ pub enum ChallengeError {
     Full,
 }
 
-/// A nonce of this server that has not expired. An agent may have used it before.
+/// A challenge from this server that has not expired. It may have been used before.
 #[derive(Debug)]
 pub struct ValidNonce {
     cluster: ClusterUid,
@@ -94,7 +94,8 @@ impl Challenges {
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Checks the origin, the Cluster and the age of a nonce, but not an earlier use.
+    /// Checks the origin, the Cluster and the age of a challenge. Does not check whether the
+    /// challenge was used before.
     pub fn check(
         &self,
         key: &hmac::Key,
@@ -127,7 +128,7 @@ impl Challenges {
         })
     }
 
-    /// Marks a challenge as used. Call it after the signature has proved the key.
+    /// Marks a challenge as used. Call this method after the verification of the signature.
     pub fn spend(&self, genuine: &ValidNonce, now: Timestamp) -> Result<(), ChallengeError> {
         let mut used = self.used.lock();
         used.forget_before(now - LIFETIME * 2);

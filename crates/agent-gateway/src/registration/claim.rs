@@ -31,15 +31,15 @@ const NAME: &str = "cluster-name";
 /// The result of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// The Cluster may be bound to the key.
+    /// This Cluster holds the claim, so the caller can bind the key to it.
     Ours,
-    /// Another Cluster is bound to the key, or can still be bound to the key.
+    /// A different Cluster is bound to the key, or can still be bound to the key.
     OfOther(String),
-    /// Another writer changed the claim. The caller retries.
+    /// Another writer changed the claim concurrently. The caller must retry.
     Changed,
 }
 
-/// Claims a key for a Cluster. The caller claims the key before each binding.
+/// Claims a key for a Cluster. Call this function before each binding of a key.
 pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Result<Claim, HubError> {
     let (api, name) = (hub.secrets(), name_of(key));
     let mut claim = claim_of(&name, cluster);
@@ -72,8 +72,8 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
     Ok(holder.map_or(Claim::Ours, Claim::OfOther))
 }
 
-/// Returns true if the Cluster of a claim, by UID and name, is bound to the key or can be bound to
-/// the key. Such a Cluster exists and has no other key. A bound key never changes.
+/// Returns true if the Cluster of a claim, by UID and name, is bound to the key or can still be
+/// bound to the key. A Cluster without a key can still be bound. A bound key never changes.
 async fn may_bind(
     hub: &Hub,
     key: &PublicKey,
@@ -85,8 +85,8 @@ async fn may_bind(
     Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
 }
 
-/// Returns another Cluster to which an earlier version bound the key without a claim. Reads from
-/// the hub, because the stores can be out of date.
+/// Returns a different Cluster that is bound to the key. Earlier versions bound keys without
+/// claims. Reads from the hub, because the stores can be out of date.
 async fn bound_without_claim(
     hub: &Hub,
     key: &PublicKey,

@@ -259,7 +259,7 @@ fn with_versions(status: &Status) -> Response {
     response
 }
 
-/// Opens the tunnel after the upgrade of the connection and runs the tunnel until it closes.
+/// Waits for the upgrade of the connection, then runs the tunnel until it closes.
 async fn serve(state: RegistrationState, proved: AuthenticatedAgent, upgrade: OnUpgrade) {
     let AuthenticatedAgent {
         cluster,
@@ -313,8 +313,8 @@ pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
         .map(|info| info.0)
 }
 
-/// Reports whether the server must still remove its objects from the cluster before the Cluster is
-/// deleted.
+/// Returns true if the Cluster is being deleted and the server must still remove its objects from
+/// the cluster.
 fn has_finalizer(cluster: &Cluster) -> bool {
     let mut finalizers = cluster.finalizers().iter();
     finalizers.any(|finalizer| finalizer == CLUSTER_FINALIZER)

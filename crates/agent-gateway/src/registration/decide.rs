@@ -15,7 +15,7 @@ pub struct Observed<'a> {
     pub signed: bool,
     /// The validity of the presented token.
     pub token: TokenState,
-    /// Name of another Cluster that the key is bound to.
+    /// Name of a different Cluster that the key is already bound to.
     pub held_by: Option<&'a str>,
 }
 
@@ -40,9 +40,10 @@ pub enum TokenState {
 /// The decision on a registration request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The key is already bound to the Cluster. The response is the same as for a new binding.
+    /// The key is already bound to the Cluster. The server sends the same response as for a new
+    /// binding.
     AlreadyBound,
-    /// The token allows the server to bind the key.
+    /// The token is valid for the Cluster, so the server binds the key.
     Bind {
         /// ID of the token.
         token_id: String,
@@ -115,9 +116,9 @@ impl Refusal {
 
 /// Decides on a registration request.
 ///
-/// The checks run in this order: the Cluster, the signature, the bound key, the token. The token
-/// counts only if no key is bound to the Cluster. So a used token has no value, and a bound key
-/// needs no token.
+/// The checks run in this order: the Cluster, the signature, the bound key, the token. The token is
+/// checked only if no key is bound to the Cluster. Therefore a used token is worthless, and a bound
+/// key needs no token.
 pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
     let cluster = observed.cluster.ok_or(Refusal::NoSuchCluster)?;
     if cluster.metadata.deletion_timestamp.is_some() {

@@ -24,8 +24,8 @@ const DAY: u64 = 86_400;
 /// Allowed lifetimes, in seconds.
 const LIFETIME: std::ops::RangeInclusive<u64> = 60..=604_800;
 
-/// Returns the agent image of a cluster. The Cluster's field precedes the server setting, and the
-/// setting precedes the registry's default image.
+/// Returns the agent image of a cluster: the image in the Cluster's spec, else the image in the
+/// server's settings, else the default image.
 pub fn agent_image(settings: &Settings, cluster: &Cluster) -> String {
     let chosen = cluster.spec.agent.image.clone();
     chosen.unwrap_or_else(|| {
@@ -74,7 +74,7 @@ pub async fn import(
     })
 }
 
-/// Returns the manifest again to a client that presents the token of the manifest.
+/// Returns the manifest again to a client that presents the registration token in the manifest.
 pub async fn manifest_for(
     state: &RegistrationState,
     token: Option<RegistrationToken>,
@@ -148,9 +148,9 @@ fn manifest(
         .map_err(|error| Status::internal(error.to_string()))
 }
 
-/// Returns a command that applies the manifest. The command pins the server's key. The command
-/// passes the token from the environment into a header, so that process lists do not show the
-/// token.
+/// Returns a shell command that downloads and applies the manifest. The command pins the server's
+/// public key. It reads the token from an environment variable, so that process lists do not show
+/// the token.
 fn curl(state: &RegistrationState) -> Result<String, Status> {
     let pin = (state.pin)()
         .ok_or_else(|| Status::internal("cannot read the server's own certificate"))?;

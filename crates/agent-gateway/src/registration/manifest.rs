@@ -39,7 +39,8 @@ pub struct ManifestError {
 pub struct Manifest {
     /// URL of the server, as the cluster reaches it: `https://host[:port]`.
     pub server_url: String,
-    /// The CA certificates that the agent trusts, in PEM. The agent trusts no others.
+    /// The CA certificates that the agent trusts, in PEM. The agent trusts no other CA
+    /// certificates.
     pub server_ca: String,
     /// UID of the Cluster.
     pub cluster_uid: ClusterUid,
@@ -47,7 +48,7 @@ pub struct Manifest {
     pub cluster_name: String,
     /// The registration token, which is valid for one registration.
     pub token: SecretString,
-    /// Public keys that verify plans for this cluster's nodes. The current key is the last entry.
+    /// Public keys that verify plans for this cluster's nodes. The last entry is the current key.
     pub plan_keys: Vec<PublicKey>,
     /// Image of the agent.
     pub image: String,

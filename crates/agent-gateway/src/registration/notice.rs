@@ -15,8 +15,8 @@ use drover_hub::Hub;
 
 /// Minimum interval between two equal events on the same Cluster.
 const REPEAT_INTERVAL: Duration = Duration::from_mins(1);
-/// Maximum number of stored events. At this limit, the server writes no further event until stored
-/// events expire.
+/// Maximum number of events whose time is stored. At this limit, the server writes no further event
+/// until [`REPEAT_INTERVAL`] has passed for some events.
 const MAX_EVENTS: usize = 4096;
 /// Maximum number of warnings that one Cluster's agent can report within [`REPEAT_INTERVAL`].
 const MAX_REPORTED: usize = 10;

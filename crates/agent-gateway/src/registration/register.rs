@@ -1,9 +1,9 @@
-//! `POST /v1/agent/register`: binds a cluster's key to its Cluster. A key is bound once.
+//! `POST /v1/agent/register`: binds a cluster's key to its Cluster. A key can be bound only once.
 //!
-//! The server writes three times: it claims the key (`claim`), binds the key with a
-//! compare-and-swap on the Cluster's status, and deletes the token. After a crash that follows the
-//! first write, the same Cluster can register with the claim. After a crash that follows the second
-//! write, the token still exists, but the bound Cluster accepts no token.
+//! The server writes three times. It claims the key (`claim`), binds the key with a
+//! compare-and-swap on the Cluster's status, and deletes the token. If the server crashes after the
+//! first write, the same Cluster can register with the claim. If the server crashes after the
+//! second write, the token still exists, but the bound Cluster accepts no token.
 
 use drover_access::proof::{PublicKey, register_message};
 use drover_access::token::{RegistrationToken, TokenHash};
@@ -131,7 +131,7 @@ pub(super) async fn current_cluster(
     Ok(found.filter(|cluster| cluster.uid().as_deref() == Some(uid.as_str())))
 }
 
-/// Checks a presented token for a Cluster. Takes the same time for every result.
+/// Checks a presented token for a Cluster. The duration of the check is independent of its result.
 pub(super) async fn token_state(
     hub: &Hub,
     token: Option<&RegistrationToken>,
@@ -164,7 +164,7 @@ pub(super) async fn token_state(
     })
 }
 
-/// Returns the name of another Cluster that a key is bound to.
+/// Returns the name of a different Cluster that a key is bound to.
 fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
     let encoded = key.encode();
     let clusters = hub.stores().clusters.all();
@@ -200,10 +200,10 @@ pub(super) async fn bind(
     }
 }
 
-/// Deletes a presented token of a registered Cluster.
+/// Deletes the used token of a registered Cluster.
 ///
-/// A failure does not fail the registration: the Cluster accepts no further token, and the
-/// controller deletes the token later.
+/// The registration succeeds even if the deletion fails: the Cluster accepts no further token, and
+/// the controller deletes the token later.
 async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &ClusterUid) {
     let Some(token) = token else { return };
     if !matches!(

@@ -55,7 +55,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Creates the history of a new tunnel. The tunnel is healthy, because its handshake has just
+    /// Creates the history of a new tunnel. A new tunnel is healthy, because its handshake has
     /// succeeded.
     pub(super) const fn new() -> Self {
         Self {
@@ -105,7 +105,7 @@ pub(super) struct Candidate {
     pub(super) usable: bool,
 }
 
-/// Minimum difference in open streams for moving new requests to another tunnel.
+/// Minimum difference in open streams for moving new requests to a different tunnel.
 const LEAD: usize = 16;
 
 /// Returns the index of the tunnel to use. Among the healthiest tunnels, keeps the current tunnel

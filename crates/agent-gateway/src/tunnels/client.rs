@@ -1,8 +1,8 @@
 //! A Kubernetes client through the tunnels, for the server's controllers.
 //!
-//! The responses come from a cluster whose agent may be hostile, and the client buffers them in
-//! memory. So this module limits each response. It also truncates error messages of a cluster
-//! before they reach conditions, events and logs.
+//! The client buffers responses from a cluster whose agent may be hostile. Therefore this module
+//! limits the size of each response. It also truncates error messages of the cluster before they
+//! reach conditions, events and logs.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -78,7 +78,7 @@ fn unread(error: &BoxError) -> &'static str {
     }
 }
 
-/// Truncates the text of an error's body. The format of a `metav1.Status` is preserved.
+/// Truncates the message in an error response. Preserves the format of a `metav1.Status`.
 fn error_text(body: &[u8]) -> Bytes {
     if let Ok(mut status) = serde_json::from_slice::<Status>(body) {
         status.message = shortened(&status.message);

@@ -24,7 +24,7 @@ const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 /// Maximum number of lines in a response. The response contains the last lines.
 const MAX_LINES: i64 = 1000;
 
-/// The supported fields of `PodLogOptions`.
+/// The supported query parameters, from `PodLogOptions`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Options {
@@ -42,7 +42,7 @@ fn is_set(text: &str) -> bool {
     matches!(text, "true" | "True" | "1")
 }
 
-/// One run of a container. Its lines are deterministic.
+/// One run of a container. The log lines of a run are deterministic.
 #[derive(Clone, Debug)]
 struct Run {
     container: String,
@@ -168,7 +168,7 @@ fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(
 }
 
 impl Run {
-    /// Returns the number of the last line at a time.
+    /// Returns the number of the last line that exists at the given time.
     fn last(&self, now: Timestamp) -> i64 {
         let end = self.ended.map_or(now, |(end, _)| end.min(now));
         end.duration_since(self.began).as_secs().max(0) / INTERVAL.as_secs()
@@ -246,7 +246,7 @@ fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     text
 }
 
-/// Returns the existing lines, then new lines until the container ends.
+/// Streams the existing lines, then new lines until the container ends.
 fn follow(
     answers: &Answers,
     path: &ResourcePath,

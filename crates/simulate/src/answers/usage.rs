@@ -35,7 +35,7 @@ struct Options {
     label_selector: String,
 }
 
-/// CPU in millis, and memory in bytes.
+/// A usage: CPU in millis, and memory in bytes.
 type Usage = (i64, i64);
 
 pub(super) fn nodes(
@@ -128,7 +128,7 @@ fn by_node(world: &World, now: Timestamp) -> BTreeMap<&str, Usage> {
     used
 }
 
-/// Returns the usage of a container: between 40 % and 80 % of its requests.
+/// Returns the simulated usage of a container: between 40 % and 80 % of its requests.
 fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
     let requests = container
         .resources

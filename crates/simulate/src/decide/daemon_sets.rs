@@ -43,7 +43,7 @@ struct Daemons<'w> {
     hash: String,
     /// Names of the matching nodes.
     nodes: Vec<&'w Node>,
-    /// Pods by node, without finished pods.
+    /// Unfinished pods by node.
     pods: BTreeMap<String, &'w Pod>,
     finished: Vec<&'w Pod>,
 }
@@ -113,7 +113,7 @@ impl<'w> Daemons<'w> {
         decision.create::<Pod>(pod);
     }
 
-    /// Deletes pods of old templates, limited by `maxUnavailable`.
+    /// Deletes pods of old templates. Limits the number of unavailable pods to `maxUnavailable`.
     fn update(&self, decision: &mut DecisionBuilder) {
         let strategy = self
             .set
@@ -180,7 +180,7 @@ impl<'w> Daemons<'w> {
     }
 }
 
-/// Returns the fields whose change requires a status update.
+/// Returns the status fields whose change requires an update of the DaemonSet's status.
 fn significant_fields(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
     (
         [

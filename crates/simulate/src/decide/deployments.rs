@@ -140,7 +140,7 @@ impl Rollout<'_> {
         latest.max().unwrap_or(0) + 1
     }
 
-    /// Sets the revision of the current ReplicaSet and the Deployment to the highest number.
+    /// Sets the revision of the current ReplicaSet and of the Deployment to the highest revision.
     fn number(&self, decision: &mut DecisionBuilder) {
         let Some(new) = self.new else { return };
         let own = revision(new.annotations());
@@ -227,7 +227,8 @@ impl Rollout<'_> {
         conditions.find(|condition| condition.type_ == kind)
     }
 
-    /// Returns the old condition, unless its meaning changed or the rollout progressed.
+    /// Returns the unchanged condition of the Deployment, or a new condition if its status, reason
+    /// or message changed or the rollout progressed.
     fn condition(
         &self,
         kind: &str,
@@ -254,8 +255,8 @@ impl Rollout<'_> {
         })
     }
 
-    /// Returns the Progressing condition. The second value is true if the rollout progressed since
-    /// the last update.
+    /// Returns the condition `Progressing`, and true if the rollout progressed since the last
+    /// update.
     fn progress(
         &self,
         counts: &Counts,

@@ -46,7 +46,7 @@ struct Work<'w> {
     indexed: bool,
 }
 
-/// The end of a Job: its condition, reason and message.
+/// The final state of a Job: its condition, reason and message.
 struct End {
     succeeded: bool,
     reason: &'static str,
@@ -316,7 +316,7 @@ impl<'w> Work<'w> {
     }
 }
 
-/// Returns the fields whose change requires a status update.
+/// Returns the status fields whose change requires an update of the Job's status.
 fn significant_fields(status: &JobStatus) -> [i32; 4] {
     [status.active, status.ready, status.succeeded, status.failed].map(|n| n.unwrap_or(0))
 }

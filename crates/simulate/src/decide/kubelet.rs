@@ -22,7 +22,7 @@ use crate::world::World;
 
 use containers::State;
 
-/// Maximum backoff of a container that ends with an error.
+/// Maximum backoff before the restart of a failed container.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
 
 pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuilder) {
@@ -48,7 +48,7 @@ pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuil
     }
 }
 
-/// A pod on a node.
+/// A pod and the node that runs it.
 struct BoundPod<'w> {
     pod: &'w Pod,
     node: String,
@@ -116,7 +116,7 @@ impl BoundPod<'_> {
             .collect()
     }
 
-    /// Returns the backoff, which doubles with each restart.
+    /// Returns the backoff before a restart of a container. The backoff doubles with each restart.
     fn pause(&self, restarts: i32) -> SignedDuration {
         let times = u32::try_from(restarts.clamp(0, 16)).unwrap_or(0);
         let factor = 2_i32.saturating_pow(times);
@@ -235,7 +235,8 @@ impl BoundPod<'_> {
         }
     }
 
-    /// Ends all containers.
+    /// Updates the status after a pod's containers have ended. Restarts the containers after a
+    /// backoff if the restart policy requires it.
     fn end(&self, first: &ContainerStatus, since: Timestamp, decision: &mut DecisionBuilder) {
         let code = self.behaviour.exit_code;
         let policy = self
@@ -290,7 +291,7 @@ impl BoundPod<'_> {
         all.map(said).to_vec().into()
     }
 
-    /// Returns the transition time of an unchanged condition.
+    /// Returns the transition time of a condition, if its status did not change.
     fn since(&self, kind: &str, holds: bool) -> Option<Timestamp> {
         let status = self.pod.status.as_ref()?;
         let mut conditions = status.conditions.iter().flatten();
@@ -301,7 +302,7 @@ impl BoundPod<'_> {
     }
 }
 
-/// The state of a pod.
+/// The readiness of a pod's containers.
 #[derive(Clone, Copy)]
 enum Ready {
     NotStarted,

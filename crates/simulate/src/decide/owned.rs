@@ -1,4 +1,4 @@
-//! Finds the pods of each controller, and their readiness.
+//! Finds the pods of each controller, and determines their readiness.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::world::{SimulatedKind, World};
 /// Pods by the UID of their controller.
 pub(crate) type Owned<'w> = BTreeMap<&'w str, Vec<&'w Pod>>;
 
-/// Returns all pods that have a controller.
+/// Returns all pods that have a controller, grouped by the UID of the controller.
 pub(crate) fn pods_by_owner(world: &World) -> Owned<'_> {
     let mut owned = Owned::new();
     for pod in world.pods.iter() {
@@ -60,12 +60,12 @@ pub(super) fn is_terminating(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_some()
 }
 
-/// Returns true if the pod counts for its controller.
+/// Returns true if the pod counts toward the replicas of its controller.
 pub(super) fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_terminating(pod)
 }
 
-/// Returns the transition time of a condition that is true.
+/// Returns the transition time of a condition, if the condition is true.
 pub(super) fn condition(pod: &Pod, kind: &str) -> Option<Timestamp> {
     let status = pod.status.as_ref()?;
     let condition = status
@@ -127,7 +127,8 @@ pub(super) fn counts(
     (ready, available)
 }
 
-/// Sorts pods in the order of deletion: not bound, not running, not ready, youngest.
+/// Sorts pods in the order of deletion: first unbound pods, then pods that do not run, then pods
+/// that are not ready, then the youngest pods.
 pub(super) fn deletion_order(mut pods: Vec<&Pod>) -> Vec<&Pod> {
     let placed = |pod: &Pod| {
         let spec = pod.spec.as_ref();

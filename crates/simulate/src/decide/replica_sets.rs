@@ -65,7 +65,7 @@ fn status(set: &ReplicaSet, active: &[&Pod], decision: &mut DecisionBuilder) {
     }
 }
 
-/// Returns the fields whose change requires a status update.
+/// Returns the status fields whose change requires an update of the ReplicaSet's status.
 fn significant_fields(status: &ReplicaSetStatus) -> (i32, i32, i32, i32, Option<i64>) {
     (
         status.replicas,

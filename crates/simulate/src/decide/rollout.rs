@@ -45,7 +45,8 @@ impl Desired {
     }
 }
 
-/// Resolves a number or percentage of `whole`, rounded up or down.
+/// Converts a number or a percentage of `whole` to a number. Rounds a percentage up if `up` is
+/// true, otherwise down.
 pub(super) fn share(part: Option<&IntOrString>, whole: i32, up: bool) -> i32 {
     match part {
         None => {
@@ -69,12 +70,12 @@ fn rounded(number: f64, up: bool) -> i32 {
     whole.clamp(0.0, f64::from(i32::MAX)) as i32
 }
 
-/// The sizes of a ReplicaSet.
+/// The numbers of pods of a ReplicaSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     /// Requested number of pods, from `spec.replicas`.
     pub(super) wanted: i32,
-    /// Number of pods from `status.replicas`, if the status is of the current spec.
+    /// Number of pods from `status.replicas`. `None` if the status is older than the spec.
     pub(super) present: Option<i32>,
     /// Number of available pods, from `status.availableReplicas`.
     pub(super) available: i32,
@@ -100,7 +101,7 @@ impl Size {
     }
 }
 
-/// Returns the next sizes of the new and the old ReplicaSets (oldest first).
+/// Returns the next sizes of the new ReplicaSet and of the old ReplicaSets, oldest first.
 pub(super) fn step(desired: &Desired, new: Option<Size>, old: &[Size]) -> (i32, Vec<i32>) {
     let unchanged: Vec<i32> = old.iter().map(|size| size.wanted).collect();
     let old_total: i32 = unchanged.iter().sum();
@@ -136,7 +137,7 @@ fn paused(desired: &Desired, old: &[Size]) -> Vec<i32> {
     sizes
 }
 
-/// Scales down the old sets within `maxUnavailable`, unavailable pods first.
+/// Scales down the old ReplicaSets within `maxUnavailable`. Removes unavailable pods first.
 fn shrink(desired: &Desired, new: Option<Size>, old: &[Size]) -> Vec<i32> {
     let mut sizes: Vec<i32> = old.iter().map(|size| size.wanted).collect();
     if old.iter().any(|size| size.present.is_none()) {

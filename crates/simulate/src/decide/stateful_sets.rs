@@ -27,7 +27,7 @@ pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBu
 
 struct Ordered<'w> {
     set: &'w StatefulSet,
-    /// Pods with their ordinals, in the order of the ordinals.
+    /// Pods with their ordinals, sorted by ordinal.
     pods: Vec<(i32, &'w Pod)>,
     /// Name of the current revision: `NAME-HASH` of the template.
     revision: String,
@@ -76,7 +76,8 @@ impl<'w> Ordered<'w> {
         found.map(|(_, pod)| *pod)
     }
 
-    /// Creates or deletes the next pod. With `OrderedReady` each pod waits for the previous ones.
+    /// Creates or deletes the next pod. With the policy `OrderedReady`, each pod waits for the
+    /// preceding pods.
     fn advance(&self, decision: &mut DecisionBuilder) {
         for number in self.wanted.clone() {
             match self.pod(number) {
@@ -151,7 +152,7 @@ impl<'w> Ordered<'w> {
         decision.emit_event(self.set, reason, message);
     }
 
-    /// Replaces the last pod of an old template, down to `partition`.
+    /// Replaces the last pod of an old template whose ordinal is at least `partition`.
     fn update(&self, decision: &mut DecisionBuilder) {
         let strategy = self
             .set
@@ -225,7 +226,7 @@ impl<'w> Ordered<'w> {
     }
 }
 
-/// Returns the fields whose change requires a status update.
+/// Returns the status fields whose change requires an update of the StatefulSet's status.
 fn significant_fields(status: &StatefulSetStatus) -> ([i32; 5], &str, &str, Option<i64>) {
     (
         [

@@ -62,7 +62,7 @@ pub(super) fn pod(
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.spec})
 }
 
-/// Adds labels or annotations.
+/// Adds labels or annotations to the metadata of a pod.
 pub(super) fn add(metadata: &mut Value, field: &str, texts: &[(&str, String)]) {
     if !metadata[field].is_object() {
         metadata[field] = Value::Object(Map::new());

@@ -74,7 +74,7 @@ fn placed(name: &str, annotations: &Value) -> Value {
     pod
 }
 
-/// Applies the status updates of a pod until none is due, and returns the statuses.
+/// Applies the status updates of a pod until no update is due. Returns the statuses.
 fn story(world: &mut World, name: &str, steps: usize) -> Vec<(i64, String)> {
     let timing = Timing {
         start: Duration::from_secs(2),

@@ -31,7 +31,7 @@ pub enum Kind {
     EndpointSlice,
 }
 
-/// A type whose objects [`World`] stores.
+/// A type of objects that [`World`] stores.
 pub trait SimulatedKind:
     kube::Resource<DynamicType = ()>
     + Clone
@@ -44,7 +44,7 @@ pub trait SimulatedKind:
     /// The kind of the type.
     const KIND: Kind;
 
-    /// Returns the objects of this kind.
+    /// Returns the objects of this type in a world.
     fn objects(world: &mut World) -> &mut Objects<Self>;
 }
 
@@ -59,7 +59,7 @@ macro_rules! simulated_kinds {
         })*
 
         impl Kind {
-            /// Returns the API resource.
+            /// Returns the API resource of the kind.
             pub fn resource(self) -> ApiResource {
                 match self {
                     $(Self::$kind => ApiResource::erase::<$kind>(&()),)*

@@ -70,7 +70,8 @@ impl Stage {
             .unwrap();
     }
 
-    /// Waits until `holds` returns true for an object, or for `None` if it does not exist.
+    /// Waits until `holds` returns true. Its argument is the object, or `None` if the object does
+    /// not exist.
     pub(crate) async fn until(
         &self,
         group: &str,

@@ -1,4 +1,4 @@
-//! Tests that workloads run, roll out, scale and fail like on a real cluster.
+//! Tests that workloads start, roll out, scale and fail like on a real cluster.
 
 use drover_simulate::Plan;
 use drover_simulate::annotations::{FAIL, RUN_SECONDS, START_SECONDS};

@@ -1,10 +1,10 @@
-//! Valid and invalid values.
+//! Valid and invalid values for the charts.
 
 use serde_json::{Value, json};
 
 use super::{AGENT, SERVER};
 
-/// The values of a chart.
+/// The values for an installation of a chart.
 pub(super) type Values = (&'static str, Value);
 
 /// Returns the required values of the agent's chart.
@@ -18,7 +18,7 @@ fn member() -> Value {
     })
 }
 
-/// Returns values of a server with an address.
+/// Returns values for the server's chart with an address.
 fn reached() -> Value {
     json!({ "serverUrl": "https://drover.example.com:444" })
 }
@@ -40,7 +40,7 @@ fn merge(into: &mut Value, changes: Value) {
     }
 }
 
-/// Returns valid values.
+/// Returns values that the chart must accept.
 pub(super) fn good() -> Vec<Values> {
     let servers = [certificates(), ways_in(), vec![json!({}), everything()]];
     let servers = servers.into_iter().flatten().map(|values| (SERVER, values));
@@ -115,7 +115,7 @@ fn members() -> [Value; 2] {
     [member(), with(&member(), more)]
 }
 
-/// Returns invalid values and the field that the error message must name.
+/// Returns invalid values, each with the field that the error message must contain.
 pub(super) fn bad() -> Vec<(Values, &'static str)> {
     let servers = [malformed(), contradictory()].into_iter().flatten();
     let servers = servers.map(|(values, field)| ((SERVER, values), field));
@@ -154,7 +154,7 @@ fn malformed() -> Vec<Refused> {
     ]
 }
 
-/// Returns values that a JSON schema accepts although they contradict each other.
+/// Returns contradictory values that a JSON schema accepts.
 fn contradictory() -> Vec<Refused> {
     let of_reached = |values| with(&reached(), values);
     vec![

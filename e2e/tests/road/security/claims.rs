@@ -1,4 +1,4 @@
-//! Groups 1, 2, 3, 5: identity headers of clients.
+//! Attack groups 1, 2, 3 and 5: identity headers that clients send.
 
 use drover_e2e::{World, eventually};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::wire::Request;
 
-/// Group 1: a `Connection` header names headers that Drover sets.
+/// Attack group 1: the client's `Connection` header lists headers that Drover sets.
 pub(crate) async fn connection_header_cannot_remove_impersonation_headers(world: &mut World) {
     let lists = [
         "Connection: Impersonate-User",
@@ -33,7 +33,7 @@ pub(crate) async fn connection_header_cannot_remove_impersonation_headers(world:
     }
 }
 
-/// Groups 2 and 5: identity headers in every spelling, a group without a user, and empty and
+/// Attack groups 2 and 5: identity headers in every spelling, a group without a user, and empty and
 /// duplicate headers.
 pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &mut World) {
     let claims = [
@@ -78,7 +78,7 @@ pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &
     }
 }
 
-/// Group 3: impersonation with `kubectl --as` that Drover rejects although RBAC would allow it.
+/// Attack group 3: impersonation with `kubectl --as` that RBAC would allow, but Drover rejects.
 pub(crate) async fn masters_nodes_and_service_accounts_cannot_be_impersonated(world: &mut World) {
     for (user, group) in [
         ("system:admin", None),

@@ -1,4 +1,4 @@
-//! Groups 6, 7, 8, 12: missing, duplicate, guessed and misused credentials.
+//! Attack groups 6, 7, 8 and 12: missing, duplicate, guessed and misused credentials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::wire::{self, Request};
 
-/// Group 6: requests without exactly one valid credential.
+/// Attack group 6: requests without exactly one valid credential.
 pub(crate) async fn missing_duplicate_and_malformed_credentials_are_rejected(world: &mut World) {
     let token = wire::token(world);
     let basic = STANDARD.encode(format!("admin:{}", world.admin.password));
@@ -54,7 +54,7 @@ pub(crate) async fn missing_duplicate_and_malformed_credentials_are_rejected(wor
     assert_refusals_audited(world, before, cases.len() - 2).await;
 }
 
-/// Group 7: tokens with guessed IDs or secrets.
+/// Attack group 7: tokens with guessed IDs or secrets.
 pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
     let before = unauthenticated_refusals(world);
     let token = wire::token(world);
@@ -101,7 +101,7 @@ pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
     assert_refusals_audited(world, before, 10).await;
 }
 
-/// Groups 4 and 8: a token with the scope of one cluster is invalid elsewhere.
+/// Attack groups 4 and 8: a token for one cluster is used for other clusters and routes.
 pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World) {
     // The kubeconfig's token has the scope of the cluster `east`.
     let token = wire::token(world);
@@ -147,7 +147,7 @@ pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World
         .unwrap();
 }
 
-/// Group 12: a bearer token in a WebSocket subprotocol, as browsers send it.
+/// Attack group 12: a bearer token in a WebSocket subprotocol, as browsers send it.
 pub(crate) async fn credential_in_a_web_socket_protocol_is_removed(world: &mut World) {
     let encoded = URL_SAFE_NO_PAD.encode(wire::token(world));
     let bearer = format!("base64url.bearer.authorization.k8s.io.{encoded}");

@@ -1,4 +1,4 @@
-//! Groups 9, 10, 24: paths and names.
+//! Attack groups 9, 10 and 24: paths and names.
 
 use drover_e2e::World;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{assert_not_received_by_cluster, assert_refusals_audited, unauthenticated_refusals};
 use crate::wire::Request;
 
-/// Groups 9 and 10: every spelling of a path that leaves the path of the cluster.
+/// Attack groups 9 and 10: paths in every spelling that lead out of the cluster's path.
 pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
     let before = unauthenticated_refusals(world);
     for (number, target) in [
@@ -59,7 +59,7 @@ pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
     assert_not_received_by_cluster(world, "two-hosts");
 }
 
-/// Group 24: responses contain user input as data only.
+/// Attack group 24: responses contain user input only as data.
 pub(crate) async fn names_and_errors_contain_no_markup(world: &mut World) {
     for name in [
         "<script>alert(1)</script>",

@@ -1,4 +1,4 @@
-//! Groups 11 and 21: malformed requests, endless requests, and smuggled second requests.
+//! Attack groups 11 and 21: malformed requests, endless requests, and smuggled second requests.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::assert_not_received_by_cluster;
 use crate::wire::{self, Answer, Request};
 
-/// Group 11: after a rejected upgrade the connection carries no request to the API server.
+/// Attack group 11: after a rejected upgrade, the connection carries no request to the API server.
 pub(crate) async fn rejected_upgrade_carries_no_second_request(world: &mut World) {
     let (host, token) = (world.server.address(), wire::token(world));
     for (number, upgrade) in ["SPDY/3.1", "websocket", "something"].iter().enumerate() {
@@ -28,7 +28,7 @@ pub(crate) async fn rejected_upgrade_carries_no_second_request(world: &mut World
     }
 }
 
-/// Group 21: malformed and endless requests.
+/// Attack group 21: malformed and endless requests.
 pub(crate) async fn malformed_and_endless_requests_are_rejected(world: &mut World) {
     two_content_lengths_are_rejected(world).await;
     request_heads_are_limited(world).await;

@@ -1,4 +1,4 @@
-//! Groups 17 and 19: registration of agents, and the targets of an agent.
+//! Attack groups 17 and 19: registration of agents, and the targets of an agent.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::wire::{self, Request};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// Returns the registration token in a manifest.
+/// Returns the registration token from a manifest.
 pub(crate) fn token_in(manifest: &str) -> String {
     let line = manifest
         .lines()
@@ -25,7 +25,7 @@ pub(crate) fn token_in(manifest: &str) -> String {
     String::from_utf8(STANDARD.decode(value).unwrap()).unwrap()
 }
 
-/// Group 17: registration and connection with a wrong identity.
+/// Attack group 17: registration and connection with a wrong identity.
 pub(crate) async fn agents_cannot_use_another_identity(world: &mut World) {
     let admin = world.admin.clone();
     let manifest = admin
@@ -100,7 +100,7 @@ async fn user_and_registration_tokens_are_not_interchangeable(world: &World, imp
     }
 }
 
-/// Another cluster applies the manifest of `east`, but has another key.
+/// A different cluster, whose agent has a different key, applies the manifest of `east`.
 async fn another_cluster_cannot_register_as_east(world: &World, manifest: &str) {
     let options = Options {
         name: "thief".to_owned(),
@@ -160,7 +160,7 @@ async fn another_cluster_cannot_register_as_east(world: &World, manifest: &str) 
     assert_eq!(direct.stdout, through.stdout);
 }
 
-/// Group 19: the agent connects only to its own API server, with any request of a client.
+/// Attack group 19: the agent connects only to its own API server, whatever a client requests.
 pub(crate) async fn agent_connects_to_its_api_server_only(world: &mut World) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let trap = listener.local_addr().unwrap();

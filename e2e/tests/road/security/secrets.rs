@@ -1,4 +1,5 @@
-//! Group 25: secrets are not written to logs. This test runs last, after all secrets were used.
+//! Attack group 25: logs must not contain secrets. This test runs last, after all secrets were
+//! used.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use drover_e2e::{CommandLine, World};
 use super::registration::token_in;
 use crate::wire;
 
-/// Asserts that no log, audit log or metric contains a secret of this run.
+/// Asserts that no secret of this test run is in a log, an audit log or a metric.
 pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
     let session = format!("Authorization: Bearer {}", session(world));
     let secrets = secrets(world);

@@ -1,4 +1,4 @@
-//! Every command has a complete help text, and docs/cli.md contains the same text.
+//! Tests that every command has a complete help text, and that docs/cli.md contains the same text.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -24,7 +24,7 @@ Commands that call a server take these options, before or after the subcommand:
 
 const CONNECTION: &str = "Connection";
 
-/// Returns the options and arguments to document, except those that every command has.
+/// Returns the options and arguments of a command, except the options that every command has.
 fn arguments(command: &Command) -> impl Iterator<Item = &Arg> {
     command
         .get_arguments()
@@ -66,7 +66,7 @@ fn item(arg: &Arg) -> String {
     text
 }
 
-/// Appends the section of a command and those of its subcommands.
+/// Appends the section of a command, and the sections of its subcommands.
 fn section(command: &Command, path: &str, out: &mut String) {
     let about = command.get_long_about().or_else(|| command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `drover hub` with a hub that the test process serves.
+//! Tests of `drover hub` with a hub that the test process serves.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use super::stub::{PASSWORD, Stub};
 
-/// The timeout of a run.
+/// The timeout of one run of the program.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The program `drover` with a separate home folder.
@@ -17,7 +17,7 @@ pub(crate) struct Drover {
     pub(crate) home: tempfile::TempDir,
 }
 
-/// The result of a run.
+/// The exit code and output of a run.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,

@@ -1,4 +1,4 @@
-//! The requests of `drover role` and `drover access --global`.
+//! Tests of the requests that `drover role` and `drover access --global` send.
 
 use http::StatusCode;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! A stub of the server with the REST types, TLS and a separate authority. The stub records requests.
+//! A stub of the server with the REST types, TLS and a separate certificate authority. The stub
+//! records requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub(crate) struct World {
     pub(crate) cluster_ready: bool,
     pub(crate) deleted: bool,
     pub(crate) kubeconfig: String,
-    /// The messages of a deleted cluster, one for each response that still contains the cluster.
+    /// The messages of a cluster that is being deleted. Each response for the cluster contains the
+    /// next message. After the last message, the cluster does not exist.
     pub(crate) leaving: Vec<&'static str>,
     /// The response to all requests, if set.
     pub(crate) instead: Option<(StatusCode, &'static str, &'static str)>,
@@ -165,7 +167,7 @@ impl Stub {
         self.url.trim_start_matches("https://")
     }
 
-    /// Returns the recorded requests except those for the version.
+    /// Returns the recorded requests except version requests.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         let world = self.world.lock();
         let all = world.seen.iter();

@@ -1,5 +1,5 @@
-//! `drover server --otlp-endpoint` on a system without certificate authorities, like the image of
-//! the server.
+//! Tests of `drover server --otlp-endpoint` on a system without CA certificates, like the server's
+//! image.
 
 use std::process::Stdio;
 
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::program::{Drover, PATIENCE};
 
-/// Starts a server with a JSON log.
+/// Starts a server that logs in JSON format.
 fn start(drover: &Drover, endpoint: &str) -> Child {
     let data = drover.home.path().join("data");
     let mut command = drover.command(&["server", "--listen=127.0.0.1:0", "--log-format=json"]);

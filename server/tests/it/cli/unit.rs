@@ -1,4 +1,4 @@
-//! The systemd unit and its environment.
+//! Tests of the systemd unit and its environment.
 
 use std::path::{Path, PathBuf};
 

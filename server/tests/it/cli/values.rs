@@ -1,4 +1,4 @@
-//! `drover cluster import --values` against the manifest that the server writes.
+//! Compares `drover cluster import --values` with the manifest that the server writes.
 
 use drover_access::proof::PublicKey;
 use drover_agent_gateway::registration::manifest::Manifest;

@@ -1,5 +1,5 @@
-//! Service accounts of the hub. They reach only the hub, under their own name, while the hub
-//! accepts their tokens.
+//! Tests of the hub's service accounts. They can access only the hub, under their own names, while
+//! the hub accepts their tokens.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ const REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 /// Maximum time until a revocation takes effect.
 const PROMISE: Duration = Duration::from_secs(5);
 
-/// A fake hub that accepts one token of [`PULLER`] while `takes_it` is true, and records requests.
+/// A fake hub that records requests. It accepts one token of [`PULLER`] while `takes_it` is true.
 #[derive(Clone)]
 struct Hub {
     token: String,
@@ -85,8 +85,8 @@ impl Hub {
     }
 }
 
-/// Returns an endless response with one chunk. The response passes through a client, because only a
-/// client makes a streaming body of the required type.
+/// Returns an endless response with one chunk. A client creates the body, because only a client can
+/// create a streaming body of the required type.
 async fn endless() -> Response<KubeBody> {
     let service = tower::service_fn(async |_: Request<KubeBody>| {
         let event = Ok::<_, std::io::Error>(Frame::data(Bytes::from("event\n")));

@@ -1,4 +1,4 @@
-//! The content of the audit log, and the secrets that must not be in it (attack group 25).
+//! Tests the content of the audit log, and that the log contains no secrets (attack group 25).
 
 use http_body_util::Full;
 

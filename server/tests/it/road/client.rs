@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use super::rig::{LIMIT, Person, Rig};
 
-/// A response that was read completely.
+/// A complete response: status, headers and body.
 pub(super) struct Read {
     pub(super) head: http::response::Parts,
     pub(super) body: Bytes,
@@ -44,7 +44,7 @@ pub(super) fn empty() -> Full<Bytes> {
     Full::default()
 }
 
-/// Sends a request on a new HTTP/1.1 connection and returns the response with an unread body.
+/// Sends a request on a new HTTP/1.1 connection. Returns the response before its body is read.
 pub(super) async fn open<B>(address: SocketAddr, request: Request<B>) -> Response<Incoming>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,

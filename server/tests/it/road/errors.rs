@@ -1,4 +1,4 @@
-//! Error responses for clusters that cannot respond, and their latency.
+//! Tests the error responses for clusters that cannot respond, and the time until a response.
 
 use std::time::{Duration, Instant};
 

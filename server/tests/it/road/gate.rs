@@ -1,4 +1,4 @@
-//! Authentication and authorization of requests at the proxy.
+//! Tests of authentication and authorization at the proxy.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +11,7 @@ use super::rig::{Rig, token};
 
 const PODS: &str = "/k8s/clusters/a/api/v1/pods";
 
-/// Sends a raw HTTP/1.1 request and returns the status code of the answer.
+/// Sends a raw HTTP/1.1 request. Returns the status code of the response.
 async fn raw_code(rig: &Rig, target: &str, headers: &str) -> u16 {
     let request = format!("GET {target} HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
     let answer = raw(rig.address, request.as_bytes()).await;

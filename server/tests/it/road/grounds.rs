@@ -1,4 +1,5 @@
-//! Open watches that depend on a group or a project, and the loss of the group or the namespace.
+//! Tests of open watches whose permission depends on a group or a project. The user then leaves the
+//! group, or the namespace leaves the project.
 
 use drover_api::kinds::{
     AuthProvider, ClusterRoleTemplateBinding, Project, ProjectRoleTemplateBinding, RoleTemplate,

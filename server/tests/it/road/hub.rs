@@ -1,4 +1,4 @@
-//! The cluster `local`: requests to the hub under the name of the user.
+//! Tests of the cluster `local`. The hub receives requests under the user's name.
 
 use std::sync::Arc;
 

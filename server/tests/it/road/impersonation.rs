@@ -1,4 +1,4 @@
-//! Impersonation with `kubectl --as` (attack groups 3 and 4).
+//! Tests of impersonation with `kubectl --as` (attack groups 3 and 4).
 
 use std::sync::Arc;
 

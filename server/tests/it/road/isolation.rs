@@ -1,4 +1,5 @@
-//! Content of a cluster cannot act in the origin of the server (attack groups 11 and 14).
+//! Tests that content of a cluster cannot act in the server's origin in a browser (attack groups 11
+//! and 14).
 
 use http::Response;
 use hyper::body::Incoming;

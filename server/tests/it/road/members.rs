@@ -1,4 +1,5 @@
-//! Users with roles in single clusters, and their open watches after the loss of a role.
+//! Tests of users with roles in single clusters, and of their open watches after the revocation of
+//! a role.
 
 use bytes::Bytes;
 use drover_access::names::UserName;
@@ -83,7 +84,7 @@ async fn watch(rig: &Rig) -> http::Response<Incoming> {
     watch_at(rig, "/k8s/clusters/a/api/v1/pods").await
 }
 
-/// Opens a watch of bob and reads its first event.
+/// Opens a watch as bob, and reads its first event.
 pub(super) async fn watch_at(rig: &Rig, path: &str) -> http::Response<Incoming> {
     let path = format!("{path}?watch=true");
     let request = by(&rig.bob, "GET", &path).body(empty()).unwrap();

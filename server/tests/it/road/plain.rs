@@ -1,4 +1,4 @@
-//! Requests and responses that the proxy forwards unchanged.
+//! Tests of requests and responses that the proxy forwards unchanged.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Open streams end when their authorization is revoked (attack group 15).
+//! Tests that open streams end when their permission is revoked (attack group 15).
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::client::{by, empty, get, open, open_http2};
 use super::cluster::{Attached, Cluster, answer, fed};
 use super::rig::{LIMIT, Rig, cluster, token, user};
 
-/// Maximum time until a revocation takes effect. The documented limit is five seconds.
+/// Maximum time from a revocation until open streams end. The documented limit is five seconds.
 const PROMISE: Duration = Duration::from_secs(5);
 
 /// Returns a cluster whose watches send one event and stay open.

@@ -42,7 +42,7 @@ pub(super) type HubService = Arc<
 /// Timeout of each operation in these tests.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// The bearer string and the Token object of a user.
+/// The bearer token of a user, and its Token object.
 pub(super) struct Person {
     pub(super) bearer: String,
     pub(super) token: Token,
@@ -56,9 +56,9 @@ pub(super) struct Rig {
     pub(super) open: OpenStreams,
     pub(super) address: SocketAddr,
     pub(super) authenticator: Authenticator,
-    /// Administrator.
+    /// An administrator.
     pub(super) ann: Person,
-    /// User without roles.
+    /// A user without roles.
     pub(super) bob: Person,
     audit: Audit,
     folder: TempDir,
@@ -210,7 +210,7 @@ impl Rig {
         self.folder.path().join("audit")
     }
 
-    /// Waits for an audit record that satisfies `wanted` and returns the record.
+    /// Waits for an audit record for which `wanted` returns true. Returns the record.
     pub(super) async fn audited(
         &self,
         wanted: impl Fn(&serde_json::Value) -> bool,
@@ -222,7 +222,7 @@ impl Rig {
     }
 }
 
-/// Polls until `ask` returns a value.
+/// Polls until `ask` returns `Some`.
 pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
     let asking = async {
         loop {

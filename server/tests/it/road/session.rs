@@ -1,4 +1,4 @@
-//! Browser sessions at the proxy (attack groups 13 and 14).
+//! Tests of browser sessions at the proxy (attack groups 13 and 14).
 
 use bytes::Bytes;
 use drover_access::token::UserToken;

@@ -1,4 +1,4 @@
-//! Health, metrics and the log filter.
+//! Tests of health checks, metrics and the log filter.
 
 use drover_hub::connect::HubMetrics;
 use drover_rest::telemetry::{Telemetry, router};

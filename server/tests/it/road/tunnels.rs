@@ -1,4 +1,4 @@
-//! Several replicas of an agent, including failing and hostile ones.
+//! Tests of clusters with several agent replicas, including failing and hostile replicas.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

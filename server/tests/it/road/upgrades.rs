@@ -1,4 +1,4 @@
-//! SPDY and WebSocket upgrades, and rejected upgrades (attack group 11).
+//! Tests of SPDY and WebSocket upgrades, and of rejected upgrades (attack group 11).
 
 use hyper::ext::Protocol;
 use hyper::upgrade::on;
@@ -24,7 +24,7 @@ pub(super) async fn head_of(stream: &mut (impl tokio::io::AsyncRead + Unpin)) ->
     String::from_utf8(head).unwrap()
 }
 
-/// Switches protocols, echoes all bytes, and ends when the client ends.
+/// Switches protocols, echoes all bytes, and closes the connection after the client has closed it.
 pub(super) async fn echo_after_switch(mut stream: DuplexStream) {
     head_of(&mut stream).await;
     let agreed = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\

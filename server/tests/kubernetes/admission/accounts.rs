@@ -1,4 +1,5 @@
-//! Writes by service accounts. Objects of a service account outlive their creator.
+//! Tests of writes by service accounts. The objects that a service account creates remain after the
+//! account is deleted.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,7 +7,8 @@ use serde_json::{Value, json};
 use super::secrets::{SECRETS, service_account_token, token_path, token_request};
 use super::{OF_SYSTEM, OURS, ROBOT, Row, row};
 
-/// Returns the writes. `of_kubernetes` is true if accounts of `kube-system` belong to Kubernetes.
+/// Returns the tested writes. `of_kubernetes` is true if accounts of `kube-system` belong to
+/// Kubernetes.
 pub(super) fn accounts(of_kubernetes: bool) -> Vec<Row> {
     let mut rows = writes(ROBOT, true);
     rows.extend(writes(OF_SYSTEM, !of_kubernetes));

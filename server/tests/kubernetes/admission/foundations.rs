@@ -1,4 +1,5 @@
-//! Objects that Drover depends on: the namespace of the server and the custom resource definitions.
+//! Tests of writes to objects that Drover depends on: the server's namespace and the custom
+//! resource definitions.
 
 use http::Method;
 use k8s_openapi::api::core::v1::Namespace;
@@ -11,7 +12,7 @@ use crate::server::Server;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Creates a namespace that Drover does not use, in addition to the namespace of Drover.
+/// Creates a namespace that Drover does not use. The tests compare it with the server's namespace.
 pub(super) async fn namespaces(server: &Server) -> Vec<Row> {
     let team = Namespace {
         metadata: ObjectMeta {

@@ -1,4 +1,4 @@
-//! Writes to the kinds of Drover.
+//! Tests of writes to the kinds of Drover.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -104,14 +104,14 @@ pub(super) fn administrators() -> Vec<Row> {
     rows
 }
 
-/// An owner reference: the garbage collector deletes this object together with its owner.
+/// An owner reference. The garbage collector would delete the object together with its owner.
 fn owned() -> Value {
     json!({ "metadata": { "ownerReferences": [{
         "apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1",
     }] } })
 }
 
-/// A finalizer: Kubernetes deletes the object only after the finalizer is removed.
+/// A finalizer, which delays the deletion of the object until the finalizer is removed.
 fn held() -> Value {
     json!({ "metadata": { "finalizers": ["example.com/stay"] } })
 }
@@ -185,8 +185,8 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
     ]
 }
 
-/// Returns writes that require an administrator of Drover, or a user with all permissions on the
-/// hub.
+/// Returns writes that only an administrator of Drover, or a user with all permissions on the hub,
+/// may make.
 pub(super) fn administered() -> Vec<Row> {
     let provider = |secret: &str| {
         json!({

@@ -1,4 +1,4 @@
-//! Roles and bindings.
+//! Tests of writes to roles and bindings.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -88,8 +88,8 @@ pub(super) fn bindings() -> Vec<Row> {
     ]
 }
 
-/// Returns writes to the role bindings of the server on the hub. The binding of the administrators
-/// exists from the start.
+/// Returns writes to the server's role bindings on the hub. The server creates the binding of the
+/// administrators at its start.
 pub(super) fn server_bindings() -> Vec<Row> {
     let refused = "reserved for Drover's server";
     let all = || format!("{RBAC}/clusterrolebindings");
@@ -175,7 +175,7 @@ pub(super) fn roles() -> Vec<Row> {
     .collect()
 }
 
-/// Returns roles in the namespace of the server's Secrets, limited to single names.
+/// Returns roles for single Secrets in the server's namespace.
 fn roles_limited_to_names() -> Vec<Row> {
     let make = |verbs: &[&str], names: &[&str], refused| {
         let path = format!("{RBAC}/namespaces/drover-system/roles");
@@ -198,7 +198,7 @@ fn roles_limited_to_names() -> Vec<Row> {
     ]
 }
 
-/// Returns writes to default roles, which the hub restores when it starts.
+/// Returns writes to default roles. The hub restores default roles when it starts.
 pub(super) fn default_roles() -> Vec<Row> {
     let named = |name: &str| format!("{RBAC}/clusterroles/{name}");
     let stripped = json!({ "rules": [] });

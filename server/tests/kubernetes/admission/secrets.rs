@@ -1,4 +1,4 @@
-//! Writes to the server's Secrets, and requests for service account tokens.
+//! Tests of writes to the server's Secrets, and of requests for service account tokens.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The webhook of an external hub: without a configuration, with an unreachable address, and with
-//! the address of another server.
+//! Tests of the webhook of an external hub: without a configuration, with an unreachable address,
+//! and with the address of a different server.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::place::TestHub;
 use crate::recover::recover;
 use crate::server::{Server, authority, client, options};
 
-/// A server with these options, and the status of the rules at `/readyz`.
+/// A server with the given options. `/readyz` reports the status of its admission rules.
 struct Running {
     url: String,
     trust: String,
@@ -149,7 +149,7 @@ async fn webhook_with_an_outdated_address_is_reported_with_advice() {
     server.stop().await;
 }
 
-/// Returns a kubeconfig of another user with all permissions.
+/// Returns a kubeconfig of a second user with all permissions.
 fn other_user_kubeconfig(hub: &ControlPlane, name: &str) -> PathBuf {
     let identity = hub.identity(name, Some("system:masters")).unwrap();
     let file = hub.folder().join(format!("{name}.yaml"));

@@ -1,4 +1,4 @@
-//! Access in clusters follows the administrators on the hub.
+//! Tests that users who become administrators on the hub get access to clusters, and lose it again.
 
 use drover_e2e::eventually;
 use serde_json::json;

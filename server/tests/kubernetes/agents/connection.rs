@@ -1,4 +1,4 @@
-//! Connect proofs, and the reasons that agents report when they cannot connect.
+//! Tests of connection proofs, and of the reasons that agents report when they cannot connect.
 
 use drover_access::proof::connect_message;
 use drover_agent::status::STATUS_CONFIG_MAP;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::rig::{NAMESPACE, Rig, SOON, Steps, in_pod, replica, run, start};
 
-/// Requests a tunnel with a proof and returns the decision of the server.
+/// Requests a tunnel with a proof. Returns the status code and the JSON body of the response.
 async fn connect(rig: &Rig, proof: &ConnectProof, versions: &str) -> (StatusCode, Value) {
     use base64::Engine as _;
     let encoded =
@@ -389,7 +389,8 @@ async fn gone(rig: &Rig) {
     .unwrap();
 }
 
-/// Starts a TCP relay to the server at another address. The server's certificate is unchanged.
+/// Starts a TCP relay that forwards a second address to the server. The server's certificate is the
+/// same.
 async fn relay(from: &str, to: &str) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind(from).await.unwrap();
     let (address, to) = (listener.local_addr().unwrap(), to.to_owned());

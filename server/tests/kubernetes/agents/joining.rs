@@ -1,4 +1,4 @@
-//! Import of a cluster: from the manifest to a connected cluster.
+//! Tests the import of a cluster, from the manifest to the connected cluster.
 
 use drover_agent_link::registration::{KEY_SECRET, REGISTRATION_SECRET, Step};
 use drover_e2e::{ControlPlane, eventually};

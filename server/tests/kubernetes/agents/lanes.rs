@@ -1,5 +1,6 @@
-//! The agent against a hostile server (attack groups 1–3, 5, 19). Every request passes through the
-//! real lanes to a real API server, and the response shows whether the request reached it.
+//! Tests of the agent with a hostile server (attack groups 1–3, 5, 19). Every request passes
+//! through the real lanes to a real API server. The response shows whether the request reached the
+//! API server.
 
 use std::sync::Arc;
 use std::time::Duration;

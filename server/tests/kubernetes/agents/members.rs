@@ -1,4 +1,4 @@
-//! Users with roles in a cluster, and their permissions there.
+//! Tests of users with roles in a cluster, and of their permissions in the cluster.
 
 use std::time::Duration;
 

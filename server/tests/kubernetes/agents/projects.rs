@@ -1,4 +1,4 @@
-//! Projects in a real cluster: their namespaces, quotas and limits.
+//! Tests of projects in a real cluster, with their namespaces, quotas and limits.
 
 use drover_api::kinds::Project;
 use drover_e2e::{ControlPlane, eventually};
@@ -326,7 +326,8 @@ async fn recreated_namespace_is_not_adopted_again() {
     projects.wait_for("vault", "Applied", &["bank"]).await;
 }
 
-/// Waits until a namespace has a role binding of Drover if `wanted`, or none otherwise.
+/// Waits until Drover has created its role bindings in a namespace, or has deleted them if `wanted`
+/// is false.
 async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
     let what = format!("rights in {namespace}: {wanted}");
     eventually(&what, SOON, async || {

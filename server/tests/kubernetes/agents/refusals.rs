@@ -1,4 +1,5 @@
-//! Registrations that the server must reject (attack group 17), each with an event on the Cluster.
+//! Tests of registrations that the server must reject (attack group 17). Each rejection creates an
+//! event on the Cluster.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;

@@ -27,7 +27,7 @@ pub(super) const NAMESPACE: &str = "drover-agent";
 pub(super) struct Rig {
     pub(super) server: Server,
     pub(super) admin: String,
-    /// The hub is dropped after the server that uses it.
+    /// The hub. The field is the last one, so that the hub is dropped after its server.
     _hub: TestHub,
 }
 
@@ -179,8 +179,7 @@ pub(super) async fn as_account(cluster: &ControlPlane, account: &str) -> kube::C
     config
 }
 
-/// Returns the client configuration of the administrator, as an agent outside of its cluster uses
-/// it.
+/// Returns the client configuration of the administrator. An agent outside its cluster uses it.
 pub(super) async fn outside(cluster: &ControlPlane) -> kube::Config {
     let file = Kubeconfig::read_from(cluster.kubeconfig_path()).unwrap();
     kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
@@ -238,7 +237,7 @@ impl Steps {
     }
 }
 
-/// Reads a Secret in the agent's namespace; returns `None` if it does not exist.
+/// Reads a Secret in the agent's namespace. Returns `None` if it does not exist.
 pub(super) async fn secret(cluster: &ControlPlane, name: &str) -> Option<Secret> {
     Api::<Secret>::namespaced(cluster.client(), NAMESPACE)
         .get_opt(name)

@@ -1,5 +1,5 @@
-//! Every built-in role on a real cluster: compares the permissions that the cluster reports with
-//! the rules of the role.
+//! Tests every built-in role on a real cluster. Compares the permissions that the cluster reports
+//! with the rules of the role.
 
 use drover_access::roles::{
     Rights, Scoped, built_in_global_roles, built_in_role_templates, resolve,
@@ -15,8 +15,8 @@ use serde_json::json;
 use super::members::{OURS, give, take};
 use super::rig::{Rig, SOON, start};
 
-/// Returns the permissions of a user in a namespace, as the cluster reports them through the
-/// server. Returns `None` while the cluster does not know the user.
+/// Returns a user's permissions in a namespace, as the cluster reports them through the server.
+/// Returns `None` until the cluster has the user's bindings.
 async fn allowed_in(rig: &Rig, who: &str, cluster: &str, namespace: &str) -> Option<Vec<Rule>> {
     let kind = "apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     let path = format!("/k8s/clusters/{cluster}/{kind}");
@@ -36,7 +36,7 @@ async fn allowed(rig: &Rig, who: &str) -> Option<Vec<Rule>> {
     allowed_in(rig, who, "shop", "default").await
 }
 
-/// Waits until the permissions of a user in a namespace of a cluster are exactly these.
+/// Waits until a user's permissions in a namespace of a cluster equal the expected permissions.
 async fn wait_for_rights(
     rig: &Rig,
     (who, cluster, namespace): (&str, &str, &str),
@@ -73,8 +73,8 @@ fn rules(status: &SubjectRulesReviewStatus) -> Vec<Rule> {
     objects.chain(paths).collect()
 }
 
-/// Returns the rules of a role for the whole cluster and for its project, including aggregated
-/// roles of the cluster.
+/// Returns the rules of a role for the whole cluster, and its rules for the namespaces of a
+/// project. Includes the aggregated roles of the cluster.
 async fn granted(cluster: &ControlPlane, role: &str) -> (Vec<Rule>, Vec<Rule>) {
     let all = built_in_role_templates();
     let find = |name: &str| -> Option<&RoleTemplateSpec> {

@@ -1,4 +1,4 @@
-//! Sign-in with an LDAP directory, by login and password (attack groups 23 and 26).
+//! Tests of sign-in with an LDAP directory, by user name and password (attack groups 23 and 26).
 
 use drover_testkit::slapd::{DROVER, DROVER_PASSWORD, Slapd, group, person};
 use reqwest::Method;

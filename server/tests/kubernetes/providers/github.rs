@@ -1,4 +1,4 @@
-//! Sign-in with GitHub (attack group 23: logins that change their owner).
+//! Tests of sign-in with GitHub. A GitHub login can change its owner (attack group 23).
 
 use drover_testkit::github::Fake;
 use drover_testkit::github::world::{CLIENT, SECRET};

@@ -1,4 +1,4 @@
-//! Linked identities of one user, and the first sign-in of new users.
+//! Tests of several identities that are linked to one user, and of the first sign-in of new users.
 
 use drover_api::kinds::{GlobalRole, GlobalRoleBinding};
 use kube::api::{Patch, PatchParams, PostParams};

@@ -1,4 +1,4 @@
-//! Management of identity providers by administrators.
+//! Tests of identity provider management by administrators.
 
 use drover_api::group::PROVIDER_SECRET_LABEL;
 use drover_e2e::eventually;

@@ -1,4 +1,5 @@
-//! Sign-in with OpenID Connect, and the events that end its sessions (attack groups 15 and 23).
+//! Tests of sign-in with OpenID Connect, and of the events that end its sessions (attack groups 15
+//! and 23).
 
 use drover_api::kinds::{GlobalRole, GlobalRoleBinding, RoleTemplate};
 use futures::StreamExt as _;

@@ -1,4 +1,4 @@
-//! Refresh of identities at their provider (attack group 15).
+//! Tests of refreshing identities at their provider (attack group 15).
 
 use drover_testkit::slapd::{Slapd, person};
 use kube::api::{Patch, PatchParams};
@@ -9,7 +9,7 @@ use super::directory::{directory, log_in_with_password};
 use super::rig::Rig;
 use crate::server::token;
 
-/// Refreshes the identities of a user and returns the user.
+/// Refreshes the identities of a user. Returns the updated user.
 async fn refresh(rig: &Rig, name: &str) -> Value {
     let path = format!("/v1/users/{name}/refresh");
     let asked = rig.server.call(Method::POST, &path, Some(&rig.admin), None);
@@ -21,7 +21,7 @@ async fn refresh(rig: &Rig, name: &str) -> Value {
     user["identities"][0].clone()
 }
 
-/// Moves the last confirmation of the identities by the provider into the past.
+/// Moves the time at which the provider last confirmed the identities into the past.
 async fn hours_ago(rig: &Rig, name: &str, hours: i64) {
     let (users, params) = (rig.server.hub.users(), PatchParams::default());
     let user = users.get(name).await.unwrap();

@@ -142,7 +142,7 @@ impl Rig {
         self.session(&answer).await
     }
 
-    /// Returns the session that a response starts.
+    /// Returns the session that a response's cookie starts.
     pub(super) async fn session(&self, answer: &Answer) -> SignedIn {
         let cookie = set_cookie(answer).expect("the response sets a session cookie");
         let (cookie, attributes) = cookie.split_once("; ").unwrap();

@@ -1,4 +1,4 @@
-//! Sign-out at the identity provider.
+//! Tests of sign-out at the identity provider.
 
 use drover_e2e::eventually;
 use drover_testkit::github::Fake;

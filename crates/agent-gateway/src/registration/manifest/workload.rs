@@ -18,14 +18,15 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::{AGENT, Manifest, NAME_LABEL, labels, meta};
 
-/// Number of agent replicas. With two, one node may fail.
+/// Number of agent replicas. With two replicas on different nodes, the agent tolerates the failure
+/// of one node.
 const REPLICAS: i32 = 2;
 /// Port of `/livez` and `/readyz` in the pod.
 const HEALTH_PORT: i32 = 8081;
 /// User and group ID of the image's process.
 const USER: i64 = 65532;
-/// Grace period of the pod, in seconds. Longer than the agent's time limit for requests in flight
-/// at shutdown.
+/// Grace period of the pod, in seconds. The period exceeds the agent's time limit for requests in
+/// flight at shutdown.
 const GRACE_SECONDS: i64 = 40;
 
 fn selector() -> LabelSelector {

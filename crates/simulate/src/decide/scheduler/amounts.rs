@@ -80,7 +80,8 @@ impl Amounts {
         short.map(|(_, reason)| reason.to_owned()).collect()
     }
 
-    /// Returns the free fraction of a node in thousandths: the smaller one of CPU and memory.
+    /// Returns the free fraction of a node in thousandths. The result is the smaller of the
+    /// fractions of CPU and memory.
     pub(super) fn score(&self, whole: &Self) -> i64 {
         let share = |left: i64, whole: i64| left.saturating_mul(1000) / whole.max(1);
         share(self.cpu_millis, whole.cpu_millis)
@@ -89,7 +90,8 @@ impl Amounts {
     }
 }
 
-/// Returns the requests of a pod: the sum of its containers, or the largest init container.
+/// Returns the requests of a pod. The result is the sum of its containers, or the largest init
+/// container if it is larger.
 pub(crate) fn requests(pod: &Pod) -> Amounts {
     let mut together = Amounts {
         pods: 1,
