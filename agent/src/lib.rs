@@ -1,4 +1,4 @@
-//! The cluster agent. It reports the state and the status of a cluster on the connection of
+//! The cluster agent. It reports the cluster's state to the server on the connection of
 //! `drover-agent-link`.
 
 pub mod args;

@@ -49,7 +49,7 @@ pub struct Reporter {
     source: Arc<Source>,
 }
 
-/// The inputs of a report.
+/// The client and the counters from which a report is created.
 pub struct Source {
     /// Client with the report lane's service account.
     pub client: kube::Client,

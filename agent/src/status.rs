@@ -31,7 +31,7 @@ const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for writing the last status after the agent has stopped.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The reason why the status could not be written.
+/// The reason why the status cannot be written.
 #[derive(Debug, Error)]
 enum WriteError {
     /// The API server returned an error.

@@ -1,4 +1,4 @@
-//! Constructs and starts the agent.
+//! Creates the agent from its arguments and starts it.
 
 use std::sync::Arc;
 
@@ -47,13 +47,13 @@ pub enum StartError {
     /// The agent cannot create a client.
     #[error("cannot build a client for the cluster: {0}")]
     Client(#[source] ClientError),
-    /// The log filter is not valid.
+    /// The log filter in the arguments is not valid.
     #[error("cannot parse --log: {0}; use for example info or info,drover_agent=debug")]
     Log(String),
     /// The agent cannot listen on the address.
     #[error("cannot listen on the address of --health-listen: {0}")]
     Health(#[source] std::io::Error),
-    /// The runtime or its signal handlers could not be started.
+    /// The runtime or its signal handlers cannot be started.
     #[error("cannot start the runtime: {0}")]
     System(#[source] std::io::Error),
 }

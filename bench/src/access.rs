@@ -24,10 +24,10 @@ const ROUNDS: usize = 9;
 /// Number of decisions in one round.
 const DECISIONS: usize = 200_000;
 
-/// The error of the benchmark.
+/// The reason why the benchmark failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccessError {
-    /// The process cannot be inspected.
+    /// The memory usage of the process cannot be read.
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The figures cannot be written.

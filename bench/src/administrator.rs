@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::certificate::{self, CertificateError};
 use crate::fleet::manifest;
 
-/// The error of a request.
+/// The reason why a request of the administrator failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AdministratorError {
     /// A command failed.

@@ -20,19 +20,19 @@ use crate::certificate::{self, CertificateError};
 /// The token of the benchmarks for the API servers that they start.
 pub(crate) const TOKEN: &str = "of-a-bench";
 
-/// The error of running the API.
+/// The reason why the API cannot run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The address cannot be used.
+    /// The API cannot listen on the address.
     #[error("cannot listen on {address}")]
     Listen {
         address: SocketAddr,
         source: io::Error,
     },
-    /// The server failed.
+    /// The embedded hub's API failed.
     #[error(transparent)]
     Start(#[from] StartError),
 }

@@ -31,16 +31,16 @@ enum Bench {
     Access(Access),
     /// The web UI in a browser: size, cold and warm load, thousands of rows
     Ui(Ui),
-    /// The API server of a cluster; started by the benches
+    /// The API server of a cluster (for the benchmarks)
     #[command(hide = true)]
     Backend(Backend),
-    /// Agents of many clusters in one process; started by the benches
+    /// Agents of many clusters in one process (for the benchmarks)
     #[command(hide = true)]
     Fleet(Fleet),
-    /// Agents of many clusters in one process with a shared API server; started by the benches
+    /// Agents of many clusters in one process with a shared API server (for the benchmarks)
     #[command(hide = true)]
     Agents(Agents),
-    /// The API of the embedded hub; started by the benches
+    /// The API of the embedded hub (for the benchmarks)
     #[command(hide = true)]
     Api(Api),
 }

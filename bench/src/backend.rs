@@ -37,13 +37,13 @@ static PIECE_BYTES: [u8; CHUNK_SIZE] = [b'd'; CHUNK_SIZE];
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Body = UnsyncBoxBody<Bytes, BoxError>;
 
-/// The error of running the backend.
+/// The reason why the backend cannot run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackendError {
     /// The certificate of the backend or API server cannot be used.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The address cannot be used.
+    /// The backend cannot listen on the address.
     #[error("cannot listen on {address}")]
     Listen {
         address: SocketAddr,

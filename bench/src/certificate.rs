@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
-/// The error of creating or using a certificate.
+/// The reason why a certificate cannot be created or used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CertificateError {
     /// The certificate cannot be created.

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-/// The error of writing the figures.
+/// The reason why the figures cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FiguresError {
     /// The file cannot be written.

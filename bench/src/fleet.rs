@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 /// Timeout for connecting all agents.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// The error of running the agents.
+/// The reason why the agents do not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FleetError {
     /// The kubeconfig cannot be read.
@@ -45,7 +45,7 @@ pub(crate) struct Fleet {
     /// Number of the first cluster.
     #[arg(long)]
     first: u32,
-    /// Number of clusters.
+    /// Number of clusters, each with one agent.
     #[arg(long)]
     count: u32,
 }

@@ -1,8 +1,9 @@
-//! The benchmark `drover-bench hub`: the embedded hub compared with kube-apiserver on etcd.
+//! The benchmark `drover-bench hub`: compares the embedded hub with kube-apiserver on etcd.
 //!
-//! Both run on this machine with TLS and write to the same disk before they acknowledge a write.
-//! The measurements alternate within one run, so that other load on the machine affects both.
-//! kube-apiserver runs without a controller manager, and the hub runs with its controllers.
+//! The hub and kube-apiserver run on this machine with TLS. Both write to the same disk before they
+//! acknowledge a write. The measurements alternate within one run, so that other load on the
+//! machine affects both. kube-apiserver runs without a controller manager, and the hub runs with
+//! its controllers.
 
 mod fanout;
 mod footprint;
@@ -29,13 +30,13 @@ const MIN_RATIO: f64 = 2.0;
 /// Timeout of a measurement.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
-/// The error of the benchmark.
+/// The reason why the benchmark failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HubError {
     /// A program did not start.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// A request of the load failed.
+    /// A request of the load generator failed.
     #[error("{what} of {side} failed")]
     Load {
         what: &'static str,
@@ -48,7 +49,7 @@ pub(crate) enum HubError {
         what: &'static str,
         side: &'static str,
     },
-    /// A process cannot be inspected.
+    /// The memory or CPU usage of a process cannot be read.
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The figures cannot be written.
@@ -63,18 +64,18 @@ pub(crate) struct Hub {
     measure: Measure<Measurement>,
 }
 
-/// A part of the benchmark.
+/// A part of the benchmark, which `--only` can select.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Measurement {
-    /// The hub's start
+    /// Start-up time of the hub
     Ready,
-    /// Creations
+    /// Creations of objects
     Create,
     /// Reads of single objects
     Get,
     /// Lists of 10,000 objects
     List,
-    /// Merge patches
+    /// Merge patches of objects
     Patch,
     /// Watch events to 1,000 watchers
     Fanout,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::time::Duration;
 
-/// The error of inspecting a process.
+/// The reason why a process cannot be inspected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProcessError {
     /// A file in /proc cannot be read.

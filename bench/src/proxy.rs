@@ -25,19 +25,19 @@ use crate::meter::{Meter, print_progress, shares_line};
 use crate::process::ProcessError;
 use stage::{Stage, StageError};
 
-/// The error of the benchmark.
+/// The reason why the benchmark failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProxyBenchError {
     /// A program did not start.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// A request of the load failed.
+    /// A request of the load generator failed.
     #[error("{what} failed")]
     Load {
         what: &'static str,
         source: ExchangeError,
     },
-    /// A process cannot be inspected.
+    /// The memory or CPU usage of a process cannot be read.
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The figures cannot be written.
@@ -60,10 +60,10 @@ pub(crate) struct ProxyBench {
     measure: Measure<Measurement>,
 }
 
-/// A part of the benchmark.
+/// A part of the benchmark, which `--only` can select.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Measurement {
-    /// Memory at rest
+    /// Memory of the server and the agent without requests
     Footprint,
     /// Added latency
     Latency,
@@ -73,7 +73,7 @@ enum Measurement {
     Small,
     /// Downloads
     Bulk,
-    /// The server's start
+    /// Start-up time of the server
     Ready,
 }
 

@@ -25,19 +25,19 @@ use stage::{Stage, StageError};
 
 const KIB_PER_MIB: f64 = 1024.0;
 
-/// The error of the benchmark.
+/// The reason why the benchmark failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ScaleError {
     /// A program did not start, or it exited.
     #[error(transparent)]
     Stage(#[from] StageError),
-    /// A request of the load failed.
+    /// A request of the load generator failed.
     #[error("{what} failed")]
     Load {
         what: &'static str,
         source: ExchangeError,
     },
-    /// A process cannot be inspected.
+    /// The memory or CPU usage of a process cannot be read.
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// The figures cannot be written.
@@ -58,10 +58,10 @@ pub(crate) struct Scale {
     measure: Measure<Measurement>,
 }
 
-/// A part of the benchmark.
+/// A part of the benchmark, which `--only` can select.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Measurement {
-    /// Memory at rest
+    /// Memory of the server without requests
     Memory,
     /// Latency with all clusters connected
     Latency,

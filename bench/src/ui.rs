@@ -36,7 +36,7 @@ const GOALS: &[(&str, Goal)] = &[
     ("pods_heap_mib", Goal::AtMost(80.0)),
 ];
 
-/// The error of the benchmark.
+/// The reason why the benchmark failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UiError {
     /// The browser or the demonstration failed.

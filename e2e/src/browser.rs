@@ -23,7 +23,7 @@ const DEMO_CLUSTERS: u32 = 3;
 /// The environment variables that the browser tests inherit from this process.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
 
-/// The error of running the browser tests.
+/// The reason why the browser tests cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
     /// A file cannot be read or written.

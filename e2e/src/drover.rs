@@ -1,4 +1,4 @@
-//! Drover's programs, started as users start them.
+//! Runs Drover's programs as users run them.
 
 mod agent;
 mod demo;
@@ -19,7 +19,7 @@ use crate::ports::NoFreePort;
 use crate::program::ProgramError;
 use crate::wait::TimedOut;
 
-/// The error of starting or running a program of Drover.
+/// The reason why a program of Drover failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DroverError {
     /// A program of Drover is not built.
@@ -34,7 +34,7 @@ pub enum DroverError {
     /// A command failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A file or folder could not be created, read or written.
+    /// A file or folder cannot be created, read or written.
     #[error("cannot prepare {path}")]
     Prepare {
         /// Path of the file or folder.
@@ -45,7 +45,7 @@ pub enum DroverError {
     /// A condition was not met in time.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    /// A client could not be created.
+    /// A client cannot be created.
     #[error("cannot create a client of {url}")]
     Client {
         /// The URL of the server.

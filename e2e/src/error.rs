@@ -1,4 +1,4 @@
-//! Formatting of errors.
+//! Formats errors for messages.
 
 use std::error::Error;
 

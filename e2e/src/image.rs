@@ -11,13 +11,13 @@ use tokio::process::Command;
 use crate::network::search_path;
 use crate::scratch::{Scratch, ScratchError};
 
-/// The error of building an image.
+/// The reason why an image cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// A temporary folder could not be created.
+    /// A temporary folder cannot be created.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
-    /// The files could not be copied.
+    /// The files cannot be copied.
     #[error("cannot copy the image's files to {path}")]
     Gather {
         /// Path of the file or folder.
@@ -25,7 +25,7 @@ pub enum ImageError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A required program could not be started.
+    /// A required program cannot be started.
     #[error("cannot start {program}: apt-get install buildah busybox-static")]
     Start {
         /// Name of the program.

@@ -11,13 +11,13 @@ use tokio::process::Command;
 
 use crate::program::{Program, ProgramError, Running};
 
-/// Default timeout; sufficient for a chart installation with `--wait`.
+/// Default timeout of a command. It is sufficient for a chart installation with `--wait`.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// The error of a command.
+/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The command could not be started.
+    /// The command cannot be started.
     #[error("cannot run `{command}`")]
     Run {
         /// The command with its arguments.

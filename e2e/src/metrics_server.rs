@@ -18,13 +18,13 @@ use crate::tools::{BuildError, Tool};
 const READY: Duration = Duration::from_mins(3);
 const SERVICE: &str = "metrics-server.kube-system.svc";
 
-/// The error of starting metrics-server.
+/// The reason why metrics-server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
-    /// The program could not be built.
+    /// The program cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A certificate could not be created.
+    /// A certificate cannot be created.
     #[error(transparent)]
     Pki(#[from] PkiError),
     /// No port is free.
@@ -33,7 +33,7 @@ pub enum MetricsError {
     /// The program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The API could not be registered.
+    /// The API cannot be registered.
     #[error("cannot register the metrics.k8s.io API")]
     Register(#[source] CommandError),
 }

@@ -36,7 +36,7 @@ const PROGRAMS: [(&str, &str); 11] = [
     ("nsenter", "util-linux"),
 ];
 
-/// The error of creating the network of a node.
+/// The reason why the network of a node cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkError {
     /// The process has no permission to create namespaces.
@@ -59,7 +59,7 @@ pub enum NetworkError {
         /// Output of the command.
         output: String,
     },
-    /// A network command could not be started.
+    /// A network command cannot be started.
     #[error("cannot run `{command}`")]
     Run {
         /// The command with its arguments.

@@ -29,7 +29,7 @@ const READY: Duration = Duration::from_mins(3);
 /// The socket path of containerd in the node's `/run`.
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
 
-/// The error of starting a node.
+/// The reason why a node cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
     /// The control plane listens on an address that the node cannot reach.
@@ -42,25 +42,25 @@ pub enum JoinError {
         /// The address of the API server.
         address: std::net::IpAddr,
     },
-    /// A temporary folder could not be created.
+    /// A temporary folder cannot be created.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
-    /// The network could not be created.
+    /// The network cannot be created.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The control plane did not start.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
-    /// A program could not be built.
+    /// A program cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A certificate could not be created.
+    /// A certificate cannot be created.
     #[error(transparent)]
     Pki(#[from] PkiError),
     /// A program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The node's own image could not be created.
+    /// The node's own image cannot be created.
     #[error(transparent)]
     Image(#[from] ImageError),
     /// containerd rejected an image.
@@ -71,7 +71,7 @@ pub enum JoinError {
         /// Output of `ctr`.
         source: CommandError,
     },
-    /// A file, folder or control group could not be created.
+    /// A file, folder or control group cannot be created.
     #[error("cannot prepare {path} for the node")]
     Prepare {
         /// Path of the file or folder.

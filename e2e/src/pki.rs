@@ -9,10 +9,10 @@ use rcgen::{
     KeyPair, KeyUsagePurpose,
 };
 
-/// The error of creating a certificate or key.
+/// The reason why a certificate or key cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
-    /// The certificate could not be created.
+    /// The certificate cannot be created.
     #[error("cannot create the certificate of {subject}")]
     Sign {
         /// Common name of the certificate.
@@ -20,7 +20,7 @@ pub enum PkiError {
         /// Error of the certificate library.
         source: rcgen::Error,
     },
-    /// A file could not be read or written.
+    /// A file cannot be read or written.
     #[error("cannot store the certificate or key {path}")]
     Store {
         /// Path of the file.

@@ -20,10 +20,10 @@ use crate::wait::{TimedOut, eventually};
 /// Number of log lines in errors and test output.
 const SHOWN_LINES: usize = 40;
 
-/// The error of a program.
+/// The reason why a program failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The log file of a program could not be created.
+    /// The log file of a program cannot be created.
     #[error("cannot create the log of {name} at {path}")]
     MakeLog {
         /// Name of the program.
@@ -33,7 +33,7 @@ pub enum ProgramError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The program could not be started.
+    /// The program cannot be started.
     #[error("cannot start {name} ({path})")]
     Start {
         /// Name of the program.
@@ -43,7 +43,7 @@ pub enum ProgramError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The program could not be signalled.
+    /// The program cannot be signalled.
     #[error("cannot signal {name}")]
     Signal {
         /// Name of the program.

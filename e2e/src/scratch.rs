@@ -13,7 +13,7 @@ const LOCK: &str = ".in-use";
 /// may not have locked it yet.
 const YOUNG: Duration = Duration::from_mins(5);
 
-/// A temporary folder could not be created.
+/// A temporary folder cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a temporary folder in {parent}")]
 pub struct ScratchError {

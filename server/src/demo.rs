@@ -63,7 +63,7 @@ pub enum DemoError {
     /// A request to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The cluster could not be registered or connected.
+    /// The cluster cannot be registered or connected.
     #[error(transparent)]
     Join(#[from] JoinError),
 }

@@ -67,7 +67,7 @@ pub struct ServerOptions {
     pub demo: Option<DemoOptions>,
     /// File to create for the first administrator's password.
     pub first_password_file: Option<PathBuf>,
-    /// File of the audit log; `-` is standard output.
+    /// File of the audit log. `-` means standard output.
     pub audit_log: PathBuf,
     /// Memory limits of the server's components.
     pub memory: MemoryPlan,
@@ -105,13 +105,13 @@ pub enum StartError {
     /// A request to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The CRDs could not be installed.
+    /// The CRDs cannot be installed.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// The server's keys could not be read or created.
+    /// The server's keys cannot be read or created.
     #[error(transparent)]
     Keys(#[from] KeysError),
-    /// The certificate authority could not be read or created.
+    /// The certificate authority cannot be read or created.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
     /// The certificate cannot be used.
@@ -147,7 +147,7 @@ pub enum EndError {
     /// The hub was unreachable for too long.
     #[error("the hub was unreachable for {} min, so another server may be active; this server stops: check the hub, then start the server again", MAX_STORE_AGE.as_secs() / 60)]
     CutOff,
-    /// The first administrator could not be created.
+    /// The first administrator cannot be created.
     #[error(transparent)]
     FirstAdministrator(#[from] FirstAdministratorError),
 }

@@ -37,13 +37,13 @@ pub(crate) struct Demo {
     /// Folder of the demo's state [default: drover/demo in XDG_DATA_HOME or ~/.local/share]
     #[arg(long, env = "DROVER_DEMO_FOLDER")]
     folder: Option<PathBuf>,
-    /// Port of the server; 0 selects a free port
+    /// Port of the server (0 selects a free port)
     #[arg(long, default_value_t = 8443)]
     port: u16,
     /// Number of simulated clusters
     #[arg(long, env = "DROVER_DEMO_CLUSTERS", default_value_t = 3)]
     clusters: u32,
-    /// Start, print the address and stop; for tests
+    /// Start, print the address and stop (for tests)
     #[arg(long)]
     once: bool,
 }

@@ -43,7 +43,7 @@ pub(crate) enum ReleaseError {
 /// Arguments of `xtask release`.
 #[derive(clap::Args)]
 pub(crate) struct Release {
-    /// Folder for the files; created if missing
+    /// Folder for the files (created if missing)
     #[arg(long)]
     folder: PathBuf,
 }

@@ -76,7 +76,7 @@ pub(crate) enum WordingError {
 /// Arguments of `xtask wording-sample`.
 #[derive(clap::Args)]
 pub(crate) struct WordingSample {
-    /// The commit to draw from; its hash is the seed
+    /// The commit to draw from (its hash is the seed)
     #[arg(default_value = "HEAD")]
     commit: String,
 }

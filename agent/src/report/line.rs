@@ -60,7 +60,7 @@ fn difference(sent: &Report, now: &Report) -> Report {
     }
 }
 
-/// Encodes a line as JSON.
+/// Encodes a line as JSON with a final newline.
 pub(super) fn encode(report: &Report) -> Bytes {
     let mut line = serde_json::to_vec(report).expect("a report can be serialized as JSON");
     line.push(b'\n');

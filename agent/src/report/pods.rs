@@ -103,7 +103,7 @@ struct Resources {
 }
 
 impl PodStatus {
-    /// Returns true if the pod has ended. Such a pod requests no resources.
+    /// Returns true if the pod has ended. An ended pod requests no resources.
     fn finished(&self) -> bool {
         matches!(self.phase.as_str(), "Succeeded" | "Failed")
     }
@@ -136,9 +136,10 @@ pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
 
 /// Returns the resources that a pod reserves on its node, or `None` for a finished pod.
 ///
-/// The result is the maximum of the sum of its containers and of each step of its start. Init
-/// containers with the restart policy `Always` (sidecars) count in all later steps. Requests of the
-/// pod itself replace this maximum. The pod's overhead is added (KEP-753, KEP-2837, KEP-688).
+/// A pod starts in steps: each init container is a step, and the sum of all containers is the last
+/// step. A sidecar (an init container with the restart policy `Always`) counts in all later steps.
+/// The result is the maximum of all steps, or the requests of the pod itself if it has any. The
+/// pod's overhead is added (KEP-753, KEP-2837, KEP-688).
 pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<ResourceList> {
     if status.is_some_and(PodStatus::finished) {
         return None;

@@ -11,7 +11,7 @@ use super::resource_list::ResourceList;
 /// The values that one node adds to the sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Name of the node.
+    /// Name of the node, which the pods on it contain in `spec.nodeName`.
     pub name: String,
     /// True if the node's Ready condition is true.
     pub ready: bool,
@@ -52,7 +52,7 @@ impl<T> Default for Tally<T> {
 }
 
 impl<T> Tally<T> {
-    /// Starts a new list.
+    /// Starts a new list. The current values remain until the list is complete.
     pub fn begin(&mut self) {
         self.listed = Some(HashMap::new());
     }

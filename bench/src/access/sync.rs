@@ -17,7 +17,7 @@ use crate::administrator::{Administrator, AdministratorError};
 use crate::figures::{Figures, Goal};
 use crate::meter::print_progress;
 
-/// Number of clusters.
+/// Number of simulated clusters.
 const CLUSTERS: u32 = 200;
 const PEOPLE: usize = 1000;
 /// Number of concurrent requests.
@@ -28,16 +28,16 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 const HUB: &str = "/k8s/clusters/local/apis/management.drover.dev/v1alpha1";
 const ROLE: &str = "bench";
 
-/// The error of the measurement.
+/// The reason why the measurement failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SyncError {
     /// A program of Drover failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// The process of the server cannot be inspected.
+    /// The memory or CPU usage of the server's process cannot be read.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A request failed.
+    /// A request to the server failed.
     #[error(transparent)]
     Api(#[from] AdministratorError),
     /// A folder cannot be created.

@@ -13,7 +13,7 @@ pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
     /// Duration of each measurement in seconds
     #[arg(long, default_value_t = 3)]
     seconds: u64,
-    /// Measure only these parts and do not write the figures; for profiling
+    /// Measure only these parts, for profiling, and do not write the figures
     #[arg(long, value_delimiter = ',')]
     only: Vec<P>,
 }

@@ -37,7 +37,7 @@ pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), H
     Ok(())
 }
 
-/// Measures starts of the hub with an empty store.
+/// Measures the start-up time of the hub with an empty store.
 pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     print_progress("starting the hub with an empty store");
     let mut seen = Vec::new();
@@ -54,7 +54,7 @@ pub(super) async fn measure_ready(stage: &Stage, figures: &mut Figures) -> Resul
     Ok(())
 }
 
-/// Measures starts of the hub with a filled store.
+/// Measures the start-up time of the hub with a filled store.
 pub(super) async fn measure_restart(
     stage: &mut Stage,
     figures: &mut Figures,

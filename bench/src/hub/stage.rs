@@ -30,13 +30,13 @@ pub(super) const WATCHED: u32 = 10;
 const FILL_CONNECTIONS: u32 = 32;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The error of starting the programs.
+/// The reason why the compared programs cannot start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageError {
-    /// The reference failed.
+    /// kube-apiserver or etcd failed.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
-    /// The hub failed.
+    /// The hub's program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// The certificate cannot be created.

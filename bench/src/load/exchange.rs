@@ -21,13 +21,13 @@ const BUFFER: usize = 256 * 1024;
 /// Maximum size of a response head, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// The error of an exchange.
+/// The reason why an exchange failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExchangeError {
     /// The connection cannot be opened.
     #[error("cannot connect to {address}")]
     Connect { address: String, source: io::Error },
-    /// The connection failed.
+    /// The connection failed during an exchange.
     #[error("the connection failed during an exchange")]
     Broken(#[source] io::Error),
     /// The connection was closed during a response.
@@ -126,7 +126,7 @@ pub(crate) struct Connection {
     filled: usize,
 }
 
-/// The head of a response.
+/// The parsed head of a response.
 struct Head {
     status: u16,
     length: Length,

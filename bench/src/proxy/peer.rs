@@ -13,19 +13,19 @@ use crate::certificate::Files;
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The error of starting the reference.
+/// The reason why the reference cannot start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PeerError {
     /// Go is not installed.
     #[error("cannot start `go`; install Go 1.26 or newer and add it to PATH")]
     StartGo(#[source] io::Error),
-    /// The build failed.
+    /// The Go compiler failed.
     #[error("`go build` of bench/remotedialer failed:\n{0}")]
     Compile(String),
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// A program failed.
+    /// The server or the client of the reference failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
@@ -82,7 +82,7 @@ impl Peer {
         })
     }
 
-    /// Returns the address for clients.
+    /// Returns the address that clients of the reference connect to.
     pub(super) fn address(&self) -> String {
         format!("{LOOPBACK}:{}", self.front.port())
     }

@@ -23,7 +23,7 @@ const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const CLUSTER: &str = "bench";
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The error of starting the programs.
+/// The reason why the programs cannot start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageError {
     /// A control plane failed.
@@ -35,10 +35,10 @@ pub(crate) enum StageError {
     /// The backend failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The reference failed.
+    /// The reference proxy failed.
     #[error(transparent)]
     Peer(#[from] PeerError),
-    /// A command failed.
+    /// A command line tool failed.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// The certificate cannot be created.
@@ -151,7 +151,7 @@ impl Stage {
             .at(&format!("/k8s/clusters/{CLUSTER}{path}"))
     }
 
-    /// Returns a target for a path of the server itself.
+    /// Returns a target for a path that the server handles without a cluster.
     pub(super) fn server_itself(&self, path: &str) -> Target {
         self.targets.drover.at(path)
     }
@@ -188,7 +188,7 @@ fn named(name: &str) -> Options {
     }
 }
 
-/// The ports of the backend.
+/// The ports that the backend listens on.
 struct Ports {
     secure: PortLease,
     plain: PortLease,

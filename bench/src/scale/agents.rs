@@ -23,7 +23,7 @@ const OTHER_FILES: u64 = 200;
 /// Timeout for connecting the last agent.
 const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// The error of running the agents.
+/// The reason why the agents cannot run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AgentsError {
     /// The file of clusters cannot be read.

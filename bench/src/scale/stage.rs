@@ -27,16 +27,16 @@ const PER_SECOND: u32 = 45;
 /// Timeout of operations on all clusters.
 const TIMEOUT: Duration = Duration::from_mins(10);
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Interval between two polls.
+/// Interval between two polls of the server's status.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The error of starting the programs.
+/// The reason why the programs cannot start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StageError {
-    /// The server failed.
+    /// The server's program failed.
     #[error(transparent)]
     Drover(#[from] DroverError),
-    /// A process cannot be inspected.
+    /// The memory or CPU usage of a process cannot be read.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A request to the server failed.

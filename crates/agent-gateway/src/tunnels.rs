@@ -60,7 +60,7 @@ impl Default for TunnelMemory {
 pub struct AttachedAgent {
     /// Name of the agent's pod.
     pub replica: String,
-    /// Version of the agent.
+    /// Version of the agent's program.
     pub version: String,
     /// Negotiated version of the tunnel protocol.
     pub protocol: u32,
@@ -99,7 +99,7 @@ pub enum TunnelSendError {
     Send(#[from] SendError),
 }
 
-/// The tunnels of all clusters; clones share them.
+/// The tunnels of all clusters. Clones share the tunnels.
 #[derive(Clone)]
 pub struct Tunnels(Arc<Inner>);
 

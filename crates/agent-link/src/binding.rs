@@ -45,7 +45,7 @@ pub enum BindingError {
 pub struct ServerBinding {
     /// Host of the server URL, without brackets.
     pub host: String,
-    /// Port of the server URL.
+    /// Port of the server URL, 443 by default.
     pub port: u16,
     /// The trusted CA certificates, in DER.
     pub roots: Vec<CertificateDer<'static>>,

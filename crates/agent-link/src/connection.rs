@@ -36,7 +36,7 @@ const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// Reason in the response of a server that has the Cluster but no key for it.
 const NOT_REGISTERED: &str = "NotRegistered";
 
-/// The reason why the agent could not open a tunnel, or lost it.
+/// The reason why the agent has no tunnel: it cannot open the tunnel, or the tunnel broke.
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// A call to the agent's own cluster failed.
@@ -51,7 +51,7 @@ pub enum ConnectError {
     /// A call to the server failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The agent could not connect to the server.
+    /// The agent cannot connect to the server.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The server and the agent have no common protocol version.
@@ -144,7 +144,7 @@ impl Enrollment for Store {
     }
 }
 
-/// An open tunnel.
+/// An open tunnel, and the registered key that opened it.
 struct OpenTunnel {
     binding: Arc<ServerBinding>,
     member: Membership,

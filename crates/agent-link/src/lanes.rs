@@ -1,8 +1,8 @@
 //! Serves the requests of a tunnel.
 //!
-//! The order of the steps protects the cluster: the guard admits or refuses the request, then the
-//! agent strips hop-by-hop headers, sets the lane's token, and forwards the request to its own API
-//! server. The server can choose neither another service account nor another address.
+//! The order of the steps protects the cluster. First, the guard admits or refuses the request.
+//! Then the agent strips hop-by-hop headers, sets the lane's token, and forwards the request to its
+//! own API server. The server can choose neither the service account nor the address.
 
 mod client;
 pub mod refusals;
@@ -181,7 +181,7 @@ fn unreachable_response(error: &ForwardError) -> Response<Body> {
     status_response(code, reason, &advice)
 }
 
-/// Returns a response of the agent itself, as a Kubernetes `Status`.
+/// Returns a response that the agent creates, as a Kubernetes `Status`.
 fn status_response(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
     let status = Status {
         status: Some("Failure".to_owned()),

@@ -26,13 +26,13 @@ pub use store::{
     KEY_SECRET, REGISTRATION_SECRET, ReadBindingError, RegistrationRecord, Store, StoreError,
 };
 
-/// The reason why the agent could not register.
+/// The reason why the agent cannot register.
 #[derive(Debug, Error)]
 pub enum RegistrationError {
     /// A call to the cluster's API failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The key is not usable.
+    /// The stored key cannot be parsed, or no key can be generated.
     #[error(transparent)]
     Key(#[from] KeyError),
     /// The Secret does not contain a registration token.
@@ -76,7 +76,7 @@ pub enum Step {
         /// The record of an earlier registration, if the Secret has one.
         record: Option<RegistrationRecord>,
     },
-    /// No registration is recorded.
+    /// The key is stored, but the Secret has no record of a registration.
     Unregistered {
         /// The key that all replicas share.
         key: Arc<AgentKey>,
@@ -88,7 +88,7 @@ pub enum Step {
     Registered(Membership),
     /// The Secret in the agent's cluster contains the record of the registration.
     Recorded(Membership),
-    /// The registration token is deleted.
+    /// The registration token is deleted, and the registration is complete.
     Done(Membership),
 }
 

@@ -1,4 +1,4 @@
-//! The status of the agent's connection. Subscribers and the log receive it.
+//! The status of the agent's connection. The agent logs the status and publishes it to subscribers.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use tracing::{info, warn};
 pub struct ConnectionStatus {
     /// True if the replica has a tunnel.
     pub connected: bool,
-    /// PascalCase reason.
+    /// Reason of the state, in `PascalCase`.
     pub reason: String,
     /// A sentence with the state and the next step.
     pub message: String,
-    /// Time of the last change.
+    /// Time at which the state, the reason or the message last changed.
     pub since: Timestamp,
 }
 
@@ -38,7 +38,7 @@ impl ConnectionStatus {
     }
 }
 
-/// Publishes the connection's status; clones share it.
+/// Publishes the connection's status. Clones share the status.
 #[derive(Clone, Debug)]
 pub struct StatusPublisher {
     current: watch::Sender<ConnectionStatus>,

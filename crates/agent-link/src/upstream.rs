@@ -68,7 +68,7 @@ pub enum UpstreamError {
 /// The reason why a forwarded request received no response.
 #[derive(Debug, Error)]
 pub enum ForwardError {
-    /// The agent could not connect within [`CONNECT_TIMEOUT`].
+    /// The agent did not connect to the API server within [`CONNECT_TIMEOUT`].
     #[error("the API server does not respond: {0}")]
     Connect(String),
     /// The connection broke during the request.
@@ -201,7 +201,7 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
-/// Reduces the URI to path and query, so that the request cannot name another server.
+/// Reduces the URI to path and query, so that the request cannot choose a different server.
 fn to_origin(mut request: Request<Body>) -> Request<Body> {
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));

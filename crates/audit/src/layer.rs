@@ -39,7 +39,7 @@ const OF_THE_CALLER: [&str; 6] = [
     "/v1/session",
     "/v1/sessions",
 ];
-/// A route that changes a setting of the server itself.
+/// A route that changes a setting of the server.
 const LOG_FILTER: &str = "/v1/log-filter";
 /// Longest recorded name of an object, in bytes.
 const NAME_BYTES: usize = 253;

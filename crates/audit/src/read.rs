@@ -66,15 +66,15 @@ impl Verbs {
 pub struct Filter {
     /// Name of the caller.
     pub user: Option<String>,
-    /// Name of the cluster.
+    /// Name of the requested cluster.
     pub cluster: Option<String>,
     /// Name of the object.
     pub object: Option<String>,
-    /// Substring of the path.
+    /// Text that the path of the request contains.
     pub path: Option<String>,
     /// Verbs of the record.
     pub verb: Option<Verbs>,
-    /// Outcome of the request.
+    /// Outcome that the record must have.
     pub outcome: Option<AuditOutcome>,
     /// Status code of the response.
     pub code: Option<u16>,
@@ -120,13 +120,13 @@ fn written(record: &AuditView) -> Timestamp {
 pub struct PageRequest {
     /// The filter that records must match.
     pub filter: Filter,
-    /// Maximum number of records.
+    /// Maximum number of records in the page.
     pub limit: usize,
     /// The position at which the previous page ended. `None` starts at the newest record.
     pub after: Option<Position>,
 }
 
-/// The reason why the log could not be read.
+/// The reason why the log cannot be read.
 #[derive(Debug, Error)]
 pub enum ReadAuditError {
     /// The user is already reading a page.
@@ -275,7 +275,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Adds the next older line.
+    /// Adds the record in the next older line to the page.
     fn take(&mut self, line: &[u8]) -> Older {
         let Ok(record) = serde_json::from_slice::<AuditView>(line) else {
             self.unreadable += 1;

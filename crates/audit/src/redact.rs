@@ -1,7 +1,7 @@
-//! Removes possible secrets from a request's target.
+//! Removes possible secrets from a request's path and query.
 //!
-//! The log contains only the values of parameters that are known to be harmless. It contains other
-//! parameters by name only. A deny list would miss new parameters.
+//! The log contains the values of harmless parameters, which an allow list defines. It contains
+//! only the names of all other parameters. A deny list would miss new parameters.
 
 /// Parameters of the Kubernetes API that describe the request and contain no secret.
 const PLAIN: [&str; 32] = [

@@ -73,7 +73,7 @@ impl Slot {
 
 /// The decision about a record of an unauthenticated request.
 pub(super) enum Disposition {
-    /// Write the record in full.
+    /// The record must be written in full.
     Whole(Record),
     /// Count the record without writing it. `first` is true if the record starts a new count.
     Counted { first: bool },
@@ -96,7 +96,7 @@ impl UnauthenticatedCounts {
     }
 
     /// Decides whether a record without a user is written or only counted. `room` is true if the
-    /// log has room for another record.
+    /// queue is not full.
     pub(super) fn handle(&mut self, mut record: Record, now: Instant, room: bool) -> Disposition {
         let cause = (record.reason, record.code);
         let source = record.subject.source.map(network);

@@ -27,13 +27,13 @@ pub enum Right {
     /// The token of [`Right::Person`]. The user's global roles must allow the request. If the user
     /// has no role for a single object, its route returns 404.
     Role,
-    /// The token of [`Right::Person`], of an administrator.
+    /// The token of [`Right::Person`], if its user is an administrator.
     Administrator,
     /// A permit for the cluster in the path.
     Permit,
 }
 
-/// One method of one path.
+/// A route: one method of one path, with the required right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The method. Tests use it to call a route that accepts all methods.

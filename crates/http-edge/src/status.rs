@@ -48,7 +48,7 @@ impl Status {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", message)
     }
 
-    /// 403: the caller is authenticated, but not allowed.
+    /// 403: the caller is authenticated, but lacks the permission.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message)
     }
@@ -159,7 +159,7 @@ impl Status {
         self
     }
 
-    /// Adds a cause for a field.
+    /// Adds a cause to `details.causes`: a field and the reason why it is invalid.
     #[must_use]
     pub fn because(mut self, field: &str, reason: &str, message: impl Into<String>) -> Self {
         self.0.causes.push(v1::StatusCause {
@@ -170,7 +170,7 @@ impl Status {
         self
     }
 
-    /// Sets `Retry-After`.
+    /// Sets the header `Retry-After`, in seconds.
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.0.retry_after_seconds = Some(seconds);

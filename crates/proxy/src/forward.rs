@@ -90,7 +90,7 @@ impl Proxy {
         }
     }
 
-    /// Sends a protocol upgrade.
+    /// Sends a request for a protocol upgrade.
     async fn switch(
         &self,
         cluster: &ClusterUid,
@@ -162,7 +162,7 @@ impl<'a> Attempts<'a> {
         chosen.map_err(|error| Refusal::sending(self.name, error.into()))
     }
 
-    /// Records a failed attempt. Returns `Ok` if another attempt is allowed.
+    /// Records a failed attempt. Returns `Ok` if a retry is allowed.
     fn failed(&mut self, error: SendError, untouched: bool) -> Result<(), Refusal> {
         self.left -= 1;
         if self.left == 0 || !untouched || !error.retry_is_safe() {

@@ -102,15 +102,15 @@ pub(super) enum Redirect {
     AsIs,
     /// Replace the header: a path of the cluster's API server gets the cluster's prefix.
     Rewritten(HeaderValue),
-    /// Refuse the response: the redirect sends a client, with its credentials, to another path of
-    /// this server.
+    /// Refuse the response. The redirect would send a client, with its credentials, to a path of
+    /// this server outside the cluster's prefix.
     Elsewhere,
 }
 
 /// Classifies the `Location` header of a response. Drover never follows redirects.
 ///
-/// The cluster's API server redirects to its own paths. Without a rewrite such a path sends the
-/// client to other resources of this server, for example to another cluster.
+/// The cluster's API server redirects to its own paths. Without the cluster's prefix, such a path
+/// would send the client to different resources of this server, for example of a different cluster.
 pub(super) fn redirect(
     status: StatusCode,
     headers: &HeaderMap,

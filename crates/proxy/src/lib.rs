@@ -37,7 +37,7 @@ use drover_identity::Authenticator;
 
 use drover_telemetry::Metrics;
 
-/// The shared state of the proxy.
+/// The state that all requests of the proxy share.
 pub struct Proxy {
     hub: Hub,
     authenticator: Authenticator,

@@ -1,4 +1,4 @@
-//! Errors that Drover itself returns, without a response of the cluster.
+//! Errors that Drover returns without a response of the cluster.
 
 use drover_access::headers::Unrepresentable;
 use drover_access::impersonation::ImpersonationError;
@@ -111,7 +111,7 @@ pub enum Refusal {
     /// The hub did not respond in time.
     #[error("the hub did not respond within {} s", .0.0.as_secs())]
     HubSlow(HeadTimeout),
-    /// The cluster redirects the client to another path of this server.
+    /// The cluster redirects the client to a path of this server outside the cluster's prefix.
     #[error(
         "cluster {0:?} responded with a redirect out of the cluster; Drover does not forward it"
     )]

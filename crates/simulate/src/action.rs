@@ -71,20 +71,20 @@ pub enum Severity {
 pub enum Action {
     /// Creates an object.
     Create {
-        /// The acting component.
+        /// The component that performs the action.
         component: Component,
-        /// Kind of the object.
+        /// Kind of the object to create.
         kind: Kind,
         /// The object to create, as JSON.
         object: Value,
     },
     /// Applies a merge patch to an object or its status.
     Patch {
-        /// The acting component.
+        /// The component that performs the action.
         component: Component,
         /// The object to patch.
         target: ObjectRef,
-        /// The subresource `status`, or empty for the object itself.
+        /// The subresource `status`. Empty for a patch of the whole object.
         subresource: &'static str,
         /// The JSON merge patch.
         patch: Value,
@@ -105,11 +105,11 @@ pub enum Action {
     },
     /// Creates an event about an object.
     EmitEvent {
-        /// The acting component.
+        /// The component that performs the action.
         component: Component,
         /// The object that the event is about.
         about: ObjectRef,
-        /// The type of the event.
+        /// The type of the event: `Normal` or `Warning`.
         severity: Severity,
         /// The reason, in CamelCase.
         reason: &'static str,
@@ -129,13 +129,14 @@ pub enum Action {
     RecordUnschedulable {
         /// UID of the pod.
         pod: String,
-        /// Reason of the scheduler.
+        /// The scheduler's reason why the pod is unschedulable.
         why: String,
     },
 }
 
 impl Action {
-    /// Describes the action for a log. Of the object, the text contains only the name.
+    /// Describes the action for a log. The description contains the object's name, but no other
+    /// content of the object.
     pub fn name(&self) -> String {
         let of = |verb: &str, target: &ObjectRef| {
             let ObjectRef {

@@ -26,14 +26,14 @@ pub const USAGE_MEMORY: &str = "simulate.drover.dev/usage-memory";
 /// Maximum delay of an annotation in seconds.
 const MAX_SECONDS: f64 = 86_400.0;
 
-/// The default delays.
+/// The delays of pods and nodes without annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Time from the binding of a pod until its containers run.
+    /// Duration from the binding of a pod until its containers run.
     pub start: Duration,
-    /// Time from the start of the containers until the pod is ready.
+    /// Duration from the start of the containers until the pod is ready.
     pub ready: Duration,
-    /// Time from the deletion request until the pod is removed.
+    /// Duration from the deletion request until the pod is removed.
     pub stop: Duration,
     /// Run time of a Job's pod.
     pub job: Duration,
@@ -71,11 +71,11 @@ pub enum PodFailure {
 /// The requested behavior of a pod.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Behaviour {
-    /// Time from the binding of the pod until its containers run.
+    /// Duration from the binding of the pod until its containers run.
     pub start: SignedDuration,
-    /// Time from the start of the containers until the pod is ready.
+    /// Duration from the start of the containers until the pod is ready.
     pub ready: SignedDuration,
-    /// Time from the deletion request until the pod is removed.
+    /// Duration from the deletion request until the pod is removed.
     pub stop: SignedDuration,
     /// Run time of the containers. `None` if they do not end.
     pub run: Option<SignedDuration>,

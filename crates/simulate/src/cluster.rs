@@ -38,7 +38,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct ClusterOptions {
     /// File with the state. It is created if it does not exist.
     pub path: PathBuf,
-    /// The initial state.
+    /// The nodes and objects that the first start creates.
     pub plan: Plan,
     /// Default delays of simulated pods and nodes.
     pub timing: Timing,
@@ -58,7 +58,7 @@ impl ClusterOptions {
     }
 }
 
-/// The error of starting a cluster.
+/// The reason why a cluster cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The API cannot be opened.
@@ -205,7 +205,7 @@ fn api(
 #[derive(Clone)]
 struct ApiAccess(Arc<RwLock<Option<Router>>>);
 
-/// The error of a call after the cluster has stopped.
+/// The error of calls after the cluster has stopped.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the simulated cluster is stopped")]
 struct ClusterStopped;

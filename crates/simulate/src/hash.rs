@@ -1,4 +1,4 @@
-//! A stable hash.
+//! A hash function whose result is the same in all versions.
 
 /// Computes FNV-1a, which distributes names evenly and is the same on every machine and in every
 /// version.

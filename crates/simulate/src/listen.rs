@@ -25,7 +25,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 /// Delay after a failed accept, for example with too many open files.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// The error of starting the listener.
+/// The reason why the listener cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The port cannot be opened.

@@ -12,7 +12,7 @@ const MARKER: &str = "simulated-cluster";
 const NAMESPACE: &str = "kube-system";
 const MANAGER: &str = "drover-simulate";
 
-/// The error of the setup.
+/// The reason why the setup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The API server refused a request.

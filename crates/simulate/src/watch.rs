@@ -11,7 +11,7 @@ use kube::{Api, Client};
 
 use crate::world::{SimulatedKind, World};
 
-/// A change of the world.
+/// A change of the objects in the world.
 pub(crate) type Change = Box<dyn FnOnce(&mut World) + Send>;
 
 /// Number of objects in one page of a list.

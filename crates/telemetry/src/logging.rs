@@ -143,7 +143,7 @@ impl LogFilter {
         self.0.text.lock().clone()
     }
 
-    /// Validates a filter.
+    /// Returns an error if the syntax of a filter is invalid.
     pub fn check(filter: &str) -> Result<(), LogFilterError> {
         parse(filter).map(drop)
     }

@@ -60,7 +60,7 @@ pub struct Metrics {
     registry: Arc<RwLock<Registry>>,
     /// Number of proxied requests that have ended.
     pub requests: Family<RequestLabels, Counter>,
-    /// Time from a request to the head of its response.
+    /// Duration from a request to the head of its response.
     pub request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
     /// Number of proxied requests in flight.
     pub open_streams: Family<VerbLabel, Gauge>,
@@ -76,7 +76,7 @@ pub struct Metrics {
     pub tunnels_unhealthy: Gauge,
     /// Number of bytes of bodies and upgraded streams through tunnels.
     pub tunnel_bytes: Family<DirectionLabel, Counter>,
-    /// Number of requests that were retried on another tunnel.
+    /// Number of requests that were retried on a different tunnel.
     pub tunnel_retries: Counter,
     /// Number of records written to the audit log.
     pub audit_records: Counter,

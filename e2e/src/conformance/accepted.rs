@@ -12,7 +12,7 @@ use super::run::Outcome;
 /// Maximum number of accepted differences. Do not increase it.
 pub const MAX_ACCEPTED: usize = 15;
 
-/// The error of reading the accepted differences.
+/// The reason why the accepted differences cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptedError {
     /// The file cannot be read.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::script::Script;
 
-/// The error of creating the table.
+/// The reason why the table cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CellsError {
     /// The list of features cannot be read.

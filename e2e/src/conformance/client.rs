@@ -19,7 +19,7 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(40);
 /// Pause before a read is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// The error of creating a client.
+/// The reason why a client cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
     /// The certificates cannot be parsed.

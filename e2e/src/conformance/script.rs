@@ -7,7 +7,7 @@ use std::{fs, io};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The error of reading scripts.
+/// The reason why scripts cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// The folder or a file in it cannot be read.

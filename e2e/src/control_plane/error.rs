@@ -9,16 +9,16 @@ use crate::program::ProgramError;
 use crate::scratch::ScratchError;
 use crate::tools::BuildError;
 
-/// The error of a control plane.
+/// The reason why a control plane failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A Kubernetes program could not be built.
+    /// A Kubernetes program cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A certificate could not be created.
+    /// A certificate cannot be created.
     #[error(transparent)]
     Pki(#[from] PkiError),
-    /// A temporary folder could not be created.
+    /// A temporary folder cannot be created.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
     /// No port is free.
@@ -37,7 +37,7 @@ pub enum StartError {
         /// Path of the cluster's folder.
         folder: PathBuf,
     },
-    /// A file or folder could not be created, read or written.
+    /// A file or folder cannot be created, read or written.
     #[error("cannot prepare {path}")]
     Prepare {
         /// Path of the file or folder.
@@ -64,7 +64,7 @@ pub enum StartError {
     /// The client library rejects the kubeconfig.
     #[error("cannot create the administrator's client from its kubeconfig")]
     Kubeconfig(#[source] kube::config::KubeconfigError),
-    /// The client could not be created.
+    /// The client cannot be created.
     #[error("cannot create the administrator's client")]
     Client(#[source] kube::Error),
     /// The cluster has no scheduler.

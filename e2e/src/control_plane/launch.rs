@@ -1,4 +1,4 @@
-//! Starts the programs of a control plane in order, with their flags.
+//! Starts the programs of a control plane in the required order, with their flags.
 
 use std::path::Path;
 use std::time::Duration;

@@ -22,7 +22,7 @@ pub struct AgentOptions {
     /// Kubeconfig of the cluster's API server. Its user must have all permissions in the agent's
     /// namespace.
     pub kubeconfig: PathBuf,
-    /// Folder of the log.
+    /// Folder of the agent's log file.
     pub logs: PathBuf,
     /// Additional command line arguments of the agent.
     pub arguments: Vec<String>,
@@ -62,12 +62,12 @@ impl Agent {
             .await?)
     }
 
-    /// Returns the process ID.
+    /// Returns the process ID of the agent.
     pub fn id(&self) -> u32 {
         self.running.id()
     }
 
-    /// Returns the process.
+    /// Returns the process of the agent.
     pub fn running(&mut self) -> &mut Running {
         &mut self.running
     }

@@ -149,12 +149,12 @@ impl Server {
         self.folder.join("audit.jsonl")
     }
 
-    /// Returns the process.
+    /// Returns the process of the server.
     pub fn running(&mut self) -> &mut Running {
         &mut self.running
     }
 
-    /// Returns the process ID.
+    /// Returns the process ID of the server.
     pub fn id(&self) -> u32 {
         self.running.id()
     }

@@ -92,7 +92,7 @@ impl Namespaces {
         arguments
     }
 
-    /// Returns a program that runs on the node.
+    /// Returns the description of a program that runs in the node's namespaces.
     pub(super) fn program(&self, name: &str, path: &Path) -> Program {
         Program::new(name, "nsenter", &self.logs)
             .env("PATH", search_path())

@@ -15,13 +15,13 @@ const FLAGS: &str = "build-flags";
 /// The input files of the build. Their hash is the cache key.
 const INPUTS: [&str; 3] = ["go.mod", "go.sum", FLAGS];
 
-/// The error of building the [`Tool`]s.
+/// The reason why the [`Tool`]s cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The location of the cache is unknown.
     #[error("cannot locate the cache of built programs: set XDG_CACHE_HOME or HOME")]
     NoCacheFolder,
-    /// The Go module's files could not be read.
+    /// The Go module's files cannot be read.
     #[error("cannot read the build input {path}")]
     ReadModule {
         /// Path of the file.
@@ -29,7 +29,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The cache could not be written.
+    /// The cache cannot be written.
     #[error("cannot write the cache of built programs at {path}")]
     WriteCache {
         /// Path of the file or folder.

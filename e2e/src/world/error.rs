@@ -13,7 +13,7 @@ use crate::ports::NoFreePort;
 use crate::program::ProgramError;
 use crate::wait::TimedOut;
 
-/// The error of the environment.
+/// The reason why the environment failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
     /// A program under test was not built.
@@ -53,7 +53,7 @@ pub enum WorldError {
         /// Complete output of the program.
         printed: String,
     },
-    /// A file of the world could not be written or read.
+    /// A file of the world cannot be written or read.
     #[error("cannot prepare {path}")]
     Prepare {
         /// Path of the file.

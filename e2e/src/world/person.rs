@@ -67,7 +67,7 @@ impl Person {
         self.kubectl.clone()
     }
 
-    /// Returns the user's kubectl with another kubeconfig.
+    /// Returns the user's kubectl with the given kubeconfig.
     pub fn kubectl_with(&self, kubeconfig: &Path) -> CommandLine {
         self.kubectl.clone().with_kubeconfig(kubeconfig)
     }

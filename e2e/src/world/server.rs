@@ -54,7 +54,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns the listen address.
+    /// Returns the address on which the server listens.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
@@ -64,7 +64,7 @@ impl Server {
         format!("https://{}", self.address)
     }
 
-    /// Returns the process.
+    /// Returns the process of the server.
     pub const fn running(&mut self) -> &mut Running {
         &mut self.running
     }

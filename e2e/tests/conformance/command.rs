@@ -14,7 +14,7 @@ use futures::StreamExt as _;
 use crate::embedded::{Embedded, TOKEN};
 use crate::report::{say, tell};
 
-/// The error of the comparison.
+/// The reason why the comparison failed.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
 /// Maximum number of scripts that run in parallel. Both servers share the machine's processors.

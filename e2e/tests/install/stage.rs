@@ -19,7 +19,7 @@ pub(crate) const NAMESPACE: &str = "drover-system";
 pub(crate) const PASSWORD: &str = "a long password for tests";
 const SOON: Duration = Duration::from_mins(1);
 
-/// The error of the installation.
+/// The reason why the installation failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotInstalled {
     #[error(transparent)]

@@ -29,7 +29,7 @@ impl Stage for Demo {
     }
 }
 
-/// The error of starting the environment.
+/// The reason why the environment cannot start.
 #[derive(Debug, thiserror::Error)]
 enum NotStarted {
     #[error(transparent)]

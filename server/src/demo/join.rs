@@ -33,7 +33,7 @@ const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The reason why a simulated cluster is not connected.
 #[derive(Debug, Error)]
 pub enum JoinError {
-    /// The manifest could not be created.
+    /// The manifest cannot be created.
     #[error("cannot create the manifest: {}", .0.message())]
     Import(drover_http_edge::status::Status),
     /// The manifest is invalid.

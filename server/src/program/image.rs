@@ -110,7 +110,7 @@ fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {
 /// A program and its platform.
 type PlatformProgram = (Platform, Program);
 
-/// Writes an image that runs the first program and can contain another.
+/// Writes an image that runs the first program. The image can contain further programs.
 fn write(
     options: &ImageOptions,
     first: &PlatformProgram,

@@ -38,7 +38,7 @@ pub(crate) enum PatchError {
 pub(crate) struct Patch {
     /// Name of the patch file.
     pub(crate) name: String,
-    /// Content of the patch file. git ignores the lines above the first `---`.
+    /// Content of the patch file. git ignores the text above the first line that starts with `---`.
     pub(crate) text: String,
     /// The attack groups of docs/security.md that the defence belongs to.
     pub(crate) group: String,

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-/// The error of a write.
+/// The reason why the stub rejects a write.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
     /// The object does not exist.

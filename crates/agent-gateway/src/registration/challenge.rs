@@ -1,11 +1,12 @@
-//! Challenges: values that an agent signs to connect. Each challenge is valid once and for a
-//! minute.
+//! Challenges: values that an agent signs to connect. Each challenge can be used once and expires
+//! after a minute.
 //!
-//! The server does not store issued challenges. A challenge contains its time and a MAC over the
-//! time, the Cluster and the ID of this server start. A restart loses the used challenges and
-//! invalidates all older challenges. The server stores only challenges that were answered with the
-//! right key, until they expire. Their number per Cluster is limited, so that unauthenticated
-//! clients cannot fill the memory, and the agents of one Cluster cannot block the agents of others.
+//! The server does not store issued challenges. A challenge contains its time, and a MAC over the
+//! time, the Cluster and the ID of the server process. A restart loses the used challenges and
+//! invalidates all older challenges. The server stores only challenges that an agent has answered
+//! with the right key, until they expire. The number of stored challenges per Cluster is limited.
+//! So unauthenticated clients cannot fill the memory, and the agents of one Cluster cannot block
+//! the agents of other Clusters.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -29,7 +30,7 @@ const TIME: usize = 8;
 const RANDOM: usize = 16;
 const MAC: usize = 32;
 
-/// The reason for rejecting a nonce.
+/// The reason why the server rejects a challenge's nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChallengeError {
     /// A different server process issued the challenge, or it was issued for a different Cluster.

@@ -2,11 +2,12 @@
 //! to a Cluster.
 //!
 //! Object names are unique on the hub. If two registrations use the same key concurrently, only one
-//! creates the claim. After a crash between claim and binding, the same Cluster can register again.
+//! of them creates the claim. After a crash between claim and binding, the same Cluster can
+//! register again.
 //!
-//! This module never deletes a claim: the hub's garbage collector deletes the claim with its
-//! Cluster. Another Cluster can take over a claim only if the former Cluster can no longer be bound
-//! to the key, see [`may_bind`]. Otherwise a concurrent registration of the former Cluster could
+//! This module never deletes a claim. The hub's garbage collector deletes the claim with its
+//! Cluster. A second Cluster can take over a claim only if the first Cluster can no longer be bound
+//! to the key, see [`may_bind`]. Otherwise a concurrent registration of the first Cluster could
 //! still bind the key.
 
 use std::fmt::Write as _;

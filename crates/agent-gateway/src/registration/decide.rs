@@ -28,11 +28,11 @@ pub enum TokenState {
     Invalid,
     /// The token has expired.
     Expired,
-    /// The token is for another Cluster.
+    /// The token is for a different Cluster than the request.
     OtherCluster,
     /// The token allows this registration.
     Valid {
-        /// ID of the token.
+        /// ID of the valid token.
         id: String,
     },
 }
@@ -66,7 +66,7 @@ pub enum Refusal {
     /// The signature of the request does not match the key in the request.
     #[error("the request is not signed with the key in the request")]
     BadSignature,
-    /// The Cluster is bound to another key.
+    /// The Cluster is already bound to a different key.
     #[error(
         "this Cluster is already registered with a different key: if the cluster was recreated, \
          delete the Cluster on the server and import the cluster again"
@@ -75,7 +75,7 @@ pub enum Refusal {
     /// The request has no token.
     #[error("a registration token is needed: apply a fresh manifest of \"drover cluster import\"")]
     TokenRequired,
-    /// The token is invalid.
+    /// The token does not exist, or its secret is wrong.
     #[error(
         "the registration token is invalid or was already used: apply a fresh manifest of \
          \"drover cluster import\""
@@ -86,10 +86,10 @@ pub enum Refusal {
         "the registration token has expired: apply a fresh manifest of \"drover cluster import\""
     )]
     TokenExpired,
-    /// The token is for another Cluster.
+    /// The token is for a different Cluster than the request.
     #[error("the registration token is for another Cluster: apply the manifest of this Cluster")]
     TokenOfOtherCluster,
-    /// The key is bound to another Cluster.
+    /// The key is already bound to a different Cluster.
     #[error(
         "this cluster is already registered as {0:?}: delete that Cluster first, or delete \
          Secret drover-agent-key in the cluster to register it twice"

@@ -21,7 +21,7 @@ use drover_hub::settings::Settings;
 
 /// Default lifetime of a token, in seconds.
 const DAY: u64 = 86_400;
-/// Allowed lifetimes, in seconds.
+/// Allowed lifetimes of a token, in seconds.
 const LIFETIME: std::ops::RangeInclusive<u64> = 60..=604_800;
 
 /// Returns the agent image of a cluster: the image in the Cluster's spec, else the image in the

@@ -23,7 +23,7 @@ use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// Maximum number of attempts when another writer changes the Cluster concurrently.
+/// Maximum number of attempts if concurrent writes change the Cluster.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Returns the bearer token of a registration request, or `None` if the request has no credential.

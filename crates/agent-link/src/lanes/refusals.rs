@@ -20,7 +20,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Counts a refusal.
+    /// Counts a refused request of a lane.
     pub fn count(&self, lane: &str, reason: &'static str, message: &str) {
         let lane: String = lane
             .chars()

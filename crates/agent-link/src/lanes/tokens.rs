@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Interval between attempts to renew a token that is still valid.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 
-/// A lane has no token.
+/// The reason why a lane has no token.
 #[derive(Debug, Error)]
 pub enum TokenError {
     /// The token request failed.

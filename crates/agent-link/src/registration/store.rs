@@ -56,7 +56,7 @@ pub enum StoreError {
     /// The API server did not respond in time.
     #[error("cannot {what} in the agent's namespace: no response within {} s", TIMEOUT.as_secs())]
     Timeout {
-        /// The operation, as a verb and an object.
+        /// The operation that timed out, as a verb and an object.
         what: &'static str,
     },
     /// An object lacks a required key.
@@ -136,7 +136,7 @@ impl Store {
         Ok((SecretSlice::from(key.0), recorded(&data)))
     }
 
-    /// Stores a generated key. Returns `None` if another replica created the Secret first.
+    /// Stores a generated key. Returns `None` if a concurrent replica created the Secret first.
     async fn create_key(&self, key: &SecretSlice<u8>) -> Result<Option<Secret>, StoreError> {
         let secret = Secret {
             metadata: ObjectMeta {

@@ -1,4 +1,4 @@
-//! A JSON call to the server's API.
+//! Calls the server's JSON API.
 
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 /// Length limit of a server's message, in characters.
 const MAX_MESSAGE_CHARS: usize = 1024;
 
-/// A call to the server failed.
+/// The reason why a call to the server failed.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// The client could not connect to the server.
+    /// The client cannot connect to the server.
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The server refused the call.
@@ -36,7 +36,7 @@ pub enum CallError {
         status: StatusCode,
         /// PascalCase reason. Empty if the response has none.
         reason: String,
-        /// Message of the server.
+        /// Message of the server, for users.
         message: String,
         /// Difference between the clocks of this machine and the server, if it exceeds a minute.
         skew: Option<ClockSkew>,
@@ -46,7 +46,7 @@ pub enum CallError {
     Unavailable {
         /// HTTP status code.
         status: StatusCode,
-        /// Message of the server.
+        /// Message of the server, for users.
         message: String,
     },
     /// The response does not come from a Drover server.

@@ -134,7 +134,7 @@ pub enum DialError {
     Tls {
         /// Address of the server.
         address: SocketAddr,
-        /// Message of rustls.
+        /// Error message of rustls.
         detail: String,
     },
 }

@@ -41,7 +41,7 @@ impl<T: Read + Write + Unpin + Send + 'static> Stream for T {}
 /// The byte stream of a connection to the API server.
 pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
 
-/// A connection to the API server.
+/// A connection to the API server that can carry several requests in sequence.
 pub(super) struct PooledConnection<T: Stream> {
     sender: SendRequest<Upload>,
     /// The connection's state machine, or `None` after the connection has ended. Dropping it
@@ -52,8 +52,8 @@ pub(super) struct PooledConnection<T: Stream> {
 
 /// The reason why a request received no response on a connection.
 pub(super) struct SendError {
-    /// The request, if the connection wrote no byte of it. The caller can then use another
-    /// connection.
+    /// The request, if the connection wrote no byte of it. The caller can then send it on a
+    /// different connection.
     pub(super) unsent: Option<Request<Body>>,
     pub(super) error: hyper::Error,
 }
@@ -77,7 +77,7 @@ impl<T: Stream> PooledConnection<T> {
         }
     }
 
-    /// Returns true if the connection can carry another request.
+    /// Returns true if the connection is idle and open, so that it can carry a request.
     fn is_ready(&self) -> bool {
         self.connection.is_some() && self.sender.is_ready()
     }

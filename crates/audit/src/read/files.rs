@@ -42,7 +42,7 @@ enum PathContent {
     Log(Log),
     /// No file, or an empty file.
     Nothing,
-    /// A directory, a pipe or another special file, which another program created.
+    /// A directory, a pipe or a special file, which a different program created.
     NoFile,
 }
 

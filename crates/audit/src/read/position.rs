@@ -10,11 +10,11 @@ use thiserror::Error;
 /// `m-<start>-<number>`, in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// A position in a file.
+    /// A position in one of the log's files.
     File(FilePosition),
     /// A position in the memory of one server process.
     Memory {
-        /// ID of the process start.
+        /// ID of the server process.
         start: u64,
         /// Number of the first record after the position.
         before: u64,

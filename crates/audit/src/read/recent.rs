@@ -17,7 +17,7 @@ pub(crate) struct Recent(Arc<RwLock<State>>);
 
 #[derive(Debug)]
 struct State {
-    /// ID of this server start.
+    /// ID of this server process.
     start: u64,
     lines: VecDeque<Arc<[u8]>>,
     bytes: usize,

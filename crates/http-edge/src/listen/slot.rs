@@ -69,7 +69,7 @@ impl ConnectionSlots {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     All,
-    /// Only the routes on which an agent connects.
+    /// The connection may use only the routes on which agents connect.
     Agents,
 }
 

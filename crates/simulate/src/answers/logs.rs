@@ -215,7 +215,7 @@ impl Run {
     }
 }
 
-/// Returns the requested lines up to now.
+/// Returns the requested lines that exist now.
 fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     let last = run.last(now);
     let since = options

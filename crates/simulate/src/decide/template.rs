@@ -34,9 +34,9 @@ pub(super) fn encode(mut number: u32) -> String {
 
 /// The name of a new pod.
 pub(super) enum Name {
-    /// The complete name.
+    /// The complete name of the pod.
     Fixed(String),
-    /// A prefix of the name. The API adds a random suffix.
+    /// A prefix of the pod's name. The API adds a random suffix.
     Prefix(String),
 }
 

@@ -1,4 +1,4 @@
-//! Sample workloads.
+//! Sample workloads for simulated clusters.
 
 use serde_json::{Value, json};
 

@@ -41,7 +41,7 @@ pub trait SimulatedKind:
     + Sync
     + 'static
 {
-    /// The kind of the type.
+    /// The kind of the objects.
     const KIND: Kind;
 
     /// Returns the objects of this type in a world.

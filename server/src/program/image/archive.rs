@@ -166,8 +166,8 @@ impl Image {
         archive.into_inner()?.flush()
     }
 
-    /// Returns `index.json`. containerd reads the image's name from an annotation, and other tools
-    /// read the tag from another annotation.
+    /// Returns `index.json`. containerd reads the image's full name from one annotation, and other
+    /// tools read the tag from a second annotation.
     fn index(&self) -> Value {
         let mut descriptor = self.manifest.descriptor(MANIFEST);
         let (_, tag) = self.name.rsplit_once(':').unwrap_or(("", "latest"));

@@ -1,4 +1,5 @@
-//! Reloads certificate files that another program renews, such as cert-manager or an ACME client.
+//! Reloads certificate files that an external program renews, such as cert-manager or an ACME
+//! client.
 
 use std::convert::Infallible;
 use std::time::Duration;

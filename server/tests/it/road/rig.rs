@@ -56,9 +56,9 @@ pub(super) struct Rig {
     pub(super) open: OpenStreams,
     pub(super) address: SocketAddr,
     pub(super) authenticator: Authenticator,
-    /// An administrator.
+    /// The user ann, who is an administrator.
     pub(super) ann: Person,
-    /// A user without roles.
+    /// The user bob, who has no roles.
     pub(super) bob: Person,
     audit: Audit,
     folder: TempDir,
