@@ -2,7 +2,7 @@
 //! token Secrets, expiry of Events, aggregation of ClusterRoles, and establishment of CRDs.
 //!
 //! Each controller observes the feed of all changes, decides in a pure function, and writes through
-//! [`Hub`], which the server implements with its own handlers.
+//! [`Hub`]. The server implements [`Hub`] with its own handlers.
 
 mod account_secrets;
 mod aggregation;
@@ -54,7 +54,7 @@ pub struct ObjectPath {
 }
 
 impl ObjectPath {
-    /// A path from group, plural, namespace and name.
+    /// Creates a path from group, plural, namespace and name.
     pub fn new(group: &str, resource: &str, namespace: &str, name: &str) -> Self {
         Self {
             resource: GroupResource {

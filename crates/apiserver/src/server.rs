@@ -127,7 +127,7 @@ pub struct ApiServer {
 struct Inner {
     shared: Arc<Shared>,
     lifecycle: LifecycleOptions,
-    /// Ends watches and the tasks that read the store's feed.
+    /// Dropping the guard ends watches, and the tasks that read the store's feed.
     _end: DropGuard,
 }
 
@@ -247,7 +247,7 @@ impl ApiServer {
         self.inner.shared.catalog.load_full()
     }
 
-    /// The server's metrics; the embedding program can add its own.
+    /// The server's metrics. The embedding program can add metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.inner.shared.metrics
     }

@@ -57,7 +57,7 @@ pub struct SignedIn {
 pub struct Check {
     /// Description for administrators, such as `sign-in at https://github.com`.
     pub what: String,
-    /// The error of a failed step.
+    /// Success, or the error of a failed step.
     pub outcome: Result<(), ProviderError>,
 }
 

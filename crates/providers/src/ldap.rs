@@ -35,7 +35,7 @@ use wire::filter::Filter;
 
 pub use connection_test::{Check, CheckKind, ConnectionTest};
 
-/// Timeout of a sign-in or a refresh over all servers.
+/// Timeout of a sign-in or a refresh, for all servers together.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum length of a login name, in bytes.
 const MAX_LOGIN_BYTES: usize = 256;
@@ -136,7 +136,7 @@ impl Directory {
     }
 
     /// Binds with the password on a separate connection. If the account does not exist, binds with
-    /// a name that no entry has, so that the requests do not reveal whether the account exists.
+    /// a name that no entry has. The requests therefore do not reveal whether the account exists.
     async fn try_password(
         &self,
         session: &Session<'_>,

@@ -27,7 +27,7 @@ pub struct TunnelPair {
     pub driver: JoinHandle<ClosedReason>,
     /// The agent's end; completes when serving ends.
     pub agent: JoinHandle<Result<(), ServeError>>,
-    /// Drains and stops the agent.
+    /// Cancellation drains and stops the agent.
     pub shutdown: CancellationToken,
     /// While true, the agent sends no data, as in a network failure.
     pub frozen: watch::Sender<bool>,
@@ -91,7 +91,7 @@ impl TunnelPair {
     }
 }
 
-/// Polls `serving` only while it is not frozen.
+/// Polls `serving` only while the agent is not frozen.
 async fn unless_frozen<T>(
     mut frozen: watch::Receiver<bool>,
     serving: impl Future<Output = T>,

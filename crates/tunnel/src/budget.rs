@@ -1,10 +1,10 @@
 //! Limits of one tunnel and of all tunnels of a server.
 //!
-//! Streams are counted exactly at the start and end of a request. Buffered bytes (sent by agents
-//! but not read by users, with the overhead of h2) are measured about once a second by the sweep of
-//! each tunnel. A tunnel above its limit rejects new requests and resets the streams with the most
-//! unread bytes. If the server's total exceeds its limit, only tunnels above their fair share
-//! reject requests and reset streams.
+//! Streams are counted exactly at the start and end of a request. Buffered bytes are the bytes that
+//! agents have sent and users have not read, with the overhead of h2. The sweep of each tunnel
+//! measures the buffered bytes about once a second. A tunnel above its limit rejects new requests
+//! and resets the streams with the most unread bytes. If the server's total exceeds its limit, only
+//! tunnels above their fair share reject requests and reset streams.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

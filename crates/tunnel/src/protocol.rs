@@ -3,7 +3,7 @@
 //! The agent lists all versions that it supports in [`VERSION_HEADER`]. The server returns the
 //! highest version that both support in the same header of its 101 response, or rejects the request
 //! with 426 and its own versions in [`KNOWN_HEADER`]. A server supports two adjacent versions, so
-//! that agents can be upgraded after it.
+//! that agents can be upgraded after the server.
 
 use std::fmt;
 

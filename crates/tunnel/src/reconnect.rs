@@ -10,7 +10,7 @@
 //!
 //! The delay is uniformly random between the minimum and a bound that doubles with each failure
 //! (full jitter), so that the agents of a restarted server do not reconnect at the same time. A
-//! tunnel that closes soon after it opened counts as another failure.
+//! tunnel that closes soon after it opened counts as a further failure.
 
 use std::time::Duration;
 
@@ -150,8 +150,8 @@ impl Sessions {
         }
     }
 
-    /// Waits for the reconnect delay and starts the next session. Call it after the previous
-    /// session ended. Returns `None` after the stop. `random` is uniformly distributed in
+    /// Waits for the reconnect delay and starts the next session. Call this function after the
+    /// previous session ended. Returns `None` after the stop. `random` is uniformly distributed in
     /// `0.0..1.0`.
     pub async fn next(&mut self, random: f64) -> Option<Session<'_>> {
         if self.started {

@@ -23,7 +23,7 @@ pub struct AuthenticateError(pub String);
 
 /// Authenticates bearer tokens; the embedding program can add its own implementation.
 pub trait Authenticate: Send + Sync {
-    /// Returns the user of a token that is valid for one of `audiences`, or `None` if the
+    /// Returns the user of a token that is valid for one of `audiences`. Returns `None` if the
     /// authenticator does not support this type of token.
     fn authenticate<'a>(
         &'a self,

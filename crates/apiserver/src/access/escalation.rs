@@ -128,7 +128,7 @@ fn may(
         .allowed
 }
 
-/// Reports whether the caller has all of these rights in the namespace of the write.
+/// Checks that the caller has all rights in `wanted`, in the namespace of the write.
 fn confirm(
     caller: &Caller,
     authorizer: &dyn Authorizer,

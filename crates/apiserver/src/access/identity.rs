@@ -33,7 +33,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// A user with a name and groups.
+    /// Creates a user with a name and groups.
     pub fn user<'a>(name: impl Into<String>, groups: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             name: name.into(),
@@ -42,12 +42,12 @@ impl Caller {
         }
     }
 
-    /// The unauthenticated user.
+    /// Returns the unauthenticated user.
     pub fn anonymous() -> Self {
         Self::user(ANONYMOUS, [UNAUTHENTICATED])
     }
 
-    /// A user in `system:masters`, such as kube-apiserver's loopback client.
+    /// Creates a user in `system:masters`, such as kube-apiserver's loopback client.
     pub fn privileged(name: impl Into<String>) -> Self {
         Self::user(name, [MASTERS, AUTHENTICATED])
     }

@@ -135,7 +135,7 @@ impl Index {
             .ok_or_else(|| MissingRole::Name(plural, role.name.clone()))
     }
 
-    /// Calls `visit` for each rule that applies to the caller, until it returns `false`.
+    /// Calls `visit` for each rule that applies to the caller, until `visit` returns `false`.
     fn visit<'a>(
         &'a self,
         caller: &Caller,

@@ -39,7 +39,7 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 /// Options for issuing and verifying tokens.
 #[derive(Clone)]
 pub struct TokensOptions {
-    /// Accepted issuers; new tokens contain the first. Never empty.
+    /// Accepted issuers, at least one. New tokens contain the first issuer.
     pub issuers: Vec<String>,
     /// The server's audiences, and the audiences of tokens that request none.
     pub audiences: Vec<String>,

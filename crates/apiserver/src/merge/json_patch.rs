@@ -37,7 +37,7 @@ pub fn json_patch(live: &Value, patch: &Value) -> Result<Value, PatchError> {
     Ok(document)
 }
 
-/// The empty operation that a `null` entry in a patch stands for.
+/// The operation for a `null` entry in a patch: an empty operation.
 static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 fn decode(patch: &Value) -> Result<Vec<&Map<String, Value>>, PatchError> {

@@ -23,12 +23,13 @@ pub enum PathElement {
 }
 
 impl PathElement {
-    /// The field with this name.
+    /// Creates the path element of the field with this name.
     pub fn field(name: &str) -> Self {
         Self::Field(name.into())
     }
 
-    /// The list item with these key fields, in any order.
+    /// Creates the path element of the list item with these key fields. The order of the key fields
+    /// does not matter.
     pub fn key(mut fields: Vec<(String, Value)>) -> Self {
         fields.sort_by(|left, right| left.0.cmp(&right.0));
         Self::Key(fields.into())
@@ -112,7 +113,7 @@ impl fmt::Display for PathElement {
 pub struct Path(pub Vec<PathElement>);
 
 impl Path {
-    /// A path of field names.
+    /// Creates a path of field names.
     pub fn fields(names: &[&str]) -> Self {
         Self(names.iter().map(|name| PathElement::field(name)).collect())
     }

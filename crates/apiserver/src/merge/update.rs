@@ -22,7 +22,8 @@ pub struct UpdateOptions<'a> {
 /// Sets `metadata.managedFields` of an object that replaces `live` (`None` on create), for creates,
 /// updates and all patches except apply.
 ///
-/// Never fails: if the owners cannot be computed, the object has none, as in kube-apiserver.
+/// Never fails: if the owners cannot be computed, the object has no managed fields, as in
+/// kube-apiserver.
 pub fn update(live: Option<&Value>, new: &mut Value, kind: &MergeKind, options: UpdateOptions<'_>) {
     let live = live.map_or_else(|| kind.nothing(), Value::clone);
     let mut managers = starting_point(&live, new, kind);
@@ -124,8 +125,8 @@ fn strip_managers(object: &mut Value) {
     }
 }
 
-/// Restores the old times of managed fields if no other part of the object changed, so that a write
-/// without changes stores no new revision.
+/// Restores the old times of managed fields if no other part of the object changed. A write without
+/// changes therefore stores no new revision.
 pub fn keep_times(old: &Value, new: &mut Value) {
     let managers = |object: &Value| match &object["metadata"]["managedFields"] {
         Value::Array(entries) => entries.clone(),

@@ -127,8 +127,8 @@ impl Definition {
         reference.strip_prefix(REFERENCE)
     }
 
-    /// Returns the type of the schema. If the type is absent, the keywords determine it, because
-    /// `anyOf` and similar may omit it.
+    /// Returns the type of the schema. If the type is absent, the keywords determine the type.
+    /// `anyOf` and similar keywords may omit the type.
     pub(super) fn implied_kind(&self) -> &str {
         let of_object = !self.properties.is_empty()
             || !self.required.is_empty()

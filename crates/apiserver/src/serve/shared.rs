@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     pub(crate) addresses: tokio::sync::Mutex<()>,
     /// Notifies of a changed catalog.
     pub(crate) catalog_changed: tokio::sync::watch::Sender<()>,
-    /// Ends all watches.
+    /// Cancellation ends all watches.
     pub(crate) shutdown: CancellationToken,
 }
 

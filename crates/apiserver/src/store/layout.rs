@@ -1,8 +1,8 @@
 //! The database schema, its migrations, and connection settings.
 //!
 //! The table `cur` contains the current state. The table `log` is an undo log with the state
-//! *before* each change. A create therefore stores the object once, a list at an old revision is
-//! `cur` with later changes undone, and compaction only deletes the start of the log.
+//! *before* each change. A create therefore stores the object once. A list at an old revision is
+//! `cur` with later changes undone. Compaction only deletes the start of the log.
 
 use std::path::Path;
 use std::time::Duration;
@@ -206,8 +206,8 @@ fn take_steps(step: &Transaction<'_>, from: u32) -> rusqlite::Result<()> {
     step.pragma_update(None, "user_version", KNOWN)
 }
 
-/// Returns the schema version of a file, which is 0 for a new file. Rejects other programs' files
-/// and newer schemas.
+/// Returns the schema version of a file; 0 for a new file. Rejects newer schemas and databases of
+/// other programs.
 pub(super) fn version(conn: &Connection, path: &Path) -> Result<u32, OpenError> {
     let read = || -> rusqlite::Result<(i32, i64, bool)> {
         Ok((

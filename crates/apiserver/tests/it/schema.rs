@@ -1,6 +1,6 @@
-//! Compares built-in kinds with recorded answers of kube-apiserver 1.36.3 (`schema/answers.json`,
-//! without UIDs, random names and addresses, and without the taint and finalizer of other programs'
-//! controllers).
+//! Compares built-in kinds with recorded answers of kube-apiserver 1.36.3 (`schema/answers.json`).
+//! The answers contain no UIDs, random names and addresses, and no taints and finalizers of other
+//! programs' controllers.
 
 use drover_apiserver::builtin::{Kinds, catalog};
 use drover_apiserver::resource::Scope;

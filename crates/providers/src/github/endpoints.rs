@@ -17,9 +17,10 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// Returns the endpoints of github.com, of a GitHub Enterprise Server (`https://host`, with its
-    /// API below `/api/v3`), or of an enterprise with data residency (`https://name.ghe.com`, with
-    /// its API at `https://api.name.ghe.com`).
+    /// Returns the endpoints of the server with this URL; `None` is github.com.
+    ///
+    /// A GitHub Enterprise Server is `https://host`, with its API below `/api/v3`. An enterprise
+    /// with data residency is `https://name.ghe.com`, with its API at `https://api.name.ghe.com`.
     pub fn of(url: Option<&str>) -> Result<Self, ProviderError> {
         let wrong = |problem: &str| ProviderError::Misconfigured {
             field: FIELD,

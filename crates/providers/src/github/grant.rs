@@ -34,7 +34,7 @@ pub(super) enum Grant {
     Denied,
     /// A temporary failure.
     TemporaryFailure(TemporaryFailure),
-    /// A response that GitHub never sends.
+    /// A response that GitHub does not specify.
     Unexpected(String),
 }
 

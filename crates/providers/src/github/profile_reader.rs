@@ -147,8 +147,8 @@ impl ProfileReader<'_> {
     }
 
     /// Returns the teams of these organizations and all their parent teams by ID, with names.
-    /// GitHub treats members of a team as members of its parent teams, but lists them only in the
-    /// lowest team and names one parent per team.
+    /// GitHub treats members of a team as members of its parent teams. However, GitHub lists a
+    /// member only in the lowest team, and returns one parent per team.
     async fn with_parent_teams(
         &mut self,
         teams: Vec<Team>,

@@ -57,7 +57,7 @@ pub(super) enum Verdict {
     Withheld,
     /// The resource does not exist, or the user cannot see it.
     Absent,
-    /// A response that the REST API never sends.
+    /// A response that the REST API does not specify.
     Unexpected(String),
 }
 

@@ -49,7 +49,7 @@ impl ClaimPath {
     }
 
     /// Reports whether the claim is a distributed claim in `_claim_names` (OpenID Connect Core
-    /// §5.6.2). Some providers use these for users with too many groups.
+    /// §5.6.2). Some providers use distributed claims for users with too many groups.
     fn is_distributed(&self, claims: &Map<String, Value>) -> bool {
         let names = claims.get("_claim_names").and_then(Value::as_object);
         let first = self.0.split('.').next().unwrap_or_default();

@@ -68,7 +68,7 @@ impl Metadata {
     /// Parses and validates the document of `issuer`.
     ///
     /// Returns `Misconfigured` if the document belongs to a different issuer or lacks a required
-    /// capability, and `InvalidResponse` if it is not a discovery document.
+    /// capability. Returns `InvalidResponse` if the document is not a discovery document.
     pub fn parse(issuer: &Issuer, document: &[u8]) -> Result<Self, ProviderError> {
         let document: Document = object(document).ok_or_else(|| {
             invalid_response(

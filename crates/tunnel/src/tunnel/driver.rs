@@ -15,7 +15,7 @@ use super::error::ClosedReason;
 use super::keepalive::Prober;
 
 /// Maximum time that running requests may continue before the tunnel is renewed. The agent
-/// reconnects only afterwards and may be the only replica of the cluster.
+/// reconnects only after the drain, and may be the only replica of the cluster.
 const DRAIN: Duration = Duration::from_secs(10);
 /// Interval of the checks for running requests during a drain.
 const DRAIN_CHECK_INTERVAL: Duration = Duration::from_millis(100);

@@ -256,7 +256,8 @@ pub struct Prefixed<S> {
 }
 
 impl<S> Prefixed<S> {
-    /// Prepends `prefix`, which was read from `inner`, to the remaining bytes.
+    /// Creates a stream that returns `prefix`, and then the remaining bytes of `inner`. The prefix
+    /// was read from `inner`.
     pub const fn new(prefix: Bytes, inner: S) -> Self {
         Self { prefix, inner }
     }

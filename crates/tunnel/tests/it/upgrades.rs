@@ -37,7 +37,7 @@ struct Route {
     upstreams: mpsc::UnboundedReceiver<DuplexStream>,
     /// Result of each splice on the server.
     ends: mpsc::UnboundedReceiver<(SpliceEnd, Arc<Traffic>)>,
-    /// Cancels the tasks on the server.
+    /// Cancellation ends the tasks on the server.
     revoke: CancellationToken,
     pair: TunnelPair,
 }

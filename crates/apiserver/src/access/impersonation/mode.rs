@@ -34,7 +34,7 @@ impl Mode {
         Self::Legacy,
     ];
 
-    /// The suffix in `impersonate:NAME`; `None` for [`Self::Legacy`].
+    /// The name of the mode in the verb `impersonate:NAME`; `None` for [`Self::Legacy`].
     const fn name(self) -> Option<&'static str> {
         match self {
             Self::AssociatedNode => Some("associated-node"),

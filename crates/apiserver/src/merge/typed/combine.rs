@@ -8,7 +8,7 @@ use super::validate::scalar_misfit;
 use super::{Atom, Form, ListAtom, ListKind, MapAtom, Misfits, Type, entries, items};
 use crate::merge::path::PathElement;
 
-/// Merges two values of a type; the applied value wins.
+/// Merges two values of a type; the applied value has precedence.
 ///
 /// Applied list items keep their order, and other items keep their position between them.
 pub(in crate::merge) fn combine(

@@ -37,7 +37,7 @@ impl Default for Size {
 }
 
 impl Size {
-    /// The size of a number, boolean or null.
+    /// Returns the size of a number, boolean or null.
     pub(super) fn scalar() -> Self {
         Self {
             weight: 1,
@@ -50,7 +50,7 @@ impl Size {
         }
     }
 
-    /// The size of a text of this length in bytes.
+    /// Returns the size of a text of this length in bytes.
     pub(super) fn text(bytes: u64) -> Self {
         Self {
             weight: 1 + bytes / BYTES_PER_UNIT,
@@ -59,7 +59,7 @@ impl Size {
         }
     }
 
-    /// The size of any value of this weight.
+    /// Returns the size of any value of this weight.
     pub(super) fn opaque(weight: u64) -> Self {
         Self {
             weight,
@@ -69,7 +69,7 @@ impl Size {
         }
     }
 
-    /// The size of an empty list.
+    /// Returns the size of an empty list.
     pub(super) fn list() -> Self {
         Self {
             item: Some(Arc::default()),
@@ -78,7 +78,7 @@ impl Size {
         }
     }
 
-    /// The size of an actual value.
+    /// Returns the size of an actual value.
     pub(super) fn of(value: &Cel) -> Self {
         match value {
             Cel::String(text) => Self::text(text.len() as u64),
@@ -224,7 +224,7 @@ impl Size {
         }
     }
 
-    /// The size of a list of numbers.
+    /// Returns the size of a list of numbers.
     pub(super) fn numbers(count: u64) -> Self {
         Self {
             weight: count.saturating_add(1),

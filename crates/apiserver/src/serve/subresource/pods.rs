@@ -105,7 +105,7 @@ pub(super) async fn bind(exchange: &Exchange, target: &Target) -> Result<Respons
     place(exchange, target, &binding).await
 }
 
-/// Reads a Binding. Its labels and annotations must be valid for a pod.
+/// Reads a Binding. The labels and annotations of the Binding must be valid for a pod.
 async fn read_binding(exchange: &Exchange) -> Result<Value, ApiError> {
     let mut binding = read_kind(exchange, "Binding").await?;
     decode_as("", "v1", "Binding", &mut binding)?;

@@ -10,7 +10,7 @@ use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::table;
 
-/// The form of the object in a row (`includeObject`).
+/// The form of the object in a row of a Table (`includeObject`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableOptions {
     Metadata,

@@ -73,7 +73,8 @@ pub(crate) enum Outcome {
     Kept,
 }
 
-/// Computes the next state of an object. Called again after each concurrent change.
+/// Computes the next state of an object. The server calls the edit again after each concurrent
+/// change.
 pub(crate) trait Edit: Send + Sync {
     fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>>;
 }

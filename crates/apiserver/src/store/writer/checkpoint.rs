@@ -43,7 +43,8 @@ pub(in crate::store) struct WriterCheckpoints {
 }
 
 impl WriterCheckpoints {
-    /// Creates the state. The initial size of the log is unknown; an early checkpoint is harmless.
+    /// Creates the checkpoint state. The initial size of the log is unknown; an early checkpoint is
+    /// harmless.
     pub(in crate::store) fn new(checkpoints: Arc<Checkpoints>) -> Self {
         Self {
             checkpoints,

@@ -20,7 +20,8 @@ pub(in crate::store) struct CompactionSchedule {
 }
 
 impl CompactionSchedule {
-    /// Schedules an early compaction for history of the previous process.
+    /// Creates a schedule with an early compaction, because the previous process may have left old
+    /// history.
     pub(in crate::store) fn new(now: Instant) -> Self {
         Self {
             due: false,
@@ -29,7 +30,7 @@ impl CompactionSchedule {
         }
     }
 
-    /// Reports whether the next transaction includes a step.
+    /// Reports whether the next transaction includes a compaction step.
     pub(in crate::store) fn is_due(&self) -> bool {
         self.due
     }
