@@ -35,7 +35,7 @@ pub struct ClusterPath {
 /// Reasons to reject a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// The path has no prefix [`CLUSTER_PATH_PREFIX`].
+    /// The path does not start with [`CLUSTER_PATH_PREFIX`].
     #[error("the path must be /k8s/clusters/<name>/<Kubernetes path>")]
     NotClusterPath,
     /// The cluster name is invalid.

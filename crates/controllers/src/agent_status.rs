@@ -1,4 +1,4 @@
-//! The reported status of a cluster: merges the lines of the report stream. Pure.
+//! Pure functions that merge the lines of a cluster's report stream into the reported status.
 //!
 //! The reported values are stored on the hub and the agent is not trusted, so the server truncates
 //! them to the maximum size of a valid report.

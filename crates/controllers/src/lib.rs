@@ -1,10 +1,10 @@
 //! Controllers on the runtime of `drover-reconcile`: observe → decide (pure) → act.
 //!
-//! The controllers of clusters have the UID of a Cluster as key and share the facts about the
-//! cluster (`managed`). They handle the report stream, access, projects, agent upgrades, the
-//! status, and removal. The other controllers have a single key. They handle conditions of users
-//! and tokens (`credentials`), roles (`roles`), bindings (`bindings`), the built-in roles, and
-//! projects without a cluster.
+//! The controllers of clusters use the UID of a Cluster as key and share the facts about the
+//! cluster (`managed`). These controllers handle the report stream, access, projects, agent
+//! upgrades, the status, and removal. All other controllers have a single key. These controllers
+//! handle conditions of users and tokens (`credentials`), roles (`roles`), bindings (`bindings`),
+//! the built-in roles, and projects without a cluster.
 
 mod access;
 pub mod agent_status;

@@ -37,7 +37,7 @@ const MAX_ATTEMPTS: usize = 5;
 /// The error of loading or issuing a certificate.
 #[derive(Debug, Error)]
 pub enum AuthorityError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The server could not issue a certificate.

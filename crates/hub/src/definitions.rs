@@ -24,7 +24,7 @@ const MAX_ATTEMPTS: usize = 5;
 /// The error of [`install`].
 #[derive(Debug, Error)]
 pub enum InstallError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// A newer server installed the definition.

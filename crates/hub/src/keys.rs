@@ -50,7 +50,7 @@ impl fmt::Debug for Keys {
 /// The error of loading or generating keys.
 #[derive(Debug, Error)]
 pub enum KeysError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The random generator or the key generation failed.

@@ -1,13 +1,14 @@
 //! Authenticates service accounts of the hub by their tokens (TokenReview).
 //!
 //! The hub reviews a token once. Then the server watches the objects that the token is bound to
-//! (the account, a Secret, a Pod, a Node), and revokes the token when one of them is deleted. Open
-//! streams cause no reviews: a token with watched objects is reviewed again every
-//! `WATCHED_REVIEW_TTL`, all such tokens together at most ten times a second.
+//! (the account, a Secret, a Pod, a Node), and revokes the token when one of these objects is
+//! deleted. The server reviews a token with watched objects again every `WATCHED_REVIEW_TTL`, and
+//! at most ten such tokens a second. Open streams do not cause additional reviews of these tokens.
 //!
-//! A token whose objects cannot be watched (its claims do not name them, or the server may not list
-//! them) is polled: a positive review is valid for `POLLED_REVIEW_TTL`, and a token with open
-//! streams is then reviewed again, all polled tokens together at most a hundred times a second.
+//! The server polls a token whose objects cannot be watched: the claims do not name the objects, or
+//! the server may not list them. A positive review of a polled token is valid for
+//! `POLLED_REVIEW_TTL`. Then the server reviews the token again if it has open streams. The server
+//! reviews at most a hundred polled tokens a second.
 
 mod cache;
 mod review;
@@ -40,8 +41,8 @@ use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, network};
 use drover_hub::{Hub, HubError};
 
-/// The rate limits per second for reviews of unknown tokens, per network and per wider networks,
-/// with bursts.
+/// The rate limits for reviews of unknown tokens: reviews per second and burst, per network and per
+/// enclosing networks.
 const NETWORK_RATES: [networks::Quota; 3] = [
     networks::Quota::per_second(30).burst(60),
     networks::Quota::per_second(60).burst(250),
@@ -49,22 +50,23 @@ const NETWORK_RATES: [networks::Quota; 3] = [
 ];
 const TOTAL_RATE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const TOTAL_BURST: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
-/// The maximum number of proven networks before idle ones are removed.
+/// The number of networks with valid tokens above which idle networks are removed.
 const MAX_NETWORKS: usize = 20_000;
-/// The time that a positive review of a polled token is valid.
+/// The duration for which a positive review of a polled token is valid.
 const POLLED_REVIEW_TTL: Duration = Duration::from_secs(2);
-/// The time that a positive review of a token with watched objects is valid.
+/// The duration for which a positive review of a token with watched objects is valid.
 const WATCHED_REVIEW_TTL: Duration = Duration::from_mins(10);
-/// The time that a negative review is valid.
+/// The duration for which a negative review is valid.
 const REJECTION_TTL: Duration = Duration::from_secs(5);
 /// The maximum time that a stream stays open after the last positive review, if the hub does not
 /// respond.
 const MAX_UNCONFIRMED: Duration = Duration::from_mins(10);
-/// The maximum number of cached tokens. The least recently used are removed first.
+/// The maximum number of cached tokens. The least recently used tokens are removed first.
 const MAX_TOKENS: usize = 16_384;
 /// The number of tokens that one eviction removes.
 const EVICTED: usize = MAX_TOKENS / 8;
-/// The time without use after which an accepted token counts as unknown again.
+/// The duration without use after which the rate limit for unknown tokens applies to an accepted
+/// token again.
 const MAX_UNUSED: Duration = Duration::from_hours(24);
 /// The delay before a second review when the hub rejects a token that it accepted before.
 const RECHECK_DELAY: Duration = Duration::from_millis(500);
@@ -73,7 +75,7 @@ const MAX_UNUSED_CHECKS: u8 = 10;
 /// The interval between checks of tokens with open streams.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// The maximum number of reviews per check, for polled tokens and for tokens with watched objects.
-/// Further due tokens wait for the next check.
+/// The next check handles the remaining tokens.
 const MAX_POLLED_PER_CHECK: usize = 50;
 const MAX_WATCHED_PER_CHECK: usize = 5;
 /// The maximum number of concurrent reviews for open streams.
@@ -103,7 +105,7 @@ pub struct Accounts {
 struct SharedState {
     unknown: Rates,
     all_unknown: DefaultDirectRateLimiter,
-    /// Networks from which a valid token came, with the time of the last one.
+    /// Networks from which a client sent a valid token, with the time of the last valid token.
     proven: Mutex<HashMap<IpAddr, Instant>>,
     cached: Mutex<HashMap<TokenDigest, CacheEntry>>,
     watched: WatchedObjects,
@@ -152,8 +154,8 @@ impl Accounts {
         Ok(account)
     }
 
-    /// Returns the validity of a token with an open stream. The token is reviewed regularly until
-    /// no caller asks for it.
+    /// Returns the validity of a token with an open stream. The server reviews the token regularly
+    /// while callers call this function.
     pub fn validity(&self, token: TokenDigest) -> TokenValidity {
         let mut cached = self.shared.cached.lock();
         let Some(CacheEntry::Accepted(accepted)) = cached.get_mut(&token) else {
@@ -238,7 +240,8 @@ impl Accounts {
         }
     }
 
-    /// Returns the tokens with open streams that are due for a review, the longest waiting first.
+    /// Returns the tokens with open streams that are due for a review, sorted by waiting time in
+    /// descending order.
     fn due(&self) -> Vec<Arc<AccountToken>> {
         let mut cached = self.shared.cached.lock();
         let (mut polled, mut watched, mut gone) = (Vec::new(), Vec::new(), Vec::new());
@@ -285,7 +288,8 @@ impl Accounts {
         accepted.repeat_review.get_or_insert_with(begin).clone()
     }
 
-    /// A separate task, so that the review completes even if all waiting callers are dropped.
+    /// Starts the review in a separate task, so that the review completes even if all waiting
+    /// callers are dropped.
     fn begin(&self, token: Arc<AccountToken>) -> Review {
         tokio::spawn(self.clone().review_and_cache(token))
             .map(|done| done.unwrap_or(Err(LookupError::Interrupted)))
@@ -349,7 +353,7 @@ impl Accounts {
     }
 }
 
-/// The time that a positive review is valid.
+/// Returns the duration for which a positive review is valid.
 fn review_ttl(state: BoundState) -> Duration {
     match state {
         BoundState::Present => WATCHED_REVIEW_TTL,
@@ -357,7 +361,7 @@ fn review_ttl(state: BoundState) -> Duration {
     }
 }
 
-/// Queues the longest waiting tokens for a review, at most `limit`.
+/// Queues at most `limit` tokens for a review, in descending order of their waiting time.
 fn take_longest_waiting(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<AccountToken>> {
     due.sort_by_key(|accepted| accepted.at);
     due.truncate(limit);

@@ -13,10 +13,10 @@ pub fn is_administrator(user: &User) -> bool {
     user.spec.administrator && user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// The error of finding or creating the user to restore.
+/// The error of finding or creating the user whose login is to be restored.
 #[derive(Debug, Error)]
 pub enum RecoverError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The user does not exist, and other administrators exist.
@@ -71,7 +71,8 @@ pub async fn find_or_create(client: &Client, name: &str) -> Result<Candidate, Re
     Ok(Candidate { user, needed })
 }
 
-/// Makes the user an enabled administrator. Call it after the old password and tokens are revoked.
+/// Makes the user an enabled administrator. Call the function after the old password and tokens are
+/// revoked.
 pub async fn grant_administrator(client: &Client, user: &User) -> Result<(), HubError> {
     let api: Api<User> = Api::all(client.clone());
     let spec = json!({ "enabled": true, "administrator": true });

@@ -33,8 +33,8 @@ pub enum IdentifyError {
     /// The request has no credential, or more than one, or a malformed one.
     #[error(transparent)]
     Credential(#[from] CredentialError),
-    /// The token does not exist or its secret is wrong. Both cases have the same error, so that
-    /// callers cannot distinguish them.
+    /// The token does not exist, or its secret is wrong. The error is the same in both cases, so
+    /// that a client cannot detect existing token IDs.
     #[error(
         "the token is not valid: it may have been deleted; get a new one with \"drover login\""
     )]
@@ -54,7 +54,7 @@ pub enum IdentifyError {
          create a new one with \"kubectl create token\""
     )]
     UnknownAccount,
-    /// A service account token on a route for users only.
+    /// The route is for users only, and the request has a service account token.
     #[error(
         "a service account token is valid only for /k8s/clusters/local: get a user token with \
          \"drover login\""
@@ -108,7 +108,8 @@ pub struct Authenticator {
 }
 
 impl Authenticator {
-    /// Authenticates with the hub's stores. `last_use` records every accepted token.
+    /// Creates an authenticator that uses the hub's stores. `last_use` records each use of a valid
+    /// token.
     pub fn new(hub: Hub, last_use: LastUse) -> Self {
         Self {
             lookup: Lookup::new(hub.clone()),
@@ -130,10 +131,10 @@ impl Authenticator {
 
     /// Authenticates a user.
     ///
-    /// The order of checks: exactly one credential; its format; the age of the stores; the token by
-    /// its ID; its secret, in constant time even for an unknown ID; its expiry; its user. Only a
-    /// token that is not in the stores causes a read of the hub, which concurrent requests share
-    /// and a rate limit bounds.
+    /// The function checks in this order: the number of credentials (exactly one), the format, the
+    /// age of the stores, the token's ID, the secret, the expiry, and the user. The secret is
+    /// compared in constant time even for an unknown ID. Only a token that is not in the stores
+    /// causes a read of the hub. Concurrent requests share the read, and a rate limit applies.
     pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
         match self.person_or_other(head).await? {
             Claim::Person(identity) => Ok(*identity),
@@ -167,7 +168,8 @@ impl Authenticator {
 
     /// The ID of the session in the cookie, if the stores contain it.
     ///
-    /// A matching secret allows to end the session only. For other purposes use [`Self::identify`].
+    /// The function checks only the secret, so use the result only to end the session. For all
+    /// other purposes use [`Self::identify`].
     pub fn presented_session_id(&self, headers: &HeaderMap) -> Option<String> {
         let Ok(Presented::Cookie(cookie)) = credential::presented(headers) else {
             return None;
@@ -178,8 +180,8 @@ impl Authenticator {
         matches.then(|| held.id().to_owned())
     }
 
-    /// Returns the presented token even if it is no longer valid. A matching secret allows to
-    /// revoke it.
+    /// Returns the presented token if its secret matches, even if the token has expired. The owner
+    /// of the secret may revoke the token.
     pub async fn presented_token(&self, head: Head<'_>) -> Result<Arc<Token>, IdentifyError> {
         let (shown, transport) = match credential::presented(head.headers)? {
             Presented::Bearer(text) => (
@@ -201,7 +203,8 @@ impl Authenticator {
         Ok(token)
     }
 
-    /// Authenticates a user's token, or returns the text of another bearer token.
+    /// Authenticates a Drover token, or returns the text of a bearer token that is not a Drover
+    /// token.
     async fn person_or_other(&self, head: Head<'_>) -> Result<Claim, IdentifyError> {
         let text = match credential::presented(head.headers)? {
             Presented::Bearer(text) => text,
@@ -310,8 +313,8 @@ enum TokenTransport {
 }
 
 impl TokenTransport {
-    /// Returns whether a token of this purpose is allowed over this transport. A browser session is
-    /// not valid as a bearer token, and other tokens are not valid as a cookie.
+    /// Returns whether a token of this purpose is allowed over this transport. The token of a
+    /// browser session is valid only as a cookie. All other tokens are valid only as bearer tokens.
     fn allows(self, purpose: TokenPurpose) -> bool {
         match (self, purpose) {
             (_, TokenPurpose::PasswordChange) => true,
@@ -369,8 +372,8 @@ pub fn is_idle(token: &Token, now: Timestamp) -> bool {
     idle_deadline(token).is_some_and(|end| now > end)
 }
 
-/// The time when an idle token ends. Uses are recorded late, so this is some minutes later than the
-/// idle limit.
+/// The time when an idle token becomes invalid. The server records uses with a delay, so this time
+/// is some minutes after the idle limit.
 pub fn idle_deadline(token: &Token) -> Option<Timestamp> {
     let idle = SignedDuration::from_secs(token.spec.idle_seconds?.into());
     let used = token

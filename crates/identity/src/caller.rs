@@ -19,7 +19,7 @@ use drover_audit::{AuditNotes, Person};
 #[derive(Debug)]
 pub struct AnyToken(pub Identity);
 
-/// The presented token, even if it is no longer valid.
+/// The presented token, which may have expired.
 #[derive(Debug)]
 pub struct PresentedToken(pub Arc<Token>);
 
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// Identifies the caller and notes it for the audit log.
+/// Identifies the caller and records the caller for the audit log.
 pub async fn identify(
     authenticator: &Authenticator,
     head: Head<'_>,

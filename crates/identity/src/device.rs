@@ -32,19 +32,20 @@ use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, call};
 
-/// The time in which a login can be confirmed and fetched.
+/// The lifetime of a pending login: the user must confirm the login and the program must fetch its
+/// token in this time.
 pub const LOGIN_TTL: SignedDuration = SignedDuration::from_mins(10);
 /// The minimum polling interval of programs in seconds.
 pub const INTERVAL_SECONDS: u32 = 2;
 /// The maximum number of pending logins, in total and per network.
 const MAX_PENDING: (usize, usize) = (2000, 20);
-/// The letters of user codes: no similar letters, and no vowels that could form words.
+/// The letters of user codes. Excludes similar letters, and vowels, so that codes contain no words.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 
 /// The error of a device login.
 #[derive(Debug, Error)]
 pub enum DeviceError {
-    /// Too many pending logins or attempts to enter codes.
+    /// There are too many pending logins, or the user entered too many codes.
     #[error("too many logins or codes; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
     /// No pending login has this code.
@@ -53,7 +54,7 @@ pub enum DeviceError {
     /// The login is already confirmed.
     #[error("the login is already confirmed")]
     Confirmed,
-    /// The confirming token is not a login.
+    /// The token of the confirming user is not the token of a login session.
     #[error(
         "a login can be confirmed only with the token of a login, not with an API token: sign \
          in, or run \"drover login\""
@@ -98,7 +99,7 @@ pub struct Codes {
     pub user: String,
 }
 
-/// A pending login as shown to the user.
+/// The facts about a pending login that the user sees before the confirmation.
 #[derive(Clone, Debug)]
 pub struct LoginRequest {
     /// The program's address.
@@ -140,7 +141,7 @@ impl PendingLogin {
 }
 
 impl DeviceLogins {
-    /// Creates the state. `limits` are shared with password logins.
+    /// Creates the store of pending device logins. `limits` are shared with password logins.
     pub fn new(hub: Hub, settings: Settings, limits: LoginLimits) -> Self {
         Self {
             hub,
@@ -215,8 +216,8 @@ impl DeviceLogins {
         issued.map(Some)
     }
 
-    /// Creates the program's token. It expires no later than the confirming token, so that a login
-    /// cannot renew itself forever.
+    /// Creates the program's token. The token expires no later than the confirming token, so that a
+    /// program cannot extend a session.
     async fn issue(
         &self,
         confirmed: &Confirmed,

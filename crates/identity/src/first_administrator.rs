@@ -19,17 +19,17 @@ use drover_hub::{Hub, HubError, call};
 
 /// The name of the first administrator.
 pub const NAME: &str = "admin";
-/// The label of the first administrator, who gets a new password at startup if the Secret is
-/// missing.
+/// The label of the first administrator. The server creates a new password for a user with this
+/// label at startup if the Secret with the password is missing.
 const LABEL: &str = "management.drover.dev/first-administrator";
 
-/// The annotation of the first administrator until the password has been printed.
+/// The annotation that the first administrator has until the server has printed the password.
 const PASSWORD_PENDING: &str = "management.drover.dev/first-password-untold";
 
 /// The error of creating the first administrator.
 #[derive(Debug, Error)]
 pub enum FirstAdministratorError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The password could not be generated or hashed.
@@ -44,17 +44,17 @@ pub enum FirstAdministratorError {
     File {
         /// The path of the file.
         path: PathBuf,
-        /// The cause.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
 /// Creates the administrator `admin` if the hub has no user, and prints the password once.
 ///
-/// Each step is a creation that one server wins, so two concurrent servers print one password. The
-/// User records whether the password was printed: a crash before that causes a second password at
-/// the next start. The file is opened before any write to the hub, so that a file error changes
-/// nothing.
+/// Each step creates an object, which only one of several concurrent servers can do, so only one
+/// password is printed. The User records whether the password was printed. After a crash before
+/// this record, the next start prints a new password. The file is opened before any write to the
+/// hub, so that a file error changes nothing.
 pub async fn ensure(
     hub: &Hub,
     passwords: &Passwords,
@@ -85,7 +85,8 @@ pub async fn ensure(
     Ok(())
 }
 
-/// Admission prevents this state, but older versions could cause it.
+/// Logs a warning if the hub has no enabled administrator. Admission prevents this state, but
+/// earlier versions of the server could cause it.
 fn warn_without_administrator(hub: &Hub, found: Option<&User>) {
     let users = hub.stores().users.all();
     let known = users.iter().map(AsRef::as_ref).chain(found);
@@ -97,7 +98,7 @@ fn warn_without_administrator(hub: &Hub, found: Option<&User>) {
     }
 }
 
-/// A new password file; removed if it is dropped without content.
+/// A new password file. The file is removed if the value is dropped before the password is written.
 struct PasswordFile {
     path: PathBuf,
     file: Option<File>,
@@ -141,8 +142,8 @@ impl Drop for PasswordFile {
     }
 }
 
-/// Removes the annotation. A failure causes another password at the next start, unless the user has
-/// changed this one.
+/// Removes the annotation. After a failure, the next start prints a new password, unless the user
+/// has changed the password.
 async fn record_printed(hub: &Hub) {
     let patch = Patch::Merge(json!({ "metadata": { "annotations": { PASSWORD_PENDING: null } } }));
     let (api, params) = (hub.users(), PatchParams::default());

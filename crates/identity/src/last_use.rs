@@ -17,9 +17,9 @@ use drover_hub::{Hub, call};
 
 /// The interval between writes.
 const WRITE_INTERVAL: Duration = Duration::from_mins(1);
-/// The minimum age of the recorded use for a new write.
+/// The minimum age of the use that the hub stores before the server writes a newer use.
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
-/// The maximum delay of the recorded use.
+/// The maximum difference between the last use and the use that the hub stores.
 pub(super) const MAX_LAG: SignedDuration = SignedDuration::from_mins(7);
 /// The maximum number of pending records. Further tokens are recorded at their next use.
 const MAX_PENDING: usize = 10_000;
@@ -104,7 +104,7 @@ fn needs_write(token: &Token, now: Timestamp) -> bool {
     recorded.is_none_or(|last| now.duration_since(last.0) > MIN_INCREASE)
 }
 
-/// Returns true if the record is written or not needed.
+/// Writes the last use of one token. Returns true if the write succeeded or is not needed.
 async fn write_one(hub: &Hub, id: &str, at: Timestamp) -> bool {
     // A deleted token needs no record, and a patch would return an error.
     if hub.stores().tokens.by_name(id).is_none() {

@@ -1,13 +1,14 @@
 //! Rate limits of login attempts.
 //!
-//! Three budgets limit password attempts, and each refills steadily, so that no limit is permanent:
-//! one per address, one per user and address, and one per user for all unfamiliar addresses. The
-//! first limits attempts with many user names, the last limits guesses from many addresses. Neither
-//! applies to a user at an address of an earlier login, so attackers cannot lock a user out of a
-//! familiar address.
+//! Three budgets limit password attempts: one per address, one per user and address, and one per
+//! user for all unknown addresses. Each budget refills steadily, so no limit is permanent. The
+//! budget per address limits attempts with many user names. The budget for unknown addresses limits
+//! guesses from many addresses. A *known* (in the code: familiar) address of a user is an address
+//! from which the user signed in before. The first and the third budget do not apply to a user at a
+//! known address, so attackers cannot prevent logins from there.
 //!
-//! A directory account also has a budget of failed passwords, which applies to familiar addresses
-//! too, because the directory may lock the account.
+//! A directory account also has a budget of failed passwords. This budget also applies to known
+//! addresses, because the directory may lock the account.
 
 mod failures;
 
@@ -30,37 +31,38 @@ use self::failures::{Failures, Origin, Outcome};
 use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, Wait, network};
 
-/// The attempts per minute from one address and from its wider networks.
+/// The attempts per minute from one address and from its enclosing networks.
 const ATTEMPTS_PER_ADDRESS: [u32; 3] = [60, 120, 240];
 /// The attempts per minute for one user from one address.
 const ATTEMPTS_PER_USER_AND_ADDRESS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The attempts per minute for one user from all unfamiliar addresses.
+/// The attempts per minute for one user from all unknown addresses together.
 const ATTEMPTS_PER_USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
-/// The provider logins per minute that one address, and its wider networks, may start or finish.
+/// The number of provider logins per minute that clients at one address, or in its enclosing
+/// networks, may start or finish.
 const LOGINS_PER_ADDRESS: [u32; 3] = [120, 240, 480];
 /// The device codes per minute that one user may look up or confirm.
 const CODES_PER_USER: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The attempts per minute at one directory from one unfamiliar address, its wider networks, and
-/// all addresses. The directory may lock accounts.
+/// The attempts per minute at one directory: from one unknown address, from its enclosing networks,
+/// and from all unknown addresses. The limits prevent that the directory locks accounts.
 const DIRECTORY_ATTEMPTS_PER_NETWORK: [u32; 3] = [60, 75, 150];
 const DIRECTORY_ATTEMPTS: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
-/// The number of budgets above which full ones are removed.
+/// The number of stored budgets above which the server removes full budgets.
 const MAX_BUDGETS: usize = 20_000;
-/// The maximum number of users with familiar addresses, and of addresses per user.
+/// The maximum number of users with known addresses, and of known addresses per user.
 const MAX_FAMILIAR_USERS: usize = 10_000;
 const MAX_FAMILIAR_ADDRESSES: usize = 32;
 
-/// The time after which the client may retry.
+/// The duration after which the client may retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryAfter(pub Duration);
 
 impl RetryAfter {
-    /// The delay for a brief overload.
+    /// The retry delay after a short overload.
     pub const ONE_SECOND: Self = Self(Duration::ZERO);
-    /// The delay for a full queue.
+    /// The retry delay if a queue is full.
     pub const ONE_MINUTE: Self = Self(Duration::from_mins(1));
 
-    /// Whole seconds, at least one.
+    /// Returns the duration in whole seconds, at least 1.
     pub fn seconds(self) -> u32 {
         u32::try_from(self.0.as_secs())
             .unwrap_or(u32::MAX)
@@ -138,7 +140,7 @@ impl LoginLimits {
 
     /// Counts a password attempt at a directory, whose accounts are separate from local users.
     ///
-    /// The attempt counts as failed when it is dropped.
+    /// The attempt counts as failed if it is dropped without a recorded outcome.
     pub fn check_at(
         &self,
         provider: &str,
@@ -250,12 +252,12 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// The directory has accepted the password.
+    /// Records that the directory accepted the password.
     pub fn succeeded(mut self) {
         self.outcome = Outcome::Right;
     }
 
-    /// The password was not sent to the directory.
+    /// Records that the server did not send the password to the directory.
     pub fn not_sent(mut self) {
         self.outcome = Outcome::NotSent;
     }
@@ -273,8 +275,8 @@ fn key(user: &str) -> String {
     user.chars().take(64).collect()
 }
 
-/// The key of a directory account: the same key for logins that a directory may treat as equal.
-/// User names cannot contain its first character.
+/// Returns the key of a directory account. Logins that a directory may treat as equal have the same
+/// key. User names cannot contain the first character of the key.
 fn account(provider: &str, login: &str) -> String {
     let plain = normalize_login(login);
     let words: Vec<&str> = plain.split_whitespace().collect();
@@ -283,8 +285,8 @@ fn account(provider: &str, login: &str) -> String {
     format!("\n{}", URL_SAFE_NO_PAD.encode(digest))
 }
 
-/// Normalizes a login to what directories compare (RFC 4518 §2, and accents for Active Directory):
-/// compatibility forms, case, combining marks, and invisible characters.
+/// Normalizes a login like directories do for a comparison (RFC 4518 §2; Active Directory also
+/// ignores accents): compatibility forms, case, combining marks, and invisible characters.
 fn normalize_login(login: &str) -> String {
     let decomposed = DecomposingNormalizerBorrowed::new_nfkd();
     let lower = decomposed.normalize(login).to_lowercase();
@@ -292,7 +294,8 @@ fn normalize_login(login: &str) -> String {
     lower.chars().filter(|c| !is_ignored(*c)).collect()
 }
 
-/// Combining marks of Latin, Greek and Cyrillic, and Unicode's default ignorable characters.
+/// Reports whether directories ignore the character: combining marks of Latin, Greek and Cyrillic,
+/// and Unicode's default ignorable characters.
 fn is_ignored(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{61c}' | '\u{115f}'..='\u{1160}'

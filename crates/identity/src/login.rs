@@ -26,7 +26,8 @@ use drover_hub::{Hub, HubError, Writer, call};
 
 /// The lifetime of a token that only allows a password change.
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);
-/// A UID without a user. The login reads its password for an unknown name, to take the same time.
+/// A UID that no user has. For an unknown user name, the login reads the password of this UID, to
+/// take the same time as for a known name.
 const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The error of a password login or a password change.
@@ -35,7 +36,8 @@ pub enum LoginError {
     /// Too many attempts.
     #[error("too many login attempts; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
-    /// The password is wrong or the user does not exist. Both cases have the same error.
+    /// The password is wrong or the user does not exist. The error is the same in both cases, so
+    /// that a client cannot detect existing user names.
     #[error("wrong user name or password")]
     Wrong,
     /// The given current password is wrong.
@@ -59,7 +61,7 @@ pub enum LoginError {
     /// The token could not be created.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
 }
@@ -83,12 +85,12 @@ impl From<LoginError> for Status {
     }
 }
 
-/// The client that stores the login's token.
+/// The kind of client that receives the token of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginClient {
-    /// A program, which sends a bearer token.
+    /// A program, which sends the token in the Authorization header.
     Program,
-    /// A browser, which sends a cookie.
+    /// A browser, which sends the token in a cookie.
     Browser,
 }
 
@@ -164,10 +166,10 @@ impl PasswordLogins {
         }
     }
 
-    /// Fails if the checked password has changed since.
+    /// Fails if the password has changed since the check.
     ///
-    /// A password change revokes all tokens of the password, and could miss a token that was
-    /// created concurrently.
+    /// A password change revokes all tokens of the user's sessions, but does not find a token that
+    /// a concurrent login creates.
     async fn is_login_valid(
         &self,
         user: &User,
@@ -223,9 +225,9 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// Sets a user's password and revokes all tokens, API and kubeconfig tokens included. Use it
-    /// when another person may hold a credential of the user, or before the user gets more
-    /// permissions.
+    /// Sets a user's password and revokes all tokens, API and kubeconfig tokens included. Use the
+    /// function when another person may have a credential of the user, or before the user receives
+    /// more permissions.
     pub async fn reset_password_and_revoke_tokens(
         &self,
         user: &User,
@@ -280,7 +282,8 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// The time of the login is informational, so a failure does not block the login.
+    /// Records the time of the login. The time is informational, so a failure does not prevent the
+    /// login.
     async fn record_login(&self, user: &User) {
         let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
         let (api, params) = (self.hub.users(), PatchParams::default());

@@ -17,13 +17,13 @@ use tokio::time::Instant;
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// The maximum reads per second, all clients together.
+/// The maximum number of reads per second for all clients together.
 const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// The burst of reads.
 const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// The time that an ID is cached as absent.
+/// The duration for which the server caches that no token has an ID.
 const ABSENT_TTL: Duration = Duration::from_secs(5);
-/// The maximum number of cached IDs; expired ones are removed first.
+/// The maximum number of cached IDs. Expired IDs are removed first.
 const MAX_IDS: usize = 4096;
 
 /// The error of a lookup.
@@ -32,7 +32,7 @@ pub enum LookupError {
     /// Too many unknown tokens.
     #[error("too many requests with unknown tokens; try again in a second")]
     TooMany,
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error("cannot look up the token on the hub")]
     Hub(#[source] Arc<HubError>),
     /// The server is shutting down.

@@ -17,11 +17,11 @@ use drover_http_edge::status::Status;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// The allowed number of characters.
+/// The range of the number of characters in a password.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 12..=512;
 /// The key of the PHC string in the Secret.
 const HASH: &str = "hash";
-/// The timeout for a free hashing slot.
+/// The timeout to wait for a free hashing slot.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The error of hashing, checking or storing a password.
@@ -36,13 +36,14 @@ pub enum PasswordError {
     /// A hash could not be created or parsed.
     #[error("cannot hash the password")]
     Hash,
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
 }
 
 impl PasswordError {
-    /// Converts the error to a `Status`; `field` is the request field of the new password.
+    /// Converts the error to a Kubernetes `Status`. `field` is the name of the request field with
+    /// the new password.
     pub fn into_status(self, field: &str) -> Status {
         match self {
             Self::Rule(rule) => Status::invalid(field, rule),
@@ -77,7 +78,8 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
 #[derive(Clone)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
-    /// The hash of a random password, to take the same time for unknown users.
+    /// The hash of a random password. The check of an unknown user uses this hash, to take the same
+    /// time as for a known user.
     dummy_hash: Arc<str>,
 }
 
@@ -88,7 +90,7 @@ impl std::fmt::Debug for Passwords {
 }
 
 impl Passwords {
-    /// Allows one hash per CPU. Each takes 19 MiB and about 20 ms.
+    /// Creates a hasher with one concurrent hash per CPU. Each hash takes 19 MiB and about 20 ms.
     pub fn new() -> Result<Self, PasswordError> {
         let at_once = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Ok(Self {
@@ -103,7 +105,8 @@ impl Passwords {
         self.with_slot(move || hash(password.expose_secret())).await
     }
 
-    /// Returns whether the password matches the PHC string. Takes the same time without one.
+    /// Returns whether the password matches the PHC string. Takes the same time without a PHC
+    /// string, and then returns false.
     pub async fn verify(
         &self,
         password: SecretString,
@@ -182,7 +185,7 @@ pub async fn read_hash(hub: &Hub, user_uid: &str) -> Result<Stored, HubError> {
     })
 }
 
-/// Stores a hash for a user without one. Returns `false` if a hash exists.
+/// Stores a hash for a user without a password. Returns `false` if the user already has a hash.
 pub async fn create_hash(hub: &Hub, user: &User, phc: &str) -> Result<bool, HubError> {
     let api = hub.secrets();
     let params = PostParams::default();
@@ -198,7 +201,7 @@ pub async fn create_hash(hub: &Hub, user: &User, phc: &str) -> Result<bool, HubE
     }
 }
 
-/// Stores a hash, or replaces the existing one.
+/// Stores a hash for a user, or replaces the user's stored hash.
 pub async fn write_hash(hub: &Hub, user: &User, phc: &str) -> Result<(), HubError> {
     if create_hash(hub, user, phc).await? {
         return Ok(());
@@ -211,7 +214,8 @@ pub async fn write_hash(hub: &Hub, user: &User, phc: &str) -> Result<(), HubErro
         .map(|_| ())
 }
 
-/// The user owns the Secret, so the hub's garbage collector deletes it with the user.
+/// Returns the owner reference to the user. The hub's garbage collector deletes the Secret together
+/// with the user.
 fn hash_secret(user: &User, phc: &str) -> Secret {
     let name = secret_name(&user.uid().unwrap_or_default());
     let data = Data::from([(HASH.to_owned(), phc.as_bytes().to_vec())]);

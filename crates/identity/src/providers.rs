@@ -1,9 +1,9 @@
 //! Users of identity providers.
 //!
-//! *Owns* provider logins, the stored provider tokens, and the refresh of identities. The decision
-//! whether an identity is valid is in `drover_hub::stores::identity_status`. *Never* trusts more of
-//! a response than `drover_providers` does, and never assigns a provider's user to another Drover
-//! user: the provider's UID and the user's ID there identify a user.
+//! *Owns* provider logins, the stored provider tokens, and the refresh of identities.
+//! `drover_hub::stores::identity_status` decides whether an identity is valid. *Never* reads
+//! provider responses except through `drover_providers`, and never assigns a provider's user to a
+//! different Drover user. The provider's UID and the user's ID at the provider identify a user.
 
 pub mod conditions;
 pub mod configured;

@@ -12,9 +12,9 @@ use parking_lot::Mutex;
 
 use drover_http_edge::networks::network;
 
-/// The time that a login counts.
+/// The duration for which a sign-in counts toward the number of users of its network.
 const COUNTED_FOR: Duration = Duration::from_hours(24);
-/// Fewest users of one network to report.
+/// Minimum number of users of one network before the network is reported.
 const MANY_USERS: usize = 5;
 /// Maximum number of pairs of a network and a user. Further pairs are not counted.
 const MAX_PAIRS: usize = 10_000;
@@ -26,13 +26,13 @@ pub struct SignInSources(Arc<Sources>);
 
 #[derive(Debug, Default)]
 struct Sources {
-    /// By network and user.
+    /// Time of the latest sign-in, by network and user.
     latest: Mutex<HashMap<(IpAddr, UserUid), Instant>>,
     logged: AtomicBool,
 }
 
 impl SignInSources {
-    /// Counts a sign-in, and logs the first time that most users share a network.
+    /// Records a sign-in. Logs a warning when most users share one network for the first time.
     pub fn record(&self, user: &UserUid, address: IpAddr) {
         self.record_at(user, address, Instant::now());
         if self.0.logged.load(Ordering::Relaxed) {
@@ -50,8 +50,8 @@ impl SignInSources {
         }
     }
 
-    /// The network from which at least five users, and more than half of all users, signed in within
-    /// the last 24 hours.
+    /// Returns the network from which more than half of all users, and at least five users, signed
+    /// in within the last 24 hours.
     pub fn shared(&self) -> Option<SharedAddress> {
         self.shared_at(Instant::now())
     }

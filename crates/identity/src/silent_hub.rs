@@ -1,8 +1,8 @@
-//! A hub for unit tests.
+//! A hub without a server, for unit tests.
 
 use drover_hub::{Hub, Keys, Stores};
 
-/// A hub whose requests fail, with synced empty stores.
+/// Returns a hub with empty synced stores. Every request to the hub fails.
 pub(crate) fn silent_hub() -> Hub {
     let service = tower::service_fn(|_: http::Request<kube::client::Body>| async {
         Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into())

@@ -23,9 +23,10 @@ use drover_hub::{Hub, HubError, Writer, call};
 const PURGE_EVERY: Duration = Duration::from_mins(30);
 /// The timeout of one purge.
 const PURGE_TIMEOUT: Duration = Duration::from_mins(10);
-/// The maximum number of rounds that delete a user's tokens while new ones appear.
+/// The maximum number of rounds in which the server deletes a user's tokens while new tokens
+/// appear.
 const MAX_ROUNDS: u32 = 10;
-/// The time that expired tokens stay visible.
+/// The duration for which expired tokens stay on the hub.
 const KEEP_EXPIRED: SignedDuration = SignedDuration::from_hours(1);
 /// The page size of lists, and the maximum number of concurrent deletions.
 const LIST_PAGE: u32 = 500;
@@ -36,7 +37,7 @@ const MAX_PURGED: usize = 1000;
 /// The error of creating or deleting a token.
 #[derive(Debug, Error)]
 pub enum TokenError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The random generator failed.
@@ -47,10 +48,11 @@ pub enum TokenError {
 /// The error of revoking a user's tokens.
 #[derive(Debug, Error)]
 pub enum RevokeError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// New tokens appear as fast as old ones are deleted.
+    /// After the maximum number of rounds, the user still has tokens, because new tokens appear
+    /// continuously.
     #[error(
         "cannot revoke all tokens: new tokens of this user appear continuously; disable the user, or \
          stop Drover's server, and try again"
@@ -79,21 +81,21 @@ impl From<TokenError> for Status {
 /// The properties of a new token.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// The purpose.
+    /// The purpose, which limits the use of the token.
     pub purpose: TokenPurpose,
     /// The only cluster that accepts the token; all clusters if `None`.
     pub cluster: Option<ClusterScope>,
     /// The identity provider whose identity must stay valid.
     pub provider: Option<TokenProvider>,
-    /// A free text.
+    /// The description, a free text.
     pub description: Option<String>,
-    /// The expiry.
+    /// The time at which the token expires.
     pub expires_at: Timestamp,
     /// The maximum time without use; unlimited if `None`.
     pub idle: Option<Duration>,
 }
 
-/// Creates a token for a user. The stores contain it when this returns.
+/// Creates a token for a user. The stores contain the token when the function returns.
 pub async fn create(
     hub: &Hub,
     user: &User,
@@ -129,7 +131,7 @@ pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
     }
 }
 
-/// Deletes a token. Requests with it are rejected when this returns.
+/// Deletes a token. When the function returns, the server rejects requests with the token.
 pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
     let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
     writer.delete_if_present("delete a token", token).await
@@ -146,7 +148,8 @@ async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubErr
 /// Revokes the user's sessions and the credentials that they issued, except the token `keep`.
 /// Called after a password change.
 ///
-/// Lists the tokens on the hub, because the stores may lack a token of another server.
+/// Lists the tokens on the hub, because the stores may not contain a token that another server
+/// created.
 pub async fn revoke_sessions(
     hub: &Hub,
     user: &UserUid,
@@ -215,8 +218,7 @@ async fn end(
     }
 }
 
-/// Returns whether tokens of this purpose end with a password change. Other tokens outlive a
-/// session.
+/// Returns whether a password change revokes tokens of this purpose.
 fn ends_with_password(purpose: TokenPurpose) -> bool {
     match purpose {
         TokenPurpose::Session

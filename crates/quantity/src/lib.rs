@@ -33,7 +33,7 @@ pub enum QuantityError {
     /// The suffix is unknown.
     #[error("unable to parse quantity's suffix")]
     Suffix,
-    /// The amount does not fit into 128 bits of billionths.
+    /// The amount in billionths does not fit into 128 bits.
     #[error("unable to parse numeric part of quantity")]
     Numeric,
 }
@@ -71,7 +71,7 @@ impl Quantity {
         })
     }
 
-    /// Returns the text that the API server returns for `text`. Canonical text does not change.
+    /// Returns the canonical text of the quantity `text`, as the API server returns it.
     ///
     /// # Errors
     /// See [`QuantityError`].
@@ -161,7 +161,7 @@ impl Quantity {
 }
 
 impl fmt::Display for Quantity {
-    /// The canonical form: the largest suffix that leaves a whole number.
+    /// Formats the canonical form, which has the largest suffix for which the number is an integer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nano == 0 {
             return f.write_str("0");
@@ -241,7 +241,7 @@ fn parse_suffix(suffix: &str) -> Option<(Format, u32, i32)> {
     }
 }
 
-/// `value × 10^power`, rounded up; `None` on overflow.
+/// Returns `value × 10^power`, rounded up; `None` on overflow.
 fn scaled(value: i128, power: i32) -> Option<i128> {
     let factor = 10_i128.checked_pow(power.unsigned_abs());
     if power >= 0 {
@@ -257,8 +257,8 @@ fn scaled(value: i128, power: i32) -> Option<i128> {
     Some(value / factor + i128::from(value % factor != 0))
 }
 
-/// Reports whether Go returns the text unchanged: at most 15 digits, no three zeros at the end, and
-/// an exponent that is a multiple of three.
+/// Reports whether apimachinery's `Quantity` formats the parsed text unchanged: at most 15 digits,
+/// no three zeros at the end, and an exponent that is a multiple of three.
 fn is_canonical(text: &str) -> bool {
     let Ok((number, suffix)) = split(text) else {
         return false;

@@ -1,8 +1,8 @@
 //! Kubernetes RBAC rules (`rbac.authorization.k8s.io`): matching of requests, and coverage of rules
 //! by other rules.
 //!
-//! The embedded API and Drover's roles share this crate. It does not know subjects, bindings or
-//! namespaces.
+//! The embedded API and Drover's roles share this crate. The crate has no types for subjects,
+//! bindings or namespaces.
 
 mod rule;
 

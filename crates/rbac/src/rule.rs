@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// Maximum number of atomic rights that a rule is expanded to.
+/// Maximum number of atomic rights to which [`missing`] expands a rule.
 pub const MAX_ATOMS: usize = 100_000;
 /// Maximum number of missing rights that [`missing`] returns.
 pub const MAX_MISSING: usize = 1_000;
@@ -12,29 +12,29 @@ pub const MAX_MISSING: usize = 1_000;
 /// The resource or path that a rule is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleTarget<'a> {
-    /// An API object or a collection. Components that the request does not have are empty.
+    /// An API object or a collection. Components that are absent in the request are empty.
     Resource {
-        /// Empty for the core group.
+        /// API group. Empty for the core group.
         group: &'a str,
         /// The plural name.
         resource: &'a str,
         /// A subresource such as `status`, or empty.
         subresource: &'a str,
-        /// Empty for a collection.
+        /// Name of the object. Empty for a collection.
         name: &'a str,
     },
     /// A non-resource path such as `/version`.
     Path(&'a str),
 }
 
-/// A `PolicyRule`.
+/// A rule of an RBAC role (`PolicyRule`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
     /// Verbs, or `*`.
     pub verbs: Vec<String>,
     /// API groups, or `*`; the core group is empty.
     pub groups: Vec<String>,
-    /// `pods`, `pods/log`, `*/scale` or `*`.
+    /// Resources, such as `pods`, `pods/log`, `*/scale` or `*`.
     pub resources: Vec<String>,
     /// Object names; empty for all objects.
     pub names: Vec<String>,
@@ -202,7 +202,7 @@ impl Rule {
     }
 }
 
-/// Rules that allow all requests.
+/// Returns rules that allow all requests.
 pub fn everything() -> [Rule; 2] {
     let all = || vec!["*".to_owned()];
     [

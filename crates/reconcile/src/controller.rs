@@ -35,8 +35,8 @@ pub trait Reconciler: Send + Sync + 'static {
         attempt: &Attempt,
     ) -> impl Future<Output = Result<Action, Self::Error>> + Send;
 
-    /// Returns true for an error that is an ordinary race, usually a conflict. The controller logs
-    /// it at level debug.
+    /// Returns true for an error of an ordinary race, usually a conflict. The controller logs such
+    /// an error at level debug.
     fn is_expected(&self, _error: &Self::Error) -> bool {
         false
     }
@@ -58,7 +58,7 @@ impl Action {
     }
 }
 
-/// The reason why a call did not succeed.
+/// The reason why a call to the reconciler failed.
 #[derive(Debug, Error)]
 enum Failure<E: Error> {
     #[error(transparent)]
@@ -117,8 +117,8 @@ impl<R: Reconciler> Controller<R> {
 
     /// Reconciles until `stop`, while the gate is open.
     ///
-    /// When the gate closes, the controller aborts running calls. It repeats them when the gate
-    /// opens again.
+    /// When the gate closes, the controller aborts running calls. When the gate opens again, the
+    /// controller repeats these calls.
     pub async fn run(mut self, mut leader: LeaderGate, stop: CancellationToken) {
         let trigger = self.trigger.clone();
         let mut leads = false;

@@ -1,7 +1,7 @@
 //! Adds and removes finalizers by compare-and-swap.
 //!
-//! Unlike `kube::runtime::finalizer`, each patch contains the object's UID and resourceVersion. So
-//! it never changes an object that was recreated with the same name.
+//! Unlike `kube::runtime::finalizer`, each patch contains the object's UID and resourceVersion. The
+//! patch therefore never changes a newer object with the same name.
 
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Resource, ResourceExt as _};

@@ -3,8 +3,8 @@
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 
-/// Reports whether a controller may run. The process that runs the controller provides the
-/// leadership state.
+/// A gate that is open while a controller may run. The process that runs the controller provides
+/// the leadership state.
 pub struct LeaderGate(Box<dyn Gate>);
 
 trait Gate: Send + Sync {

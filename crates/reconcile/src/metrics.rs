@@ -17,7 +17,7 @@ struct Label {
     controller: &'static str,
 }
 
-/// Metrics of all controllers of a process. Clones share the values.
+/// Metrics of all controllers in a process. Clones share the values.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     queue_depth: Family<Label, Gauge>,

@@ -34,7 +34,7 @@ pub struct Attempt {
     pub retry_in: Duration,
 }
 
-/// The queue of one controller. The module documentation shows the states of a key.
+/// The queue of one controller. The documentation of this module describes the states of a key.
 pub struct Queue<K> {
     state: Mutex<State<K>>,
     work: Notify,
@@ -127,7 +127,8 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.work.notify_one();
     }
 
-    /// Adds a key. Waits until the queue has room, so that the caller slows down.
+    /// Adds a key. Waits until the number of ready keys is below the queue's capacity. The wait
+    /// slows the caller down.
     pub async fn enqueue_when_room(&self, key: K) {
         loop {
             let room = self.room.notified();
@@ -318,7 +319,7 @@ impl<K: Clone + Eq + Hash> State<K> {
 }
 
 impl Entry {
-    /// Returns the time at which the key is due, `after` some time.
+    /// Returns the time at which the key is due if it becomes due `after` this delay.
     fn due(&self, now: Instant, after: Duration) -> Instant {
         let due = now + after;
         self.not_before.map_or(due, |at| at.max(due))

@@ -5,11 +5,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Decides when to write the status of one object: only when its meaning changes, and at a limited
-/// rate. So an object that flaps does not overload the API server.
+/// rate. An object whose status changes often therefore does not overload the API server.
 #[derive(Debug, Default)]
 pub struct StatusWriter {
     last: Option<Instant>,
-    /// Number of urgent writes that no pause has compensated yet.
+    /// Number of urgent writes above the regular rate. Each interval without a write reduces the
+    /// number.
     urgent: u32,
 }
 
@@ -25,7 +26,7 @@ pub enum Urgency {
 /// The decision about writing a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// The current status has the same meaning.
+    /// Do not write, because the current status has the same meaning.
     Unchanged,
     /// Write the status immediately.
     Now,
@@ -36,8 +37,8 @@ pub enum Write {
 impl StatusWriter {
     /// Minimum interval between two writes that are not urgent.
     pub const INTERVAL: Duration = Duration::from_secs(10);
-    /// Maximum number of consecutive urgent writes. After them, the rate also applies to urgent
-    /// writes.
+    /// Maximum number of consecutive urgent writes. After this number, the rate also applies to
+    /// urgent writes.
     pub const URGENT: u32 = 6;
 
     /// Compares the current status with the desired status. A returned [`Write::Now`] counts as

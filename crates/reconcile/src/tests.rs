@@ -15,7 +15,7 @@ mod properties;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The behavior of one scripted call.
+/// The behavior of one call in a test's script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behavior {
     Succeed,

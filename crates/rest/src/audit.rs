@@ -38,7 +38,7 @@ pub(super) struct AuditQuery {
     code: Option<u16>,
     /// Substring of the path.
     path: Option<String>,
-    /// Name of the user, cluster, token or setting.
+    /// Name of the user, cluster, token or setting that the request changed.
     object: Option<String>,
     /// Only requests at or after this time, RFC 3339.
     since: Option<String>,

@@ -44,8 +44,8 @@ where
         Writer::new(self.api(), self.store).with_manager()
     }
 
-    /// Checks the caller's object `requested`, and creates `object`, which is the same object with
-    /// the UIDs that the server adds to names.
+    /// Checks the caller's object `requested` and then creates `object`. `object` is equal to
+    /// `requested` plus the UIDs that the server adds to references.
     pub(super) async fn create(&self, requested: &K, object: &K) -> Result<K, Status> {
         let name = object.name_any();
         let new = value(requested)?;
@@ -58,8 +58,8 @@ where
         })
     }
 
-    /// Creates an object whose name is derived from its spec. If an object with this name and
-    /// another spec exists, the new object gets another name with `prefix`.
+    /// Creates an object whose name is derived from its spec. If an object with this name exists
+    /// and has a different spec, the new object receives a generated name with the prefix `prefix`.
     pub(super) async fn create_with_derived_name(
         &self,
         requested: &K,
@@ -151,8 +151,8 @@ where
     }
 }
 
-/// Deletes a created object if the binding of its owner failed, because the caller could neither
-/// use the object nor create it again.
+/// Deletes a created object if the owner role could not be bound. Otherwise the caller could not
+/// use the object, and could not create an object with the same name.
 pub(super) async fn delete_without_owner<K>(
     api: &Api<K>,
     created: &K,

@@ -19,7 +19,8 @@ use drover_identity::caller::Caller;
 #[derive(Debug)]
 pub(crate) struct Importer(pub Identity);
 
-/// A caller whose global roles allow the method's verb for objects of the kind `K`.
+/// A caller whose global roles allow the request method's verb (such as `create` for POST) for
+/// objects of the kind `K`.
 #[derive(Debug)]
 pub(crate) struct OnHub<K> {
     /// The caller's identity.

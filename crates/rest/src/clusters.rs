@@ -61,7 +61,8 @@ pub(super) async fn read(
     Ok(axum::Json(view(&visibility, &cluster)))
 }
 
-/// Creates a cluster. `POST /v1/clusters/{name}/import` returns the command that connects it.
+/// Creates a cluster. `POST /v1/clusters/{name}/import` returns the command that connects the
+/// cluster.
 #[utoipa::path(post, path = "/v1/clusters", tag = "clusters", request_body = ClusterCreate,
     responses((status = 201, body = ClusterView)))]
 pub(super) async fn create(

@@ -174,7 +174,7 @@ async fn create_tokens(
     Ok(made.into_iter().map(|(secret, _)| Some(secret)).collect())
 }
 
-/// Deletes tokens of a kubeconfig that the caller does not receive.
+/// Deletes the created tokens after an error, because the caller does not receive the kubeconfig.
 async fn delete_tokens(state: &RestState, user: &User, made: Vec<(SecretString, Token)>) {
     for (_, token) in made {
         if let Err(error) = tokens::delete(&state.hub, &token).await {
@@ -337,7 +337,8 @@ mod tests {
     }
 
     proptest! {
-        /// The API validates names, but YAML escaping must not depend on the validation.
+        /// Tests that the serializer escapes special characters in names, although the API also
+        /// validates names.
         #[test]
         fn names_are_escaped_in_yaml(name in "\\PC*|.*\n.*|[\"'{}&*!|>%@`#:,\\[\\]-]*|yes|no|null|1e3|0x1") {
             let text = file("https://d:1", None, &name, &[entry(&name)], &[None]).unwrap();

@@ -26,7 +26,7 @@ pub(super) struct PageQuery {
 }
 
 impl PageQuery {
-    /// This page.
+    /// Returns the page that the parameters select.
     pub(super) fn new(limit: Option<usize>, continue_token: Option<String>) -> Self {
         Self {
             limit,
@@ -34,7 +34,7 @@ impl PageQuery {
         }
     }
 
-    /// Returns the page of the objects that satisfy `filter`, ordered by name.
+    /// Returns the page of the objects for which `filter` returns true, sorted by name.
     pub(super) fn of<K: ResourceExt, V>(
         &self,
         store: &Store<K>,

@@ -14,7 +14,8 @@ use super::RestState;
 use drover_http_edge::status::Status;
 use drover_identity::caller::Administrator;
 
-/// Returns the server's version. Administrators also receive the address that most users share.
+/// Returns the server's version. Administrators also receive the network address from which most
+/// users sign in, if most users share an address.
 #[utoipa::path(get, path = "/v1/version", tag = "server",
     responses((status = 200, body = Version)))]
 pub(super) async fn version(
@@ -33,7 +34,8 @@ pub(super) async fn version(
     })
 }
 
-/// Returns the OpenAPI document. The first request renders it.
+/// Returns the OpenAPI document. The first request renders the document, and later requests return
+/// the cached text.
 pub(super) async fn openapi() -> ([(HeaderName, &'static str); 1], Bytes) {
     static RENDERED: LazyLock<Bytes> = LazyLock::new(|| {
         let rendered = serde_json::to_vec(&crate::document());

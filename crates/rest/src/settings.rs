@@ -19,8 +19,8 @@ use drover_hub::settings::Settings;
 use drover_hub::visibility::Visibility;
 use drover_hub::{HubError, call};
 
-/// Returns the reason why the caller cannot change the setting. The hub's admission rules are
-/// equal.
+/// Returns the reason why the caller cannot change the setting; `None` if the caller can. The hub's
+/// admission applies the same rule.
 fn read_only(visibility: &Visibility, setting: Setting) -> Option<String> {
     if setting.needs_administrator() {
         let may = visibility.grants().administers(visibility.rights_holder());

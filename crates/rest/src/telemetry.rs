@@ -98,7 +98,7 @@ async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result
     Ok(([(CONTENT_TYPE, content), (CACHE_CONTROL, "no-store")], text).into_response())
 }
 
-/// Concatenates two OpenMetrics expositions, which must have a single end marker.
+/// Concatenates two texts in OpenMetrics format, and removes the end marker of the first text.
 fn joined(first: &str, last: &str) -> String {
     format!("{}{last}", first.strip_suffix("# EOF\n").unwrap_or(first))
 }

@@ -10,8 +10,9 @@
 //! | namespaces of a project | the right to change them, in the project; to adopt one: all rights
 //! in the cluster, or the right to change the namespaces of the project that has it |
 //!
-//! The groups of the request do not count: the hub receives only some of them, and an impersonating
-//! user could name any. The rights belong to a [`UserWithGroups`] that the server looked up.
+//! The check ignores the groups of the request, because the hub receives only some of them and an
+//! impersonating user could name any group. The check uses the rights of a [`UserWithGroups`] that
+//! the server looked up.
 //!
 //! Roles that cannot be resolved are neither stored nor bound, because their rights are unknown.
 

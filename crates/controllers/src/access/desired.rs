@@ -1,4 +1,4 @@
-//! Computes the RBAC objects from the granted roles. Pure.
+//! Pure functions that compute the RBAC objects from the granted roles.
 
 use std::collections::{BTreeMap, BTreeSet};
 

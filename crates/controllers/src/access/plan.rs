@@ -1,4 +1,4 @@
-//! Plans the changes from the present to the desired objects. Pure.
+//! Pure functions that plan the changes from the present to the desired objects.
 //!
 //! The subjects of a role are split into chunks, and a subject may move to another chunk. Objects
 //! are written one by one. The plan therefore has three steps: (1) remove revoked subjects from all

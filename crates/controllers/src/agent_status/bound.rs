@@ -1,4 +1,4 @@
-//! Truncates reports to the maximum sizes. Pure.
+//! Pure functions that truncate reports to the maximum sizes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Decides the UIDs and conditions of bindings and projects from the stores. Pure.
+//! Pure functions that decide the UIDs and conditions of bindings and projects from the stores.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Decides the conditions of a cluster from the facts about the cluster. Pure.
+//! Pure functions that decide the conditions of a cluster from the facts about the cluster.
 
 mod verdicts;
 

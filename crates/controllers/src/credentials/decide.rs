@@ -1,4 +1,4 @@
-//! Decides the conditions of Users, Tokens and ClusterRegistrationTokens. Pure.
+//! Pure functions that decide the conditions of Users, Tokens and ClusterRegistrationTokens.
 
 use drover_api::conditions::Verdict;
 use drover_api::kinds::{

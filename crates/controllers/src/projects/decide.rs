@@ -1,4 +1,4 @@
-//! Assigns namespaces to the projects of a cluster. Pure.
+//! Pure functions that assign namespaces to the projects of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The labels, quota and limits of a project's namespace. Pure.
+//! Pure functions that compute the labels, quota and limits of a project's namespace.
 
 use std::collections::BTreeMap;
 

@@ -26,7 +26,7 @@ const PROBE_SECRET: &str = "password-of-nobody";
 /// The error of a lookup of the client's account.
 #[derive(Debug, Error)]
 pub enum AccountError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The hub returned no user name.
@@ -51,7 +51,7 @@ pub struct AccountMismatch {
 /// The error of [`exempt_server_account`].
 #[derive(Debug, Error)]
 pub enum ExemptError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The client's account is unknown.

@@ -307,8 +307,8 @@ fn read<S: Sink>(mut object: DynamicObject) -> Option<S::Object> {
     S::read(object)
 }
 
-/// Decides from the error of a watch whether the watch can resume, or whether a new list is
-/// necessary because the hub no longer has the version.
+/// Converts the error of a watch. An error response of the hub becomes [`ReflectorError::Ended`],
+/// because the hub may no longer have the version. After all other errors, the watch can resume.
 fn watch_error(error: kube::Error) -> ReflectorError {
     match error {
         kube::Error::Api(status) => ended(*status),

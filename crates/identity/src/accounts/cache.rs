@@ -22,11 +22,11 @@ pub(super) struct Accepted {
     pub(super) account: Account,
     /// The time of the last positive review.
     pub(super) at: Instant,
-    /// The last time at which a review or the watched objects confirmed the token.
+    /// The last time at which a review or the watched objects showed that the token is valid.
     pub(super) held: Instant,
     /// The last use by a request or an open stream.
     pub(super) used: Instant,
-    /// The token's text, while a stream may be open.
+    /// The secret text of the token; `None` after several checks without an open stream.
     pub(super) token: Option<Arc<AccountToken>>,
     /// The objects whose deletion revokes the token; empty if the token is polled.
     pub(super) bound: Vec<Bound>,

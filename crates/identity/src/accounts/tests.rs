@@ -22,11 +22,11 @@ const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::BROADCAST);
 const PULLER: &str = "system:serviceaccount:apps:puller";
 
-/// A hub that returns the same result for every token and counts the reviews.
+/// A fake hub that returns the same result for every token and counts the reviews.
 #[derive(Clone, Default)]
 struct FakeHub {
     reviews: Arc<AtomicUsize>,
-    /// The current number of requests, and the maximum.
+    /// The current number of concurrent requests, and the maximum so far.
     now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     mood: Arc<AtomicU8>,
@@ -35,7 +35,7 @@ struct FakeHub {
 const ACCEPTS: u8 = 0;
 const REFUSES: u8 = 1;
 const IS_DOWN: u8 = 2;
-/// The hub accepts the token, but the account was recreated.
+/// The hub accepts the token, but the account was deleted and created again with another UID.
 const IS_ANOTHER: u8 = 3;
 /// The hub accepts the token, but the account is being deleted.
 const IS_LEAVING: u8 = 4;
@@ -345,8 +345,8 @@ async fn single_rejection_does_not_revoke_an_accepted_token() {
     assert_eq!(accounts.validity(account.token), TokenValidity::Valid);
 }
 
-/// The number of reviews in one minute with this many open tokens with watched objects, and in the
-/// first half minute in which all reviews are due.
+/// Opens streams with this many tokens with watched objects. Returns the number of reviews in one
+/// minute, and in the first 30 seconds in which all reviews are due.
 async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
@@ -415,7 +415,7 @@ async fn deleted_account_revokes_its_tokens_without_review() {
     stop.cancel();
 }
 
-/// A client that counts its token reviews.
+/// Returns a client that counts its token reviews.
 fn counted(client: kube::Client) -> (kube::Client, Arc<AtomicUsize>) {
     let reviews = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&reviews);

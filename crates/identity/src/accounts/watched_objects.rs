@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 use drover_hub::Hub;
 use drover_hub::stores::reflector::{Form, Sink, reflect_into};
 
-/// The time without contact after which the objects are unknown; a watch ends every 45 s.
+/// The duration without a response of the hub after which the state of the objects is unknown. A
+/// watch ends every 45 s.
 const MAX_SILENCE: Duration = Duration::from_secs(90);
 
 /// The kinds that the server may list on its hub.
@@ -50,7 +51,8 @@ pub(super) enum BoundState {
     Unknown,
 }
 
-/// One object of a token, and whether the watch has contained it.
+/// An object to which a token is bound. The flag is true if the watch returned the object at least
+/// once.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     kind: BoundKind,
@@ -83,12 +85,12 @@ struct WatchedKind {
 
 #[derive(Default)]
 struct KindState {
-    /// The time of the last contact with the hub.
+    /// The time of the hub's last response to the watch.
     contact: Option<Instant>,
     objects: HashMap<String, Object>,
 }
 
-/// The stored metadata of an object.
+/// The metadata that the server stores for an object.
 #[derive(Debug)]
 pub(super) struct Object {
     uid: String,
@@ -126,10 +128,11 @@ impl WatchedObjects {
     }
 
     /// Returns the state of a token's objects after a review that started at `reviewed`, and the
-    /// time of the oldest confirmation.
+    /// oldest time at which a watch confirmed one of the objects.
     ///
-    /// An object with a UID that was seen once and is missing now is deleted. A Secret without a
-    /// UID in the token counts in the version that the review saw.
+    /// An object is deleted if the watch returned its UID earlier and does not contain it now. For
+    /// a Secret without a UID in the token, the function uses the version at the time of the
+    /// review.
     pub(super) fn state(
         &self,
         bound: &mut [Bound],

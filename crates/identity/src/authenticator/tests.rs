@@ -53,7 +53,7 @@ fn token_validity_depends_on_current_token_and_user() {
     }
 }
 
-/// A hub that counts the reads that reach it and knows no object.
+/// A fake hub without objects that counts the reads.
 fn empty_hub(stores: Stores) -> (Hub, Arc<std::sync::atomic::AtomicUsize>) {
     let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&reads);
@@ -82,7 +82,7 @@ fn bearer(text: &str) -> HeaderMap {
     HeaderMap::from_iter([(AUTHORIZATION, value)])
 }
 
-/// A `GET` with these headers.
+/// Creates a `GET` request with these headers.
 fn head(headers: &HeaderMap) -> Head<'_> {
     static TARGET: std::sync::LazyLock<Uri> = std::sync::LazyLock::new(Uri::default);
     Head {

@@ -82,7 +82,7 @@ fn code_ignores_case_and_separators() {
     assert_ne!(normalize_code("BBBB-BBBBB"), given);
 }
 
-/// The behavior of the fake hub.
+/// The responses of the fake hub.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mood {
     /// The hub returns an error.
@@ -102,7 +102,8 @@ fn log_in() -> Token {
     login
 }
 
-/// Device logins on a fake hub where `u1` is logged in. The second value lists the requests.
+/// Returns device logins with a fake hub on which `u1` has a session. The second value records the
+/// requests to the hub.
 fn devices(mood: Mood) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);

@@ -2,11 +2,11 @@
 //! their lockout limit.
 //!
 //! Active Directory and OpenLDAP lock an account after a number of failed passwords. They reset the
-//! count after a correct password, or after a time without another failure. Addresses from which
-//! the account has not signed in may cause only some of the allowed failures, so that the owner
-//! keeps attempts at a familiar address.
+//! count after a correct password, or after a period without failures. Unknown addresses, from
+//! which the account has not signed in, may cause only some of the allowed failures. The owner of
+//! the account can therefore still sign in from a known address.
 //!
-//! Pure: the caller brings the time.
+//! All functions are pure: the caller passes the current time.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 /// Failed passwords of one account from all addresses: fewer than the five after which many
 /// directories lock an account.
 const MAX_FAILURES: u32 = 4;
-/// The failures of [`MAX_FAILURES`] that unfamiliar addresses may cause.
+/// The number of failures, out of [`MAX_FAILURES`], that unknown addresses may cause.
 const MAX_UNFAMILIAR: u32 = 2;
 /// The time without a failure after which the count is reset. Directories reset it after 30 minutes
 /// or sooner.
 const RESET_AFTER: Duration = Duration::from_mins(30);
-/// The number of accounts above which expired ones are removed.
+/// The number of stored accounts above which expired accounts are removed.
 const MAX_ACCOUNTS: usize = 20_000;
 
 /// The origin of an attempt.
@@ -27,7 +27,7 @@ const MAX_ACCOUNTS: usize = 20_000;
 pub(super) enum Origin {
     /// An address from which the account has signed in.
     Familiar,
-    /// Any other address.
+    /// An address from which the account has not signed in.
     Unfamiliar,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Failures(HashMap<String, Account>);
 #[derive(Debug)]
 struct Account {
     failed: Count,
-    /// Attempts without an outcome yet.
+    /// Number of attempts whose outcome is not known yet.
     pending: Count,
     last_failure: Instant,
 }
@@ -74,7 +74,8 @@ impl Count {
 }
 
 impl Failures {
-    /// Reserves an attempt, which must be [ended](Self::end). The error is the time to wait.
+    /// Reserves an attempt. The caller must [end](Self::end) the attempt. The error is the time
+    /// after which the client may retry.
     pub(super) fn begin(
         &mut self,
         account: &str,
@@ -125,7 +126,8 @@ impl Failures {
 }
 
 impl Account {
-    /// Pending attempts keep the count, because the directory may count them at any time.
+    /// Reports whether the count has expired. The count does not expire during pending attempts,
+    /// because the directory may count these attempts at any time.
     fn is_expired(&self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last_failure);
         self.pending.all() == 0 && since > RESET_AFTER
@@ -186,7 +188,8 @@ mod tests {
         assert!(failures.0.is_empty());
     }
 
-    /// A test step: the directory decides at once, and Drover learns the outcome later.
+    /// A step of the test. The simulated directory decides immediately, and Drover records the
+    /// outcome in a later step.
     #[derive(Clone, Debug)]
     struct Step {
         wait: u64,

@@ -15,7 +15,7 @@ use drover_hub::{Keys, Stores};
 const PASSWORD: &str = "correct horse battery";
 const ANN: &str = "uid-ann";
 
-/// A token in its JSON form.
+/// Returns the JSON of a Token object.
 fn token(name: &str, user: &str, purpose: &str) -> Value {
     json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "Token",
@@ -27,7 +27,7 @@ fn token(name: &str, user: &str, purpose: &str) -> Value {
     })
 }
 
-/// A hub with one password and tokens.
+/// A fake hub that stores one password and some tokens.
 #[derive(Clone, Default)]
 struct Scripted {
     phc: Arc<Mutex<String>>,
@@ -35,7 +35,7 @@ struct Scripted {
     changing: Arc<AtomicBool>,
     version: Arc<AtomicU64>,
     tokens: Arc<Mutex<Vec<Value>>>,
-    /// The number of tokens that are created during deletions.
+    /// The number of tokens that the hub still creates while the server deletes tokens.
     made_meanwhile: Arc<AtomicU64>,
 }
 

@@ -24,17 +24,19 @@ use super::configured::{Configured, UseError, is_not_deleted};
 use super::connection_test::{self, ConnectionTest, reasons};
 use drover_hub::{Hub, HubError, call};
 
-/// The interval between checks; a changed Secret triggers no event.
+/// The interval between checks of all providers. The interval is needed because a changed Secret
+/// triggers no event.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// The debounce of changes.
 const DEBOUNCE: Duration = Duration::from_millis(300);
-/// The test interval of a working provider, and of a failing one.
+/// The test interval of a provider whose last test succeeded, and of a provider whose last test
+/// failed.
 const TEST_INTERVALS: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
 /// The timeout of a test.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent tests.
 const CONCURRENCY: usize = 4;
-/// The minimum increase of the last response time for a write.
+/// The server writes the last response time only if it increases by at least this duration.
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum length of a condition's message in characters.
 const MAX_MESSAGE: usize = 1024;
@@ -105,7 +107,7 @@ pub async fn run(hub: Hub, provider_logins: ProviderLogins, runtime: Runtime) {
 
 /// The result of a test.
 struct TestResult {
-    /// The tested client; a changed spec or Secret creates a new one.
+    /// The client that was tested. A change of the spec or the Secret creates a new client.
     configured: Option<Arc<Configured>>,
     next: Instant,
     verdict: Verdict,
@@ -249,7 +251,8 @@ async fn write(
     }
 }
 
-/// The status to write; `None` if it has not changed enough.
+/// Returns the status to write; `None` if the condition is equal and the response time has changed
+/// only slightly.
 fn desired_status(
     before: &AuthProviderStatus,
     verdict: &Verdict,

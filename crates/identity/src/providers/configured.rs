@@ -1,5 +1,5 @@
-//! Builds provider clients from AuthProviders and their Secrets, and caches them until one of the
-//! two changes.
+//! Builds provider clients from AuthProviders and their Secrets. The cache replaces a client when
+//! its AuthProvider or Secret changes.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -26,15 +26,16 @@ use tokio::time::{Instant, timeout};
 use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, call};
 
-/// The time that a Secret is cached.
+/// The duration for which a Secret is cached.
 const SECRET_CACHE_TTL: Duration = Duration::from_secs(15);
-/// The backoff after a provider rejects Drover's own credentials, because it may lock the account.
+/// The backoff after a provider rejects Drover's own credentials. Repeated attempts could lock
+/// Drover's account at the provider.
 const CREDENTIALS_BACKOFF: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
 /// The maximum number of concurrent logins at one provider.
 const MAX_CONCURRENT_LOGINS: usize = 16;
-/// The timeout for an exclusive permit while Drover's own credentials are untested.
+/// The timeout to wait for the exclusive permit while Drover's own credentials are untested.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The fields of Drover's own credentials at a directory.
+/// The fields of an AuthProvider with Drover's own credentials at a directory.
 const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 
 /// The error of using a provider.
@@ -46,7 +47,7 @@ pub enum UseError {
     /// The provider is misconfigured.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
 }
@@ -65,7 +66,7 @@ pub enum ProtocolClient {
 /// A provider with its current configuration.
 #[derive(Debug)]
 pub struct Configured {
-    /// The reference that tokens store.
+    /// The name and UID of the provider, in the form that tokens store.
     pub reference: TokenProvider,
     /// The AuthProvider's spec.
     pub spec: AuthProviderSpec,
@@ -80,13 +81,13 @@ pub struct Configured {
     trying: tokio::sync::Mutex<()>,
 }
 
-/// A permit for requests to a provider.
+/// A permit to send requests to a provider; exclusive while Drover's own credentials are untested.
 #[derive(Debug)]
 pub struct RequestPermit<'a> {
     _alone: Option<MutexGuard<'a, ()>>,
 }
 
-/// The state from earlier responses.
+/// The state of a provider that results from its earlier responses.
 #[derive(Debug)]
 struct ResponseState {
     last_answer: Option<Timestamp>,
@@ -146,7 +147,7 @@ impl Configured {
         title(&self.reference.name, &self.spec)
     }
 
-    /// Acquires a permit for requests. Fails during a backoff.
+    /// Acquires a permit to send requests to the provider. Fails during a backoff.
     ///
     /// Requests are serialized while Drover's own credentials are untested: many concurrent wrong
     /// passwords would lock Drover's account.
@@ -226,8 +227,9 @@ pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
         .unwrap_or(name)
 }
 
-/// The time until which the provider refuses requests with these credentials, if the response
-/// contains one. A limit of one user does not apply to others.
+/// Returns the time until which the provider refuses requests with these credentials, if the
+/// response contains a time. Returns `None` if the limit applies to credentials other than
+/// `requested_as`.
 pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Timestamp> {
     let mut below = std::iter::successors(error.source(), |&error| error.source());
     let not_now = below.find_map(|error| error.downcast_ref::<TemporaryFailure>())?;

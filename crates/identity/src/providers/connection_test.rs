@@ -12,9 +12,9 @@ use super::configured::{Configured, ProtocolClient};
 /// One check of a test.
 #[derive(Debug)]
 pub struct Check {
-    /// The subject of the check.
+    /// The name of the checked feature, for example the discovery document.
     pub what: String,
-    /// The finding, or the error.
+    /// The result of the check as a text, or the error.
     pub outcome: Result<String, ProviderError>,
 }
 
@@ -27,7 +27,8 @@ pub struct ConnectionTest {
     pub works: bool,
 }
 
-/// Tests a provider, and a login and a password if it accepts them.
+/// Tests the connection to a provider. For a provider with password logins, also tests a login and
+/// password.
 pub async fn run(
     provider: &Configured,
     back: &Url,
@@ -76,7 +77,7 @@ impl Check {
         }
     }
 
-    /// The finding, or the error with its causes, in one line.
+    /// Returns the result of the check, or the error with its causes, in one line.
     pub fn sentence(&self) -> String {
         match &self.outcome {
             Ok(found) => found.clone(),

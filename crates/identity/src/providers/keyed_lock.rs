@@ -1,4 +1,4 @@
-//! Serializes changes of one identity.
+//! A lock that serializes changes of the same identity.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -6,23 +6,23 @@ use std::sync::{Arc, Weak};
 use drover_api::ids::ProviderUid;
 use parking_lot::Mutex;
 
-/// A lock per identity; clones share it.
+/// One lock per identity. Clones share the locks.
 #[derive(Clone, Debug, Default)]
 pub struct KeyedLock(Arc<Mutex<HashMap<IdentityId, IdentityLock>>>);
 
-/// The UID of a provider, and a user's ID there.
+/// The UID of a provider, and a user's ID at this provider.
 type IdentityId = (String, String);
-/// The lock of one identity while it is in use.
+/// The lock of one identity. The entry is valid while a task holds or awaits the lock.
 type IdentityLock = Weak<tokio::sync::Mutex<()>>;
 
 impl KeyedLock {
-    /// Locks linking of identities.
+    /// Acquires the lock that serializes all links of identities.
     pub async fn lock_links(&self) -> tokio::sync::OwnedMutexGuard<()> {
         // The empty key, which no identity has.
         self.lock_identity(&ProviderUid::new(""), "").await
     }
 
-    /// Locks one identity.
+    /// Acquires the lock of one identity.
     pub async fn lock_identity(
         &self,
         provider: &ProviderUid,

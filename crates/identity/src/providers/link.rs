@@ -1,8 +1,8 @@
 //! Links two users of one person, and unlinks them, for an administrator.
 //!
-//! Only linking assigns identities of two providers to one user. It moves the identity and its
-//! provider tokens, and revokes the tokens of both users that depend on it. Role bindings stay with
-//! their users.
+//! Only linking assigns identities of two providers to one user. Linking moves the identity and its
+//! provider tokens to the target user. Linking revokes the tokens of both users that depend on the
+//! identity. Role bindings stay with their users.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ pub enum LinkError {
     /// The identity is not valid.
     #[error("the identity cannot be linked: {0}")]
     Invalid(#[from] InvalidReason),
-    /// The last confirmation is too old.
+    /// The provider's last confirmation of the identity is too old.
     #[error(
         "{provider:?} has not confirmed {login:?} for {} h: let the user sign in with it, then link",
         MAX_CONFIRMATION_AGE.as_hours()
@@ -58,7 +58,7 @@ pub enum LinkError {
     Stale {
         /// The provider's name.
         provider: String,
-        /// The login there.
+        /// The user's login at the provider.
         login: String,
     },
     /// The identity could not be written.
@@ -70,7 +70,7 @@ pub enum LinkError {
     /// Not all tokens were revoked.
     #[error(transparent)]
     Revoke(#[from] RevokeError),
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The task panicked or was aborted.
@@ -102,7 +102,7 @@ impl From<LinkError> for Status {
 pub struct Linked {
     /// The user with the identity.
     pub user: Arc<User>,
-    /// The previous user, disabled if no login remains.
+    /// The user who had the identity before. The user is disabled if no way to sign in remains.
     pub former: Arc<User>,
 }
 
@@ -139,7 +139,8 @@ impl Links {
         tokio::spawn(linking.in_current_span()).await?
     }
 
-    /// Removes the identity of a provider from a user. The next login with it creates a new user.
+    /// Removes the identity of a provider from a user. The next login with the identity creates a
+    /// new user.
     pub async fn unlink(
         &self,
         user: Arc<User>,
@@ -203,8 +204,8 @@ impl Links {
         Ok(has.then(|| Arc::new(stored)))
     }
 
-    /// Revokes tokens and provider tokens of a removed identity. They are already invalid, so an
-    /// error is only logged.
+    /// Revokes the tokens and provider tokens of a removed identity. Logs an error without failing,
+    /// because the tokens are already invalid.
     async fn clear(&self, user: &User, provider: &ProviderUid) {
         let ended = self.end(user, provider).await;
         let forgotten = provider_tokens::forget(&self.hub, user, provider).await;
@@ -256,8 +257,8 @@ impl Links {
         Ok(())
     }
 
-    /// Disables a user without any login. A deletion would free the name for another user and
-    /// delete the role bindings.
+    /// Disables a user who has no way to sign in. The user is not deleted, because a deletion would
+    /// delete the role bindings and allow a new user with the same name.
     async fn close(&self, user: Arc<User>) -> Result<Arc<User>, LinkError> {
         let others = user.status.as_ref().map_or(0, |s| s.identities.len());
         let uid = user.uid().unwrap_or_default();

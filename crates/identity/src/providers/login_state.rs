@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use drover_entropy::{NoRandomness, random};
 use drover_hub::keys::Seal;
 
-/// The maximum number of finished logins in memory. Beyond it a new login waits until older ones
-/// expire.
+/// The maximum number of finished logins in memory. At the maximum, a new login cannot finish until
+/// an older entry expires.
 const MAX_FINISHED: usize = 50_000;
 /// The maximum length of a return path in bytes.
 const MAX_RETURN_PATH: usize = 512;
 
-/// The protocol's part of the state.
+/// The protocol-specific state of a login.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Pending {
     /// A login at an OpenID provider.
@@ -32,7 +32,7 @@ pub enum Pending {
 }
 
 impl Pending {
-    /// Returns whether the callback query belongs to this login.
+    /// Returns whether the query of a callback contains the `state` of this login.
     pub fn matches_state(&self, query: &str) -> bool {
         match self {
             Self::Oidc(pending) => pending.matches_state(query),
@@ -44,15 +44,16 @@ impl Pending {
 /// A login that has started and not finished.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoginState {
-    /// The login's ID, which allows one completion.
+    /// The login's unique ID. The server uses the ID to reject a second completion.
     id: String,
     /// The protocol state that verifies the provider's response.
     pub pending: Pending,
-    /// The path in the UI after the login.
+    /// The path in the UI to which the browser returns after the login.
     #[serde(rename = "way_back")]
     pub return_path: ReturnPath,
-    /// The ID of the browser's previous session, which the login ends. Browsers do not send its
-    /// cookie with the cross-site callback.
+    /// The ID of the browser's previous session. The server ends this session after the login. The
+    /// state contains the ID, because browsers do not send the session cookie with the cross-site
+    /// callback.
     #[serde(rename = "former")]
     pub previous_session: Option<String>,
 }
@@ -99,7 +100,8 @@ impl Default for ReturnPath {
 }
 
 impl ReturnPath {
-    /// Parses a path with a query; `None` if it could lead to another site.
+    /// Parses a path with a query; `None` if a browser could interpret the text as a URL of another
+    /// site.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&b);
         let stays = text.starts_with('/') && !text.starts_with("//");
@@ -113,7 +115,7 @@ impl ReturnPath {
     }
 }
 
-/// The finished logins, for as long as their state is valid; clones share them.
+/// The finished logins whose state is still valid. Clones share the logins.
 #[derive(Clone, Debug, Default)]
 pub struct FinishedLogins(Arc<Mutex<HashMap<String, Timestamp>>>);
 
@@ -122,12 +124,12 @@ pub struct FinishedLogins(Arc<Mutex<HashMap<String, Timestamp>>>);
 pub enum AlreadyFinished {
     /// The login has already finished.
     Yes,
-    /// Too many logins finish at once.
+    /// The server stores the maximum number of finished logins.
     Unknown,
 }
 
-/// A login that is finishing. If it is dropped before [`Self::commit`], the login can finish
-/// again.
+/// A login that is being finished. If the value is dropped before [`Self::commit`], the browser can
+/// retry the login.
 #[derive(Debug)]
 #[must_use = "a dropped guard allows the login to finish again"]
 pub struct FinishingLogin {

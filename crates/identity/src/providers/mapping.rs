@@ -1,4 +1,4 @@
-//! Maps a provider's user to the identity in a User's status. Pure.
+//! Pure functions that map a provider's user to the identity in a User's status.
 
 use drover_access::names::GroupName;
 use drover_api::kinds::{IdentityGroup, IdentityState, ProviderIdentity, TokenProvider};
@@ -10,14 +10,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 const MAX_GROUPS: usize = 1000;
 /// The maximum length of a group's display name and of a login, in characters.
 const MAX_TEXT: usize = 128;
-/// The maximum length of a User's name, and the characters that are reserved for a number suffix.
+/// The maximum length of a User's name in characters, and the number of characters that are
+/// reserved for a numeric suffix.
 const MAX_NAME: usize = 63;
 const MAX_NUMBER_SUFFIX: usize = 6;
 
 /// Builds the confirmed identity of a provider's user.
 ///
-/// A group whose ID is not valid in a group name is omitted and counted. An escaped form could
-/// equal another group's name.
+/// The function omits and counts groups whose ID is not valid in a group name. Escaped IDs are not
+/// used, because an escaped ID could equal the ID of a different group.
 pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> ProviderIdentity {
     let named = person.groups.iter().filter_map(|group| {
         let name = GroupName::of(&provider.name, &group.id)?;
@@ -42,7 +43,7 @@ pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> Pr
     }
 }
 
-/// The provider's user of an identity, for the check against a list of allowed users.
+/// Returns the provider's user of an identity, to check the user against a list of allowed users.
 pub fn person(identity: &ProviderIdentity) -> Person {
     let groups = identity.groups.iter().filter_map(|group| {
         let start = format!("{}{}:", drover_access::names::PREFIX, identity.provider);
@@ -61,13 +62,13 @@ pub fn person(identity: &ProviderIdentity) -> Person {
     }
 }
 
-/// The identity after a refusal by the provider or its list of allowed users.
+/// Returns the identity after the provider or its list of allowed users refused the user.
 #[must_use]
 pub fn refused(identity: &ProviderIdentity, message: &str, now: Timestamp) -> ProviderIdentity {
     not_confirmed(identity, IdentityState::Refused, message, now)
 }
 
-/// The identity after a failed refresh.
+/// Returns the identity after a failed refresh.
 #[must_use]
 pub fn unreachable(identity: &ProviderIdentity, message: &str, now: Timestamp) -> ProviderIdentity {
     not_confirmed(identity, IdentityState::Unreachable, message, now)
@@ -88,7 +89,8 @@ fn not_confirmed(
     }
 }
 
-/// The name of a new User, derived from the login; `number` counts the attempts.
+/// Returns the name of a new User, derived from the login. `number` is the number of this attempt
+/// to find an unused name.
 pub fn name(login: &str, number: usize) -> String {
     // Uses the part before the "@" of an email address.
     let login = login.split('@').next().unwrap_or_default();

@@ -16,13 +16,13 @@ use drover_entropy::NoRandomness;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// The number of attempts when another client changes the same Secret.
+/// The maximum number of attempts while another client changes the same Secret.
 const MAX_ATTEMPTS: usize = 5;
 
 /// The error of reading or writing provider tokens.
 #[derive(Debug, Error)]
 pub enum ProviderTokensError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The random generator failed.
@@ -46,7 +46,8 @@ impl fmt::Debug for ProviderTokens {
 }
 
 impl ProviderTokens {
-    /// Fills missing tokens from `before`, because many providers issue a token only once.
+    /// Copies missing tokens from `before`, because many providers issue a token only at the first
+    /// login.
     #[must_use]
     pub fn or(self, before: Self) -> Self {
         Self {
@@ -61,7 +62,7 @@ impl ProviderTokens {
     }
 }
 
-/// The form that is encrypted. The field names are a stored format.
+/// The JSON that is encrypted and stored. Renaming a field would make stored tokens unreadable.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Plain {
@@ -126,7 +127,8 @@ pub async fn forget(
     Ok(())
 }
 
-/// Replaces or removes one entry. Entries of other existing providers stay.
+/// Replaces or removes one entry. Removes the entries of deleted providers. The entries of all
+/// other providers stay.
 async fn change(
     hub: &Hub,
     user: &User,
@@ -165,7 +167,8 @@ async fn change(
     }
 }
 
-/// The user owns the Secret, so the hub's garbage collector deletes it with the user.
+/// Returns the owner reference to the user. The hub's garbage collector deletes the Secret together
+/// with the user.
 fn new_secret(user: &User, data: Data) -> Secret {
     let mut made = secret(&secret_name(user), "Opaque", data);
     made.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
@@ -176,8 +179,8 @@ fn secret_name(user: &User) -> String {
     format!("identity-{}", user.uid().unwrap_or_default())
 }
 
-/// The authenticated context of an encrypted entry, so that it cannot be moved to another user or
-/// provider.
+/// Returns the additional authenticated data of an encrypted entry: user and provider. An entry
+/// that is copied to another user or provider cannot be decrypted.
 fn of(user: &User, provider: &ProviderUid) -> String {
     format!("{} at {provider}", user.uid().unwrap_or_default())
 }

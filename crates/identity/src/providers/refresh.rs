@@ -1,7 +1,8 @@
 //! Refreshes identities at their providers, regularly and on request of an administrator.
 //!
 //! Only a refusal by the provider, or by its list of allowed users, invalidates an identity
-//! immediately. Other errors leave it valid for the grace period ([`identity_status`]).
+//! immediately. After all other errors, the identity stays valid for the grace period
+//! ([`identity_status`]).
 
 mod schedule;
 
@@ -46,8 +47,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(15);
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The maximum number of concurrent refreshes.
 const CONCURRENCY: usize = 8;
-/// The number of attempts to store new provider tokens. Many providers invalidate the previous
-/// token.
+/// The maximum number of attempts to store new provider tokens. A lost token cannot be replaced,
+/// because many providers invalidate the previous token.
 const MAX_STORE_ATTEMPTS: u32 = 4;
 
 /// The outcome of a refresh.
@@ -57,7 +58,7 @@ pub enum Outcome {
     Confirmed,
     /// The provider or its list of allowed users refused the user.
     Refused,
-    /// The provider gave no valid response.
+    /// The request failed, or the provider's response was invalid.
     Unreachable,
     /// The provider refuses requests about this user until this time.
     Postponed(Timestamp),
@@ -75,7 +76,7 @@ pub enum RefreshError {
     /// The provider tokens could not be read or stored.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The task panicked or was aborted.
@@ -235,7 +236,7 @@ impl Refresher {
         Ok(Some(response))
     }
 
-    /// Stores new provider tokens before the result is used.
+    /// Stores new provider tokens. Call before the refreshed identity is written.
     async fn store_tokens(
         &self,
         user: &User,
@@ -352,7 +353,7 @@ impl Refresher {
         tokio::join!(runtime.run(planning), every_replica.run(refreshing));
     }
 
-    /// Refuses users that a changed list no longer contains.
+    /// Marks identities as refused that a changed list of allowed users no longer contains.
     async fn apply_lists(
         &self,
         applied: &mut HashMap<String, Option<Allowed>>,
@@ -400,7 +401,8 @@ impl Refresher {
         outcome
     }
 
-    /// Refuses an identity that is not in the list, under the lock.
+    /// Marks an identity as refused if the list of allowed users does not contain the user. Holds
+    /// the lock of the identity.
     async fn apply_to(&self, key: &IdentityKey) -> Result<(), RefreshError> {
         let Some((_, known)) = self.find_identity(key) else {
             return Ok(());
@@ -435,11 +437,11 @@ impl Refresher {
     }
 }
 
-/// Applies lists of allowed users, and enqueues due identities.
+/// A reconciler that applies changed lists of allowed users, and enqueues due identities.
 struct DueIdentities {
     refresher: Refresher,
     schedule: Arc<Mutex<RefreshSchedule>>,
-    /// The applied list of each provider, by UID.
+    /// The most recently applied list of allowed users of each provider, by UID.
     applied: tokio::sync::Mutex<HashMap<String, Option<Allowed>>>,
     refresh: Trigger<IdentityKey>,
 }

@@ -31,10 +31,10 @@ use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
-/// The redirect of a started login.
+/// The redirect to the provider, which starts a login.
 #[derive(Debug)]
 pub struct LoginRedirect {
-    /// The URL at the provider.
+    /// The URL of the provider's login page.
     pub url: Url,
     /// The encrypted login state for the cookie.
     pub cookie: SecretString,
@@ -162,8 +162,9 @@ impl ProviderLogins {
         Ok((completed, login_state))
     }
 
-    /// Updates the provider's backoff from a login. Ignores users who may not sign in, and
-    /// refusals, which any client can cause without the provider.
+    /// Updates the provider's backoff from the result of a login. Ignores users who may not sign
+    /// in. Also ignores refusals, because a client can cause a refusal without a request to the
+    /// provider.
     fn record_response(
         &self,
         provider: &Configured,
@@ -221,7 +222,8 @@ impl ProviderLogins {
         Ok(completed)
     }
 
-    /// Checks a password at a directory. Sets `sent` after the password was sent.
+    /// Checks a password at a directory. Sets `sent` to true when the password is sent to the
+    /// directory.
     async fn check_password(
         &self,
         name: &str,
@@ -373,7 +375,7 @@ fn acquire_login_permit(provider: &Configured) -> Result<SemaphorePermit<'_>, Si
     permit.map_err(|_| SignInError::TooMany(RetryAfter::ONE_SECOND))
 }
 
-/// The message of an identity that the list does not contain.
+/// The message for a user that the list of allowed users does not contain.
 pub const NOT_ALLOWED: &str =
     "the AuthProvider's spec.allowed lists neither this person nor a group of theirs";
 
@@ -409,7 +411,8 @@ async fn redeem(
     }
 }
 
-/// Returns whether a token of this provider may be issued for the user, for example to a program.
+/// Returns whether the server may create a token that depends on this provider for the user, for
+/// example a program's token.
 pub fn is_login_valid(
     hub: &Hub,
     user: &User,

@@ -31,7 +31,7 @@ use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
-/// The timeout for the logout form.
+/// The timeout of the creation of a logout form.
 const FORM_TIMEOUT: Duration = Duration::from_secs(3);
 /// The timeout of background requests to a provider.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -88,8 +88,8 @@ impl ProviderLogouts {
         }
     }
 
-    /// The logout form for a session of this provider; `None` if not needed or not available in
-    /// time.
+    /// Returns the logout form for a session of this provider; `None` if the provider needs no form
+    /// or does not respond in time.
     pub async fn form(&self, user: &UserUid, on: &TokenProvider) -> Option<Form> {
         let making = timeout(FORM_TIMEOUT, self.make_form(user, on));
         let made = making
@@ -133,7 +133,8 @@ impl ProviderLogouts {
         }))
     }
 
-    /// Revokes provider tokens in the background if no token of the user depends on them.
+    /// Revokes a user's provider tokens in the background if the user has no Drover token that
+    /// depends on them.
     pub fn revoke_provider_tokens(&self, user: &UserUid) {
         let Some(user) = self.hub.stores().users.by_uid(user.as_str()) else {
             return;
@@ -199,7 +200,7 @@ impl ProviderLogouts {
         })
     }
 
-    /// Returns the provider if logouts at it are enabled.
+    /// Returns the provider if its `signOutThere` is true.
     fn enabled_provider(&self, on: &TokenProvider) -> Option<Arc<AuthProvider>> {
         let provider = self.hub.stores().auth_providers.by_uid(on.uid.as_str());
         provider.filter(|it| it.spec.enabled && it.spec.sign_out_there && is_not_deleted(it))

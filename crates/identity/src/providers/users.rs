@@ -21,7 +21,7 @@ use drover_hub::{Hub, HubError, Writer, call, only};
 
 /// The page size of lists.
 const PAGE_SIZE: u32 = 500;
-/// The number of sequential names to try before a random one.
+/// The number of numbered names that the server tries before a random name.
 const MAX_NUMBERED_NAMES: usize = 20;
 /// The maximum length of a display name in characters.
 const MAX_DISPLAY_NAME: usize = 256;
@@ -29,16 +29,17 @@ const MAX_DISPLAY_NAME: usize = 256;
 /// The error of finding or creating a user.
 #[derive(Debug, Error)]
 pub enum ProviderUserError {
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// No free name was found.
+    /// All names that the server tried belong to existing users.
     #[error("cannot create a user: the name {0:?} and the names derived from it are taken")]
     NoName(String),
-    /// Another client changes the user continuously.
+    /// The writes to the user fail with conflicts, because another client changes the user
+    /// continuously.
     #[error("cannot update the user: other requests keep changing the user; try again")]
     Changing,
 }
@@ -49,8 +50,8 @@ pub fn find_in_store(hub: &Hub, provider: &ProviderUid, id: &str) -> Option<Arc<
     users.into_iter().find(|user| is(user, provider, id))
 }
 
-/// Finds the user of an identity. Lists users on the hub if the stores do not contain it, so that a
-/// new user is not created twice.
+/// Finds the user of an identity. If the stores do not contain the user, lists the users on the
+/// hub, so that the server never creates two users for one identity.
 pub async fn find(
     hub: &Hub,
     provider: &ProviderUid,
@@ -91,8 +92,8 @@ pub async fn create_with_roles(
     finished
 }
 
-/// The roles are bound before the identity is written, because a user with an identity gets no
-/// default roles later.
+/// Binds the default roles of a created user, and then writes the identity. The order matters after
+/// a crash, because a user with an identity receives no default roles at the next login.
 async fn finish(
     hub: &Hub,
     made: &User,
@@ -102,7 +103,7 @@ async fn finish(
     write_identity(hub, made, identity).await
 }
 
-/// Binds the default roles of new users. The bindings are in effect when this returns.
+/// Binds the default roles to a new user. The bindings are in effect when the function returns.
 pub async fn grant_default_roles(hub: &Hub, user: &User) -> Result<(), HubError> {
     for role in hub.stores().global_roles.all() {
         if role.spec.new_user_default && role.metadata.deletion_timestamp.is_none() {
@@ -150,7 +151,7 @@ async fn delete_unfinished(hub: &Hub, user: &User) {
     }
 }
 
-/// Binds a default role. The user owns the binding.
+/// Binds a default role to a new user. The binding is deleted together with the user.
 async fn bind_role(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubError> {
     let (uid, role_uid) = (
         user.uid().unwrap_or_default(),
@@ -179,7 +180,7 @@ async fn bind_role(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubE
     }
 }
 
-/// Adds or replaces an identity of a user. The stores contain it when this returns.
+/// Adds or replaces an identity of a user. The stores contain the change when the function returns.
 pub async fn write_identity(
     hub: &Hub,
     user: &User,
@@ -195,7 +196,7 @@ pub async fn write_identity(
     change(hub, user, put).await
 }
 
-/// Removes an identity of a user. The stores contain the change when this returns.
+/// Removes an identity of a user. The stores contain the change when the function returns.
 pub async fn remove_identity(
     hub: &Hub,
     user: &User,
@@ -234,7 +235,7 @@ async fn change(
     }
 }
 
-/// Records the login time. It is informational, so an error is only logged.
+/// Records the time of a login. Logs an error without failing, because the time is informational.
 pub async fn record_login(hub: &Hub, user: &User) {
     let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
     let (api, params) = (hub.users(), PatchParams::default());

@@ -146,7 +146,7 @@ pub(crate) async fn explain(
     }))
 }
 
-/// The resource or the path in the question.
+/// Returns the resource or the path of the permission in the request.
 enum Target {
     Path(String),
     Resource(Resource),
@@ -180,8 +180,8 @@ impl Target {
 /// Maximum length of the parameter `resource`: a name, a version, a group and a subresource.
 const MAX_RESOURCE: usize = 512;
 
-/// Resolves the parameter `resource`. The second value is the reason why the cluster's discovery
-/// was not used.
+/// Resolves the parameter `resource`. The second value is the reason why the server did not use the
+/// cluster's discovery.
 async fn target(
     state: &RestState,
     caller: &Identity,
@@ -210,8 +210,8 @@ async fn target(
     Ok((Target::Resource(resource), unresolved))
 }
 
-/// Returns the RBAC subject names of another user and of the user's groups. The error for an
-/// invisible user equals the error for a missing user.
+/// Returns the RBAC subject names of a user other than the caller, and of the user's groups. The
+/// error is the same for a user who does not exist and for a user whom the caller may not see.
 fn names_of_other_user(
     state: &RestState,
     visibility: &Visibility,

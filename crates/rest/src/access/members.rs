@@ -192,8 +192,8 @@ async fn remove<B: ScopedBinding>(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Binds the owner role to the creator of a cluster or project. No other user could bind roles
-/// there.
+/// Binds the owner role to the creator of a cluster or project. Without this binding, the creator
+/// could not bind roles in the new object.
 pub(crate) async fn make_owner<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,

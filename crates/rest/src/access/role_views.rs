@@ -23,7 +23,7 @@ const MAX_DEPENDENTS: usize = 100;
 /// The scope of a possible role binding.
 #[derive(Clone, Debug)]
 pub(crate) struct BindingScope {
-    /// The context of suitable roles.
+    /// The context (cluster or project) of roles that can be bound in this scope.
     pub(crate) context: RoleContext,
     /// The cluster or project of the binding.
     pub(crate) scope: Scope,
@@ -50,7 +50,8 @@ struct Bound {
 }
 
 impl RoleViews {
-    /// Builds views for a caller, with rights for role bindings in the scope `at`.
+    /// Creates a builder of views for a caller. Each view states whether the caller can bind the
+    /// role in the scope `at`.
     pub(crate) fn of(stores: &Stores, visibility: Visibility, at: Option<BindingScope>) -> Self {
         let bound = Bound::of(stores, &visibility, |_| true);
         Self::with(stores, visibility, at, bound)
@@ -77,7 +78,7 @@ impl RoleViews {
         }
     }
 
-    /// The list entry of a role.
+    /// Returns the list entry of a role.
     pub(crate) fn template(&self, role: &RoleTemplate) -> RoleView {
         self.view(role, self.resolved(role).as_ref().ok())
     }
@@ -99,7 +100,7 @@ impl RoleViews {
         }
     }
 
-    /// The role with its rules and permissions.
+    /// Returns the view of a role with its rules and permissions.
     pub(crate) fn template_detail(&self, role: &RoleTemplate) -> RoleDetail {
         let resolved = self.resolved(role);
         let view = self.view(role, resolved.as_ref().ok());
@@ -120,7 +121,7 @@ impl RoleViews {
         }
     }
 
-    /// The list entry of a global role.
+    /// Returns the list entry of a global role.
     pub(crate) fn global(&self, role: &GlobalRole) -> GlobalRoleView {
         self.global_view(role, self.resolve(role).as_ref().ok())
     }
@@ -137,7 +138,7 @@ impl RoleViews {
         }
     }
 
-    /// The global role with its rules and permissions.
+    /// Returns the view of a global role with its rules and permissions.
     pub(crate) fn global_detail(&self, role: &GlobalRole) -> GlobalRoleDetail {
         let given = self.resolve(role);
         let view = self.global_view(role, given.as_ref().ok());

@@ -87,8 +87,8 @@ pub(crate) async fn create<K: StoredRole>(
     writer.create(&role, &role).await
 }
 
-/// Replaces the spec of a role. If the request has a version, another version of the object is a
-/// conflict.
+/// Replaces the spec of a role. If the request contains a resource version that is not the current
+/// version, the function returns a conflict.
 pub(crate) async fn replace<K: StoredRole>(
     state: &RestState,
     caller: &Identity,

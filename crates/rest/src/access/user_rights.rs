@@ -1,8 +1,8 @@
 //! The caller's rights for users.
 //!
-//! The admission rules of kubectl apply to callers who are not administrators. REST also sets
-//! passwords, which kubectl cannot. A caller who sets a password can sign in as the user, and
-//! therefore must have all permissions of the user.
+//! Callers who are not administrators are subject to the same admission rules as with kubectl. The
+//! REST API also sets passwords, which is not possible with kubectl. A caller who sets a password
+//! can sign in as the user, and therefore must have all permissions of the user.
 
 use drover_access::grants::{Names, RightsHolder, Roles, Scope};
 use drover_access::names::{GroupName, UserName};

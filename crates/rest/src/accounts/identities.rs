@@ -15,10 +15,10 @@ use drover_hub::Stores;
 use drover_identity::caller::Administrator;
 use drover_identity::providers::link::Links;
 
-/// Moves an identity from one user to another, because both are the same person.
+/// Moves an identity from one user to another user of the same person.
 ///
 /// Sessions and tokens that depend on the identity end for both users. Role bindings do not move.
-/// The former user is disabled if no way to sign in remains.
+/// The server disables the former user if the user has no other way to sign in.
 #[utoipa::path(post, path = "/v1/users/{name}/identities", tag = "users",
     params(("name" = String, Path, description = "Name of the user who receives the identity")),
     request_body = UserLink, responses((status = 200, body = UserLinked)))]
@@ -68,8 +68,8 @@ fn links(state: &RestState) -> Links {
     Links::new(state.hub.clone(), state.provider_logins.locks().clone())
 }
 
-/// Returns the provider with this name among the user's identities, or the provider of the only
-/// identity.
+/// Returns the provider with this name among the providers of the user's identities. Without a
+/// name, returns the provider of the user's only identity.
 fn find_provider(user: &User, provider: Option<&str>) -> Result<ProviderUid, Status> {
     let identities = user.status.iter().flat_map(|status| &status.identities);
     let mut matching = identities.filter(|one| provider.is_none_or(|name| one.provider == name));

@@ -26,10 +26,10 @@ use drover_identity::caller::Caller;
 
 /// Maximum number of users in a response.
 const MAX_RESULTS: usize = 20;
-/// Maximum number of searches per user and minute. The limit allows typing, but not guessing of
-/// names.
+/// Maximum number of searches per user and minute. The limit is sufficient for a search during
+/// typing, but prevents the guessing of names.
 const MAX_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not 0");
-/// Number of users in the rate limiter above which expired entries are removed.
+/// Number of users in the rate limiter above which the server removes expired entries.
 const CLEANUP_THRESHOLD: usize = 1_000;
 
 /// Rate limit of user searches. Clones share the limit.
@@ -70,7 +70,8 @@ pub(crate) struct PeopleQuery {
 }
 
 /// Finds users by their complete name or their login name at an identity provider. The caller must
-/// have permission to bind roles in the scope. Equal logins at two providers are different users.
+/// have permission to bind roles in the scope. Users with the same login at two providers are
+/// different users.
 #[utoipa::path(get, path = "/v1/access/people", tag = "access", params(PeopleQuery),
     responses((status = 200, body = List<PersonView>)))]
 pub(crate) async fn find(

@@ -161,8 +161,8 @@ fn new_token(
 
 /// Returns the expiry time of a new token.
 ///
-/// Only a session can create tokens that expire later than itself. Otherwise a stolen API token
-/// could create tokens that outlive it.
+/// Only the token of a session can create tokens that expire later than the session. A stolen API
+/// token can therefore not create tokens that expire later.
 pub(crate) fn expiry(
     now: Timestamp,
     asked: Option<Duration>,

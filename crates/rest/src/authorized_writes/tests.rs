@@ -78,8 +78,8 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Valu
     (serde_json::from_value(json.clone()).unwrap(), json)
 }
 
-/// A caller with this name and UID. `administrator` has no effect, because the stores determine the
-/// administrators.
+/// Returns a caller with this name and UID. The field `administrator` of the caller has no effect,
+/// because the stores determine the administrators.
 fn caller(name: &str) -> Identity {
     Identity {
         user_uid: drover_api::ids::UserUid::new(name),
@@ -161,7 +161,7 @@ async fn binding_gets_another_name_if_its_derived_name_is_in_use() {
     assert_eq!(posted, 1);
 }
 
-/// A User object with changed fields.
+/// Returns a User object with these changed fields.
 fn user(change: &Value) -> User {
     let mut whole = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
@@ -177,7 +177,7 @@ fn user(change: &Value) -> User {
     serde_json::from_value(whole).unwrap()
 }
 
-/// Checks the same write as a write with kubectl.
+/// Checks the write with the admission rules for a write that the user sends with kubectl.
 async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result<(), String> {
     let json = |user: Option<&User>| user.map(|user| value(user).unwrap());
     let (old, object) = (json(old), json(new));
@@ -207,7 +207,7 @@ async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result
     decided.map_err(|error| error.to_string())
 }
 
-/// Writes of User objects: a description, the old object, the new object, and true if the rules
+/// Test cases of writes of User objects: description, old object, new object, and true if the rules
 /// allow the write.
 fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
     let plain = || user(&json!({}));

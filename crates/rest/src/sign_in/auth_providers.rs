@@ -33,11 +33,12 @@ use drover_identity::providers::connection_test;
 
 /// Timeout of a connection test.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum number of attempts if another client changes the same provider.
+/// Maximum number of attempts while another client changes the same provider.
 const MAX_ATTEMPTS: usize = 5;
 /// Key in a Secret that the server creates for a provider.
 const KEY: &str = "secret";
-/// Fields of the spec that refer to a Secret. They are neither accepted nor returned by REST.
+/// Fields of the spec that refer to a Secret. The REST API rejects these fields in requests and
+/// omits them in responses.
 const SECRET_FIELDS: [(&str, &str); 3] = [
     ("oidc", "clientSecret"),
     ("github", "clientSecret"),
@@ -127,7 +128,8 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
 }
 
-/// Replaces the spec of an identity provider. The secret does not change if the request has none.
+/// Replaces the spec of an identity provider. The stored secret stays the same if the request
+/// contains no secret.
 #[utoipa::path(put, path = "/v1/auth-providers/{name}", tag = "providers",
     params(("name" = String, Path, description = "The provider's name")),
     request_body = AuthProviderUpdate, responses((status = 200, body = AuthProviderView)))]
@@ -169,7 +171,8 @@ struct Replaced {
     after: AuthProvider,
 }
 
-/// Replaces the spec of a provider. With `version`, a newer version of the object is a conflict.
+/// Replaces the spec of a provider. If `version` is present and the object has a newer version, the
+/// function returns a conflict.
 async fn replace(
     state: &RestState,
     former: &AuthProvider,
@@ -286,8 +289,9 @@ fn secret_prefix(provider: &str) -> String {
     format!("auth-provider-{provider}-")
 }
 
-/// Reports whether the server created a Secret of this name for this provider. The random suffix
-/// distinguishes providers with a common prefix.
+/// Reports whether the server created a Secret of this name for this provider. The check includes
+/// the length of the random suffix, because one provider's name can be a prefix of another
+/// provider's name.
 fn is_own_secret(name: &str, provider: &str) -> bool {
     let drawn = name.strip_prefix(&secret_prefix(provider));
     drawn.is_some_and(|drawn| drawn.len() == 16 && !drawn.contains('-'))

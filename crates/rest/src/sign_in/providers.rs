@@ -64,7 +64,7 @@ fn shown(provider: &AuthProvider) -> ProviderView {
     }
 }
 
-/// An error if a page of another origin sent the request.
+/// Returns an error if a page of another origin sent the request.
 #[derive(Debug)]
 pub(crate) struct FromOwnPage(Result<(), Status>);
 
@@ -189,7 +189,7 @@ pub(crate) async fn callback(
     response
 }
 
-/// A failed callback.
+/// The error of a callback.
 struct CallbackError {
     status: Status,
     /// True if the login cannot be retried, so that the cookie must be deleted.
@@ -235,7 +235,8 @@ async fn end(
     Ok((cookie, page).into_response())
 }
 
-/// Returns the error for the client. The log records its cause, and the audit log its reason.
+/// Returns the error for the client. The log contains the cause of the error. The audit log
+/// contains the reason.
 fn refused(state: &RestState, noted: &AuditNotes, name: &str, error: SignInError) -> Status {
     let provider = state.hub.stores().auth_providers.by_name(name);
     if provider.is_some() {
@@ -302,7 +303,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-/// True to redirect the page automatically.
+/// True if the page redirects the browser automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Redirect {
     Automatic,

@@ -1,8 +1,8 @@
 //! Routes of browser sessions. The token is in an HttpOnly cookie.
 //!
 //! The cookie authenticates only requests from the server's own pages
-//! ([`drover_access::same_origin`]). Requests that change data require the session's CSRF token as
-//! well.
+//! ([`drover_access::same_origin`]). Requests that change data also require the session's CSRF
+//! token.
 
 use std::net::SocketAddr;
 
@@ -35,7 +35,7 @@ const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
 pub(crate) type SetCookie = [(HeaderName, HeaderValue); 1];
 
-/// A request that no page of another origin sent.
+/// A request that passed the check for requests from pages of other origins.
 #[derive(Debug)]
 pub(crate) struct OwnPage;
 
@@ -86,8 +86,8 @@ pub(crate) async fn sign_in(
     begin(&state, &secret, &token)
 }
 
-/// Ends the browser's former session, because its cookie will be overwritten and the user could not
-/// sign out of it.
+/// Ends the browser's former session. The new session overwrites the cookie of the former session,
+/// so the user could not sign out of it later.
 pub(crate) async fn end_former(state: &RestState, former: Option<String>) {
     if let Some(former) = former
         && let Err(error) = tokens::delete_by_id(&state.hub, &former).await
@@ -131,7 +131,7 @@ pub(crate) async fn read(
 
 /// Ends the browser's session and deletes its cookie. The session can be expired or revoked.
 ///
-/// The response has a body if the browser must sign out at the identity provider as well.
+/// The response has a body if the browser must also sign out at the identity provider.
 #[utoipa::path(delete, path = "/v1/session", tag = "me",
     responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(crate) async fn sign_out(
@@ -185,7 +185,8 @@ async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) ->
 /// Ends all sessions of the caller in browsers and programs, and the kubectl tokens created from
 /// them.
 ///
-/// Tokens that can outlive a session remain valid. The response is that of `DELETE /v1/session`.
+/// Tokens that can outlive a session remain valid. The response is the same as for
+/// `DELETE /v1/session`.
 #[utoipa::path(delete, path = "/v1/sessions", tag = "me",
     responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(crate) async fn sign_out_everywhere(

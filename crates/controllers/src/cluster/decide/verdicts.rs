@@ -1,4 +1,4 @@
-//! Computes the status, reason and message of each condition. Pure.
+//! Pure functions that compute the status, reason and message of each condition.
 
 use std::fmt::Write as _;
 use std::time::Duration;

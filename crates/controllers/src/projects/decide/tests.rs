@@ -65,7 +65,8 @@ fn found(namespaces: &str) -> Namespaces {
     each.collect()
 }
 
-/// The decision as text `retained/gains/makes`, and the impediments.
+/// Returns the decision as text `retained/gains/makes` (retained, gained and created namespaces),
+/// and the impediments.
 fn describe(
     projects: &[Project],
     found: &Namespaces,

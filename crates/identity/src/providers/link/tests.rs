@@ -4,7 +4,7 @@ use super::*;
 use crate::silent_hub::silent_hub;
 use drover_testkit::kinds::{person, provider};
 
-/// A user whose identity of `p1` was confirmed this many hours ago.
+/// Returns a user whose identity at provider `p1` was confirmed this many hours ago.
 fn confirmed(hours: i64) -> User {
     let mut user = person();
     let identity = &mut user.status.as_mut().unwrap().identities[0];

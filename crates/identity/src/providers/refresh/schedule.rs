@@ -13,18 +13,18 @@ use super::{IdentityKey, Outcome};
 use drover_entropy::backoff::Backoff;
 use drover_hub::Hub;
 
-/// The backoff of an unreachable provider.
+/// The retry delays for an unreachable provider.
 const UNREACHABLE_BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
-/// The backoff of an identity that cannot be refreshed.
+/// The retry delays for an identity whose refresh fails.
 const FAILED_BACKOFF: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins(30));
 
 /// The schedule of identity refreshes.
 #[derive(Debug, Default)]
 pub(super) struct RefreshSchedule {
     running: HashSet<IdentityKey>,
-    /// Identities that cannot be refreshed now.
+    /// Identities whose last refresh failed, with their retry time.
     postponed: HashMap<IdentityKey, Postponement>,
-    /// Unreachable providers.
+    /// Unreachable providers, with their retry time.
     unreachable: HashMap<ProviderUid, Postponement>,
 }
 
@@ -55,7 +55,8 @@ impl RefreshSchedule {
         self.running.contains(key)
     }
 
-    /// Returns the due identities and marks them as running, `most` in total.
+    /// Returns the due identities and marks them as running. At most `most` identities run at the
+    /// same time.
     pub(super) fn due(&mut self, hub: &Hub, most: usize, now: Timestamp) -> Vec<IdentityKey> {
         let stores = hub.stores();
         let room = most.saturating_sub(self.running.len());
@@ -106,7 +107,7 @@ impl RefreshSchedule {
             && !waits(self.unreachable.get(&key.provider))
     }
 
-    /// Records the outcome of a refresh; `None` if the hub failed.
+    /// Records the outcome of a refresh; `None` after a failed call to the hub.
     pub(super) fn record_outcome(
         &mut self,
         key: &IdentityKey,

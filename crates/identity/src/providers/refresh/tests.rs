@@ -8,7 +8,8 @@ use super::*;
 use drover_hub::{Keys, Stores};
 use drover_testkit::kinds::{person, provider};
 
-/// A refresher with a failing hub. The second value lists the request paths.
+/// Returns a refresher with a fake hub that fails every request. The second value records the
+/// request paths.
 fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
     let seen = Arc::clone(&asked);
@@ -22,7 +23,7 @@ fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     (refresher, asked)
 }
 
-/// A user of `p1` with this name, UID and ID.
+/// Returns a user with an identity at provider `p1`, with this name, UID and provider ID.
 fn somebody(name: &str) -> User {
     let mut user = person();
     user.metadata.name = Some(name.to_owned());

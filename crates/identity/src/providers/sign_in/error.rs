@@ -22,7 +22,7 @@ pub enum SignInError {
     /// No enabled provider has this name.
     #[error("there is no identity provider {0:?} to sign in with")]
     NoSuch(String),
-    /// The provider uses another login method.
+    /// The provider does not support the login method (redirect or password) of the request.
     #[error("this provider requires {0}")]
     OtherWay(&'static str),
     /// Too many attempts, or too many concurrent logins.
@@ -31,7 +31,7 @@ pub enum SignInError {
     /// The browser's login cookie is missing or expired.
     #[error("this browser has not started the login, or the login has expired: sign in again")]
     NotBegunHere,
-    /// The callback belongs to another login.
+    /// The callback does not belong to the login in the browser's cookie.
     #[error("the response does not belong to this login: sign in again")]
     OtherSignIn,
     /// The login has already finished.
@@ -46,19 +46,19 @@ pub enum SignInError {
     /// The user is disabled.
     #[error("the user is disabled; ask an administrator")]
     Disabled,
-    /// The user could not be found or created.
+    /// The lookup or the creation of the Drover user failed.
     #[error(transparent)]
     People(#[from] ProviderUserError),
-    /// The provider tokens could not be stored.
+    /// The write of the provider tokens failed.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
-    /// The token could not be created.
+    /// The creation of the Drover token failed.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// The hub failed.
+    /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The task panicked or was aborted.
@@ -67,7 +67,8 @@ pub enum SignInError {
 }
 
 impl SignInError {
-    /// Returns a one-sentence status for the user. The log contains the cause for administrators.
+    /// Returns the status for the user, with a message of one sentence. The log contains the cause
+    /// for administrators.
     pub fn into_status(self, title: &str) -> Status {
         let failed = |reason: &dyn Display| format!("cannot sign in with {title}: {reason}");
         let unauthorized = |reason: &dyn Display| Status::unauthorized(failed(reason));
@@ -113,7 +114,8 @@ impl SignInError {
         })
     }
 
-    /// Returns whether the login has finished. Otherwise the browser may retry it.
+    /// Returns whether the login has finished. If the login has not finished, the browser may retry
+    /// it.
     pub fn is_final(&self) -> bool {
         match self {
             Self::TooMany(_)
@@ -136,7 +138,8 @@ impl SignInError {
     }
 }
 
-/// The hint for errors whose cause unauthenticated users must not see.
+/// The message text for errors whose cause unauthenticated users must not see. Refers to the
+/// server's log.
 const ASK: &str =
     "try again; if the error persists, an administrator finds the cause in the server's log";
 

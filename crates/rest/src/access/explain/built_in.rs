@@ -201,7 +201,7 @@ const AUTHORIZATION: &str = "authorization.k8s.io";
 const FLOW_CONTROL: &str = "flowcontrol.apiserver.k8s.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 
-/// Group and plural name of resources that exist only in RBAC rules, for impersonation and
+/// API group and plural name of resources that exist only in RBAC rules, for impersonation and
 /// certificate signers.
 const RULE_ONLY_KINDS: [(&str, &str); 5] = [
     ("", "groups"),

@@ -21,8 +21,8 @@ use drover_http_edge::concurrency::{ConcurrencyGuard, ConcurrencyLimiter, LimitR
 
 /// Timeout of all requests to the cluster.
 pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of ClusterRoles that are read. Bindings of further roles are reported as possible
-/// grants.
+/// Maximum number of ClusterRoles that the server reads. A binding of a role that is not read is
+/// reported as a possible grant.
 const MAX_CLUSTER_ROLES: usize = 50;
 
 /// Maximum number of users with concurrent queries of clusters, because responses can be large.
@@ -39,7 +39,8 @@ impl Default for ClusterQueryLimiter {
 }
 
 impl ClusterQueryLimiter {
-    /// Reserves a query for the user with this UID. The error is the reason of a refusal.
+    /// Reserves a query for the user with this UID. The error is the reason why the query is
+    /// refused.
     pub(super) fn acquire(&self, who: &str) -> Result<ConcurrencyGuard, &'static str> {
         self.0.take(who).map_err(|reason| match reason {
             LimitReached::SameUser => {
@@ -56,8 +57,8 @@ pub(super) struct ClusterBindings<'a> {
     /// UID of the caller.
     pub(super) caller: &'a str,
     pub(super) tunnels: &'a Tunnels,
-    /// Users and groups with access to the cluster through Drover. Other subjects cannot reach the
-    /// cluster's bindings.
+    /// Users and groups with access to the cluster through Drover. A binding in the cluster has no
+    /// effect on Drover users without this access.
     pub(super) members: &'a Downstream,
     pub(super) cluster: &'a ClusterUid,
     pub(super) verb: &'a str,
@@ -65,7 +66,7 @@ pub(super) struct ClusterBindings<'a> {
     pub(super) namespace: Option<&'a str>,
 }
 
-/// A binding with a subject in the query.
+/// A binding that contains a subject of the query.
 struct SubjectBinding {
     subject: Person,
     kind: &'static str,
@@ -76,7 +77,7 @@ struct SubjectBinding {
 
 impl ClusterBindings<'_> {
     /// Returns the bindings that grant the permission, or possibly grant it, to the subjects that
-    /// `matches` selects. The second value is the reason why other bindings are not known.
+    /// `matches` selects. The second value is the reason why the list may be incomplete.
     pub(super) async fn find(
         &self,
         matches: impl Fn(&str) -> bool,

@@ -49,7 +49,7 @@ pub(super) struct Resource {
     pub(super) subresource: String,
 }
 
-/// Errors of the resolution.
+/// Reasons why a resource name cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UnknownResource {
     /// The cluster does not serve the resource.
@@ -60,7 +60,8 @@ pub(super) enum UnknownResource {
         /// The suggested name.
         near: Option<String>,
     },
-    /// The resource is not built in, and the cluster's discovery is not available.
+    /// The resource is not a built-in resource of Kubernetes, and the cluster's discovery is not
+    /// available.
     #[error(
         "{text:?} is not a built-in resource of Kubernetes, and the cluster's discovery is not \
          available ({reason}){}; add the group of a custom resource, for example widgets.example.com",
@@ -80,7 +81,7 @@ fn did_you_mean(name: Option<&String>) -> String {
     name.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }
 
-/// The resources for the resolution.
+/// The resources among which a name is resolved.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Served<'a> {
     /// All resources of the cluster, in the order of its API server's preference.

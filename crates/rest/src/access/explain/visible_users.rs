@@ -11,7 +11,8 @@ use drover_hub::Stores;
 use drover_hub::visibility::Visibility;
 
 /// The users whose names the caller can see: members of a cluster and its projects, or all users.
-/// Bindings in the cluster can have other subjects, whose names are hidden.
+/// Bindings in the cluster can contain subjects who are not visible. The names of these subjects
+/// are hidden.
 pub(super) struct VisibleUsers<'a> {
     stores: &'a Stores,
     /// RBAC subject names of the visible users and groups. `None` if all are visible.
@@ -19,8 +20,8 @@ pub(super) struct VisibleUsers<'a> {
 }
 
 impl<'a> VisibleUsers<'a> {
-    /// Users who are visible to a caller in a cluster. The caller already knows the names in
-    /// `requested`.
+    /// Returns the users who are visible to a caller in a cluster. The names in `requested` are
+    /// always visible, because they are in the caller's request.
     pub(super) fn new(
         visibility: &'a Visibility,
         stores: &'a Stores,

@@ -42,13 +42,14 @@ pub(crate) trait Binding:
 pub(crate) trait ScopedBinding: Binding {
     /// The kind of the scope: Cluster or Project.
     type Target: Resource<DynamicType = ()>;
-    /// Name of the role of a scope's creator.
+    /// Name of the role that the creator of a cluster or project receives.
     const OWNER: &'static str;
 
-    /// Returns the object with this name, if the caller can see it, and its scope.
+    /// Returns the cluster or project with this name and its scope, if the caller can see the
+    /// object.
     fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Self::Target>, Scope), Status>;
 
-    /// Returns the cluster, or the project's cluster.
+    /// Returns the cluster of the scope: the cluster itself, or the project's cluster.
     fn cluster(at: &Self::Target) -> ClusterReference;
 
     /// Creates a binding. Without a UID in `at`, the binding refers to its scope by name.

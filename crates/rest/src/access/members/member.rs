@@ -41,15 +41,15 @@ pub(crate) fn parse_request(
     Ok((role, subject))
 }
 
-/// The role and the subject of a binding with their UIDs, which the admission rules check. The UID
-/// is absent if the object does not exist, and the binding is refused later.
+/// The role and the subject of a binding with their UIDs. The admission rules check the UIDs. A UID
+/// is absent if the object does not exist. Admission then refuses the binding.
 pub(crate) struct References {
     pub(crate) role: RoleReference,
     pub(crate) subject: BindingSubject,
 }
 
 impl References {
-    /// Adds the UIDs of the objects that have these names now.
+    /// Adds the UIDs of the objects that currently have these names.
     pub(crate) fn pin<B: Binding>(
         stores: &Stores,
         role: &RoleReference,
@@ -71,8 +71,8 @@ impl References {
     }
 
     /// Returns the name of the binding, derived from its scope, role and subject. Equal bindings
-    /// have equal names. An object that was deleted and created again has another UID, so that its
-    /// bindings have other names.
+    /// have equal names. An object that was deleted and created again has a new UID, so its new
+    /// bindings have new names.
     pub(crate) fn binding_name(&self, target: Option<&str>) -> String {
         let parts = serde_json::json!([target, self.role, self.subject]);
         let hash = digest(&SHA256, parts.to_string().as_bytes());
@@ -90,8 +90,8 @@ pub(crate) fn description<B: Binding>(binding: &B) -> String {
     format!("{} of {subject}", role.name)
 }
 
-/// Returns the user's valid identities. The login of an invalid identity can belong to another user
-/// by now.
+/// Returns the user's valid identities. The login of an invalid identity may now belong to a
+/// different user at the provider.
 pub(crate) fn identities_of(stores: &Stores, user: &User) -> Vec<MemberIdentity> {
     let now = Timestamp::now();
     let identities = user.status.iter().flat_map(|status| &status.identities);
@@ -123,7 +123,7 @@ impl Logins {
     }
 }
 
-/// Returns the view of a binding.
+/// Returns the binding in the form of the REST API.
 pub(crate) fn view<B: Binding>(stores: &Stores, binding: &B, logins: Logins) -> MemberView {
     let fields = binding.fields();
     // Another user can have the name by now.

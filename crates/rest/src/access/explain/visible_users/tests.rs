@@ -77,7 +77,7 @@ fn identity(name: &str) -> Identity {
     }
 }
 
-/// Returns the names that a caller can see, after a question about `requested`.
+/// Returns the names that a caller can see in the response to a request about `requested`.
 fn visible_names(caller: &str, requested: &[&str]) -> Vec<String> {
     let stores = stores();
     let visibility = Visibility::of(&stores, &identity(caller));
