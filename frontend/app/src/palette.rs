@@ -26,7 +26,7 @@ const MAX_SHOWN: usize = 50;
 pub(crate) struct PaletteOpen(RwSignal<bool>);
 
 impl PaletteOpen {
-    /// Provides the open state as a context and listens for the keyboard shortcut.
+    /// Provides the palette's open state as a context, and listens for the keyboard shortcut.
     pub(crate) fn provide() -> Self {
         let open = Self(RwSignal::new(false));
         let listening = window_event_listener(leptos::ev::keydown, move |event| {

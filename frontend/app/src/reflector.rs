@@ -115,7 +115,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         });
     }
 
-    /// Lists and watches until the task is aborted.
+    /// Lists and watches a resource until the task is aborted.
     pub(crate) async fn follow<I: 'static, F: Form<I> + 'static>(
         self,
         session: Session,

@@ -83,7 +83,7 @@ impl Severity {
         }
     }
 
-    /// Returns the severity of ready and desired counts.
+    /// Returns the severity of a workload with these numbers of ready and desired replicas.
     pub fn of_ready(ready: u64, wanted: u64) -> Self {
         match (ready, wanted) {
             (_, 0) => Self::Idle,

@@ -54,7 +54,7 @@ pub(crate) async fn run(args: &ClusterArgs, environment: &Environment) -> Result
     }
 }
 
-/// Returns the message for an empty list.
+/// Returns the message that `drover cluster list` prints if no cluster exists.
 async fn empty_list(client: &Client) -> Result<&'static str, CallError> {
     let me: Me = client.get(&["v1", "me"]).await?;
     Ok(if me.administrator {

@@ -77,7 +77,7 @@ impl Row {
         self
     }
 
-    /// Sets the labels.
+    /// Sets the labels of the object.
     #[must_use]
     pub fn labelled(mut self, labels: Vec<(String, String)>) -> Self {
         self.labels = labels;

@@ -44,7 +44,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns the fields with their names in URLs and in the API.
+    /// Returns the filter's fields with their names in URLs and in the API.
     pub fn parts(&self) -> [(&'static str, &str); 9] {
         [
             ("user", &self.user),
@@ -73,13 +73,13 @@ impl Filter {
         self
     }
 
-    /// Returns the fields that are not empty.
+    /// Returns the filter's fields that are not empty.
     fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let parts = self.parts().into_iter();
         parts.filter(|part| !part.1.is_empty() && *part != ("verb", ANY))
     }
 
-    /// Reports whether all fields are valid.
+    /// Reports whether all fields of the filter are valid.
     pub fn is_ready(&self) -> bool {
         let code = self.code.is_empty() || self.code.parse::<u16>().is_ok();
         let times = [&self.since, &self.until];

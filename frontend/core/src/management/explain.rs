@@ -28,13 +28,13 @@ pub struct Question {
 }
 
 impl Question {
-    /// Reports whether the required fields are set.
+    /// Reports whether the required fields of the question are set.
     pub fn is_complete(&self) -> bool {
         let needed = [&self.cluster, &self.verb, &self.resource];
         needed.iter().all(|text| !text.is_empty())
     }
 
-    /// Returns the request path.
+    /// Returns the request path of the access check.
     pub fn path(&self) -> String {
         let parts = [
             ("cluster", self.cluster.as_str()),
@@ -51,7 +51,7 @@ impl Question {
         format!("/v1/access/explain?{}", query.join("&"))
     }
 
-    /// Returns the equivalent command.
+    /// Returns the equivalent `drover access explain` command.
     pub fn command(&self) -> String {
         let word = |text: &str, unknown: &str| match text {
             "" => unknown.to_owned(),
@@ -90,7 +90,7 @@ pub enum Verdict {
     Yes,
 }
 
-/// Returns the result and its heading.
+/// Returns the result of an access check and the heading of the result.
 pub fn verdict(answer: &Explanation) -> (Verdict, String) {
     let sure = |through: &ThroughView| through.through != Through::Perhaps;
     let verdict = match answer.through.as_slice() {

@@ -64,7 +64,7 @@ impl From<HubCluster> for SharedCluster {
 }
 
 impl SharedCluster {
-    /// Returns the cluster view.
+    /// Returns the cluster as the view that the REST API also returns.
     pub fn view(&self) -> Arc<ClusterView> {
         Arc::clone(&self.0)
     }

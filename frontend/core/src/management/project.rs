@@ -24,7 +24,7 @@ pub enum NamespaceState {
 }
 
 impl NamespaceState {
-    /// Returns the text for the state.
+    /// Returns the text for the namespace's state in a project.
     pub fn words(self) -> &'static str {
         match self {
             Self::Own => t().projects.own_namespace(),

@@ -87,7 +87,7 @@ impl Protocol {
     }
 }
 
-/// Returns the label of the sign-in button.
+/// Returns the label of the provider's sign-in button.
 pub fn title(provider: &AuthProviderView) -> &str {
     let shown = provider.spec.get("displayName").and_then(Value::as_str);
     shown.unwrap_or(&provider.name)

@@ -22,7 +22,7 @@ pub enum Status {
 pub struct Readiness {
     /// The readiness status.
     pub status: Status,
-    /// The text for the status.
+    /// The text for the readiness status.
     pub words: String,
     /// The cause, if the status is not `Ready`.
     pub why: Option<String>,

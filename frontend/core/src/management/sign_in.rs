@@ -36,7 +36,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// Returns the label of the button.
+    /// Returns the label of the sign-in method's button.
     pub fn words(&self) -> String {
         match self {
             Self::Type(Account::Local) => t().sign_in.local_user().to_owned(),

@@ -43,7 +43,7 @@ impl AccountState {
         }
     }
 
-    /// Returns the key of the state in URLs.
+    /// Returns the key of the account state in URLs.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",

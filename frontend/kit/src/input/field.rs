@@ -279,7 +279,7 @@ pub fn SuggestField(
     /// The suggested values.
     #[prop(into)]
     choices: Signal<Vec<String>>,
-    /// The applied value.
+    /// The value that the user applied by selecting a suggestion or by leaving the field.
     value: RwSignal<String>,
 ) -> impl IntoView {
     let list = unique("choices");

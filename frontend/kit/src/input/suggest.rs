@@ -71,7 +71,7 @@ pub fn SuggestField(
     }
 }
 
-/// The state of the field.
+/// The state of the text field: the typed text, the search results and the highlighted result.
 #[derive(Clone, Copy)]
 struct Field {
     value: RwSignal<String>,

@@ -6,9 +6,9 @@ use super::resume::ResumePosition;
 use crate::kind::Kind;
 use crate::url::segment;
 
-/// The choices for the maximum number of lines.
+/// The choices for the maximum number of lines of a log.
 pub const TAILS: [u32; 4] = [100, 1_000, 5_000, 10_000];
-/// The choices for the start time.
+/// The choices for the start time of a log.
 pub const SINCES: [Since; 5] = [
     Since::Begin,
     Since::Minutes(5),

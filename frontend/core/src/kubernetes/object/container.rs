@@ -40,7 +40,7 @@ impl Role {
 pub struct Probe {
     /// The type of the probe: `Readiness`, `Liveness` or `Startup`.
     pub name: &'static str,
-    /// The description of the probe.
+    /// The description of the probe, such as its path, port and period.
     pub words: String,
 }
 

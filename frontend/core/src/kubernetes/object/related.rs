@@ -23,7 +23,7 @@ pub struct Related {
 }
 
 impl Related {
-    /// Returns the list source.
+    /// Returns the list source for the related objects.
     pub fn source(&self, cluster: &str) -> Source {
         let path = self.kind.list_path(cluster, self.namespace.as_deref());
         Source::objects(path).choosing(&self.query)

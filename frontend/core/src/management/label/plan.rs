@@ -138,7 +138,7 @@ impl Line {
         }
     }
 
-    /// Reports whether the line changes no cluster.
+    /// Reports whether the label change affects no cluster.
     pub fn is_idle(&self) -> bool {
         self.other.is_empty() && (self.wish.is_none() || self.without == 0)
     }

@@ -102,7 +102,7 @@ impl Draft {
             && quantities.all(|typed| input_error(typed).is_none())
     }
 
-    /// Returns the create request.
+    /// Returns the request that creates the project.
     pub fn create(&self) -> ProjectCreate {
         ProjectCreate {
             name: self.name.trim().to_owned(),

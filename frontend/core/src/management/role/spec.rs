@@ -172,7 +172,8 @@ impl RoleSpec {
         }
     }
 
-    /// Returns the label and the value of the flag: locked, or granted to new users.
+    /// Returns the label and the value of the role's flag: locked for a RoleTemplate, or granted to
+    /// new users for a GlobalRole.
     pub fn flag(&self) -> (&'static str, bool) {
         match self {
             Self::Template(spec) => (t().roles.locked_help(), spec.locked),
@@ -180,7 +181,7 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the value of the flag.
+    /// Sets the role's flag: locked for a RoleTemplate, or granted to new users for a GlobalRole.
     pub const fn set_flag(&mut self, is: bool) {
         match self {
             Self::Template(spec) => spec.locked = is,

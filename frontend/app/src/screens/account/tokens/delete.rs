@@ -33,7 +33,7 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Provides the state as a context.
+    /// Provides the state of the dialog as a context.
     pub(super) fn provide() -> Self {
         let ending = Self {
             open: RwSignal::new(false),

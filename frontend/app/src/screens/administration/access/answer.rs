@@ -63,7 +63,7 @@ fn strong(first: &str, second: &str) -> AnyView {
     )
 }
 
-/// Shows the result and the bindings.
+/// Shows the result of the access check, with the bindings that allow the request.
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (verdict, words) = verdict(&answer);

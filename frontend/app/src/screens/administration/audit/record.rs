@@ -20,7 +20,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Provides the state as a context.
+    /// Provides the state of the dialog as a context.
     pub(super) fn provide() -> Self {
         let opened = Self {
             open: RwSignal::new(false),

@@ -21,7 +21,7 @@ pub(super) struct Removal {
 }
 
 impl Removal {
-    /// Provides the state as a context.
+    /// Provides the state of the dialog as a context.
     pub(super) fn provide() -> Self {
         let removal = Self {
             open: RwSignal::new(false),

@@ -33,7 +33,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Returns the label of the button.
+    /// Returns the label of the action's button.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Enable => t().buttons.enable_menu(),
@@ -42,7 +42,7 @@ impl Step {
         }
     }
 
-    /// Returns the style of the button.
+    /// Returns the style of the action's button.
     pub(super) const fn weight(self) -> Weight {
         match self {
             Self::Enable | Self::Disable => Weight::Plain,

@@ -37,7 +37,8 @@ struct RulePosition {
 }
 
 impl RulePosition {
-    /// Returns a value of the rule, or the default while the rule is being removed.
+    /// Returns a value that derives from the rule, or the default value while the rule is being
+    /// removed.
     fn of<T: Default>(self, of: impl Fn(&PolicyRule) -> T) -> T {
         let Self { work, which, index } = self;
         work.of(|spec| spec.rules(which).get(index).map(&of).unwrap_or_default())

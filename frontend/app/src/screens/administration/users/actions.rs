@@ -49,7 +49,7 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    /// Provides the state as a context.
+    /// Provides the requested action as a context.
     pub(super) fn provide() -> Self {
         let actions = Self {
             open: RwSignal::new(false),

@@ -62,7 +62,7 @@ fn generated() -> Option<Secret> {
     Some(Secret::new(of_bytes(&random)))
 }
 
-/// Shows the choice and the password field.
+/// Shows the choice between a generated and a typed password, and the password field.
 #[component]
 pub(super) fn PasswordFields(
     password: NewPassword,

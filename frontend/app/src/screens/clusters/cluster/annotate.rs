@@ -22,7 +22,7 @@ use crate::session::Session;
 /// The maximum length of the description. The hub also validates the length.
 const MAX_LENGTH: usize = 256;
 
-/// Shows two buttons and their dialogs.
+/// Shows the buttons and dialogs that edit labels and description.
 #[component]
 pub(super) fn Annotate(
     cluster: Signal<Arc<ClusterView>>,

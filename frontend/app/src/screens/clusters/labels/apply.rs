@@ -26,7 +26,7 @@ pub(super) struct Applying {
 }
 
 impl Applying {
-    /// Creates the state before an execution.
+    /// Creates the state before the label change starts.
     pub(super) fn new() -> Self {
         Self {
             batch: Batch::new(),
@@ -34,7 +34,7 @@ impl Applying {
         }
     }
 
-    /// Reports whether the execution is running.
+    /// Reports whether the label change is running.
     pub(super) fn is_running(self) -> bool {
         self.batch.is_running()
     }

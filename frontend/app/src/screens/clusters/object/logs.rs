@@ -136,7 +136,7 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
     .into_any()
 }
 
-/// Returns the selected pod.
+/// Returns the selected pod of the workload.
 fn chosen_of(view: LogView, pods: Memo<Option<Vec<Object>>>) -> Pod {
     let found = Memo::new(move |_| {
         let (pods, chosen) = (pods.get()?, view.pod.get());
