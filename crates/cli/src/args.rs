@@ -27,7 +27,7 @@ pub enum ClientCommand {
     Logout(LogoutArgs),
     /// Show the logged-in user, the server and the expiry time
     Whoami(WhoamiArgs),
-    /// List the stored servers and select the default server
+    /// List the servers with a stored login, and select the default server
     Context(ContextArgs),
     /// Import, list and delete clusters, and get kubeconfigs
     Cluster(ClusterArgs),
@@ -67,12 +67,12 @@ pub(crate) struct ClientArgs {
 /// The output format of a list or an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Aligned columns
+    /// Table with aligned columns
     #[default]
     Table,
-    /// JSON, in the schema of the REST API
+    /// JSON with the schema of the REST API
     Json,
-    /// YAML, in the schema of the REST API
+    /// YAML with the schema of the REST API
     Yaml,
 }
 
@@ -98,14 +98,14 @@ Examples:
   printf '%s\\n' \"$PASSWORD\" | drover login drover.example.com --username ci --password-stdin
 
 The command trusts the server's certificate if the system's certificate authorities, --ca-file or
---ca-fingerprint confirm it. Otherwise it shows the fingerprint of the server's certificate authority,
-asks for confirmation once, and stores the authority with the login.")]
+--ca-fingerprint confirm the certificate. Otherwise the command shows the fingerprint of the server's
+certificate authority, asks for confirmation once, and stores the authority with the login.")]
 pub struct LoginArgs {
     /// Address of the server, for example https://drover.example.com:8443 [default: the server of
     /// the current context]
     #[arg(value_name = "URL")]
     pub url: Option<ServerUrl>,
-    /// Name of the user; the command asks for it if omitted
+    /// Name of the user [default: the command asks for the name]
     #[arg(
         short,
         long,
@@ -121,8 +121,8 @@ pub struct LoginArgs {
     /// Read the password from the first line of standard input
     #[arg(long)]
     pub password_stdin: bool,
-    /// Read a new password from the next line of standard input, for the case that the server
-    /// requires a password change
+    /// Read a new password from the next line of standard input, if the server requires a password
+    /// change
     #[arg(long)]
     pub new_password_stdin: bool,
     /// Trust only the certificate authorities in this PEM file
@@ -189,7 +189,7 @@ pub struct ContextArgs {
 /// Arguments of `drover logout`.
 #[derive(Debug, clap::Args)]
 pub struct LogoutArgs {
-    /// End all your sessions on that server, also in browsers; API and kubeconfig tokens stay valid
+    /// End all your sessions on the server, also in browsers; API and kubeconfig tokens stay valid
     #[arg(long)]
     pub everywhere: bool,
     /// The server to call.
@@ -200,14 +200,15 @@ pub struct LogoutArgs {
 /// Subcommands of `drover context`.
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
-    /// List the stored servers
+    /// List the servers with a stored login
     List(Output),
     /// Select the server that commands call by default
     Use {
         /// Name of the context
         name: String,
     },
-    /// Delete a context and its token; `drover logout` also ends the session on the server
+    /// Delete a context and its token from the login file; to end the session on the server, use
+    /// `drover logout`
     Delete {
         /// Name of the context
         name: String,

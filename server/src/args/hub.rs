@@ -8,8 +8,8 @@ use drover_cli::args::Output;
 /// The hub: the Kubernetes API that stores the server's state.
 #[derive(Clone, Debug, Default, Args)]
 pub struct HubKubeconfig {
-    /// Kubeconfig of the hub, the Kubernetes API that stores the server's state [default: the service
-    /// account of the pod, or the embedded hub in --data-dir]
+    /// Kubeconfig of the hub, the Kubernetes API that stores the server's state [default: the
+    /// service account of the pod, or the embedded hub in --data-dir]
     #[arg(
         long,
         value_name = "FILE",
@@ -18,7 +18,7 @@ pub struct HubKubeconfig {
         conflicts_with = "data_dir"
     )]
     pub kubeconfig: Option<PathBuf>,
-    /// Context in that kubeconfig [default: its current context]
+    /// Context in the kubeconfig of the hub [default: the current context of the kubeconfig]
     #[arg(
         long = "context",
         value_name = "NAME",
@@ -66,13 +66,13 @@ pub struct HubArgs {
 pub enum HubCommand {
     /// Copy the hub into a new file; the server can be running
     ///
-    /// The backup contains hashes of passwords and tokens, and private keys. Only its owner can read
-    /// the file. Protect all copies in the same way.
+    /// The backup contains hashes of passwords and tokens, and private keys. Only its owner can
+    /// read the file. Protect all copies in the same way.
     Backup(HubBackup),
     /// Restore the hub from a backup; the server must be stopped
     ///
-    /// The command checks the backup first, and changes nothing if the backup is damaged. All changes
-    /// since the backup are lost: import clusters again that were imported after the backup.
+    /// The command checks the backup first, and changes nothing if the backup is damaged. All
+    /// changes after the backup are lost. Import clusters again that you imported after the backup.
     Restore(HubRestore),
     /// Check the file of the hub, or a backup, for damage; the server can be running
     Check(HubCheck),
@@ -81,7 +81,7 @@ pub enum HubCommand {
 /// `drover hub backup`.
 #[derive(Debug, Args)]
 pub struct HubBackup {
-    /// File to create; must not exist
+    /// File to create; the file must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The embedded hub to copy.
@@ -98,7 +98,7 @@ pub struct HubRestore {
     /// Backup file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Replace an existing hub, and keep its file as hub.db-replaced, hub.db-replaced-2 and so on
+    /// Replace an existing hub, and rename its file to hub.db-replaced, hub.db-replaced-2 and so on
     #[arg(long)]
     pub replace: bool,
     /// The embedded hub to replace.

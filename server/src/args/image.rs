@@ -15,7 +15,7 @@ pub struct AgentArgs {
 /// Subcommands of `drover agent`.
 #[derive(Debug, Subcommand)]
 pub enum AgentCommand {
-    /// Write the agent's container image, to push to a registry or to load on nodes
+    /// Write the agent's container image to a file that you push to a registry or load on nodes
     Image(AgentImage),
 }
 
@@ -39,7 +39,7 @@ pub struct AgentImage {
 /// The common options of all images.
 #[derive(Debug, Args)]
 pub struct ImageOptions {
-    /// Output format: one tar that is an OCI layout and a Docker archive
+    /// Output format
     #[arg(
         short = 'o',
         long = "output",
@@ -50,7 +50,8 @@ pub struct ImageOptions {
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Statically linked agent program for Linux [default: drover-agent in the folder of this program]
+    /// Statically linked agent program for Linux [default: drover-agent in the folder of this
+    /// program]
     #[arg(
         long,
         value_name = "FILE",
@@ -66,7 +67,7 @@ pub struct ImageOptions {
 /// The format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ImageFormat {
-    /// An OCI layout that also contains the manifest of `docker save`
+    /// Tar file that is both an OCI layout and a Docker archive
     Tar,
 }
 

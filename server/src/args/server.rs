@@ -27,7 +27,8 @@ Examples:
   drover server --kubeconfig hub.yaml
   drover server --kubeconfig hub.yaml --listen 0.0.0.0:8443 --server-url https://drover.example.com:8443
 
-The first start creates the user \"admin\" and prints its password once. The first login must change it."
+The first start creates the user \"admin\" and prints its password once. The user must change the
+password at the first login."
 )]
 pub struct ServerArgs {
     /// The options of the server.
@@ -41,10 +42,10 @@ pub struct ServerArgs {
 /// Subcommands of `drover server`.
 #[derive(Debug, Subcommand)]
 pub enum ServerCommand {
-    /// Set a new random password for a user directly on the hub, if no administrator can log in; if no
-    /// enabled administrator exists, the user becomes administrator
+    /// Set a new random password for a user directly on the hub, and make the user an administrator
+    /// if no enabled administrator exists
     Recover(Recover),
-    /// Write the server's container image: this program, and the agent for "drover agent image"
+    /// Write the server's container image, which contains this program and the agent's program
     Image(ServerImage),
 }
 
@@ -52,8 +53,8 @@ pub enum ServerCommand {
 /// authority.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TlsFiles {
-    /// PEM file with the certificate chain of the server; reloaded when it changes [default: issued by
-    /// the server's own certificate authority]
+    /// PEM file with the certificate chain of the server; the server reloads a changed file
+    /// [default: a certificate of the server's own certificate authority]
     #[arg(
         long = "tls-cert",
         value_name = "FILE",
@@ -72,8 +73,8 @@ pub struct TlsFiles {
         requires = "certificate"
     )]
     pub key: Option<PathBuf>,
-    /// PEM file with the certificate authority that agents and kubeconfigs trust; read at start
-    /// [default: the last certificate of --tls-cert]
+    /// PEM file with the certificate authority that agents and kubeconfigs trust; the server reads
+    /// the file at start only [default: the last certificate of --tls-cert]
     #[arg(
         long = "tls-ca",
         value_name = "FILE",
@@ -91,8 +92,8 @@ pub struct ServerOptions {
     #[command(flatten)]
     pub hub: HubKubeconfig,
     /// Address at which the hub's API server calls the admission webhook of this server:
-    /// https://HOST(:PORT), or NAMESPACE/NAME(:PORT) of a Service; not used with the embedded hub
-    /// [default: the server's URL]
+    /// https://HOST(:PORT), or NAMESPACE/NAME(:PORT) of a Service; the embedded hub does not use
+    /// this address [default: the server's URL]
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -109,8 +110,8 @@ pub struct ServerOptions {
         default_value = "127.0.0.1:8443"
     )]
     pub listen: SocketAddr,
-    /// Network of proxies whose X-Forwarded-For header the server trusts, as CIDR; can be repeated or
-    /// comma-separated. The server ignores the header of all other clients
+    /// Network of proxies whose X-Forwarded-For header the server trusts, as CIDR; can be repeated
+    /// or comma-separated. The server ignores the X-Forwarded-For header of all other clients
     #[arg(
         long = "trusted-proxy",
         value_name = "CIDR",
@@ -140,7 +141,8 @@ pub struct ServerOptions {
     /// The options for the certificate of the server.
     #[command(flatten)]
     pub tls: TlsFiles,
-    /// File to append audit records to, one JSON object per line; "-" is standard output
+    /// File to which the server appends audit records, one JSON object per line; "-" is standard
+    /// output
     #[arg(
         long,
         value_name = "FILE",
@@ -149,8 +151,9 @@ pub struct ServerOptions {
         default_value = "-"
     )]
     pub audit_log: PathBuf,
-    /// Memory limit of the server, in bytes or with Ki, Mi or Gi; responses, watches and tunnels get
-    /// shares of it [default: the memory limit of the cgroup, or the memory of the machine]
+    /// Memory limit of the server, in bytes or with Ki, Mi or Gi; the server divides the limit
+    /// among responses, watches and tunnels [default: the memory limit of the cgroup, or the memory
+    /// of the machine]
     #[arg(
         long,
         value_name = "SIZE",
@@ -166,8 +169,8 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub otlp_endpoint: Option<reqwest::Url>,
-    /// PEM file with the certificate authorities to trust for --otlp-endpoint [default: the system's
-    /// authorities]
+    /// PEM file with the certificate authorities to trust for --otlp-endpoint [default: the
+    /// system's authorities]
     #[arg(
         long,
         value_name = "FILE",
@@ -184,8 +187,8 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub log_filter: Option<String>,
-    /// Number of simulated clusters with sample workloads to run and register; requires the embedded
-    /// hub. A smaller number than at the last start removes clusters
+    /// Number of simulated clusters with sample workloads to run and register; requires the
+    /// embedded hub. If the number is smaller than at the last start, the server removes clusters
     #[arg(
         long,
         value_name = "NUMBER",

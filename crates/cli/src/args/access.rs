@@ -43,9 +43,10 @@ pub enum AccessCommand {
     },
     /// Grant a role in a cluster or project, or a global role
     Grant(AccessGrant),
-    /// Revoke a role; open requests that it allowed end within seconds
+    /// Revoke a role; open requests that need the role end within seconds
     Revoke(AccessRevoke),
-    /// Show whether a user can perform an action in a cluster, with the role and binding that allow it
+    /// Show whether a user can perform an action in a cluster, and the role and binding that allow
+    /// the action
     Explain(AccessExplain),
 }
 
@@ -53,13 +54,13 @@ pub enum AccessCommand {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct AccessScope {
-    /// Scope: this cluster
+    /// Cluster in which the role applies
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Scope: this project
+    /// Project in which the role applies
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Scope: the hub and all clusters (global role)
+    /// The role is global: the role applies on the hub and in all clusters
     #[arg(long)]
     pub global: bool,
 }
@@ -86,7 +87,7 @@ Examples:
 
 You can grant only roles whose permissions you have in that scope yourself.")]
 pub struct AccessGrant {
-    /// Name of the role; see \"drover access roles\" and \"drover role list --global\"
+    /// Name of the role; see `drover access roles` and `drover role list --global`
     pub role: String,
     /// The scope in which the role is granted.
     #[command(flatten)]
@@ -99,7 +100,7 @@ pub struct AccessGrant {
 /// Arguments of `drover access revoke`.
 #[derive(Debug, Args)]
 pub struct AccessRevoke {
-    /// ID of the member; see \"drover access list\"
+    /// ID of the member; see `drover access list`
     pub id: String,
     /// The scope of the revoked role.
     #[command(flatten)]

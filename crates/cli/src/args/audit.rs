@@ -7,10 +7,10 @@ use super::{Connection, DurationArg};
 /// The format of audit records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AuditFormat {
-    /// Aligned columns
+    /// Table with aligned columns
     #[default]
     Table,
-    /// One JSON object per line, as in the log
+    /// One JSON object per line, as in the audit log file
     Json,
 }
 
@@ -25,32 +25,33 @@ Examples:
 The newest records come first. The server reads the records from its audit log file: see --audit-log
 of `drover server`.")]
 pub struct AuditArgs {
-    /// Requests of this user
+    /// Show only requests of this user
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
-    /// Requests to this cluster
+    /// Show only requests to this cluster
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Verb: get, list, watch, create, update, patch, delete, exec…; or "changes" for all verbs that
-    /// do not read
+    /// Show only requests with this verb: get, list, watch, create, update, patch, delete, exec…;
+    /// or "changes" for all verbs that change state
     #[arg(long, value_name = "VERB")]
     pub verb: Option<String>,
-    /// Outcome: open, complete, refused, clientGone, upstreamGone or revoked
+    /// Show only requests with this outcome: open, complete, refused, clientGone, upstreamGone or
+    /// revoked
     #[arg(long, value_name = "OUTCOME")]
     pub outcome: Option<String>,
-    /// HTTP status code
+    /// Show only requests with this HTTP status code
     #[arg(long, value_name = "CODE")]
     pub code: Option<u16>,
-    /// Requests whose path contains this text
+    /// Show only requests whose path contains this text
     #[arg(long, value_name = "TEXT")]
     pub path: Option<String>,
-    /// Changes of the object with this name: a user, cluster, token or setting
+    /// Show only changes of the object with this name: a user, cluster, token or setting
     #[arg(long, value_name = "NAME")]
     pub object: Option<String>,
-    /// Requests that started at most this long ago
+    /// Show only requests that started within this duration before now
     #[arg(long, value_name = "DURATION")]
     pub since: Option<DurationArg>,
-    /// Requests that started at least this long ago
+    /// Show only requests that started earlier than this duration before now
     #[arg(long, value_name = "DURATION")]
     pub until: Option<DurationArg>,
     /// Maximum number of records

@@ -22,13 +22,13 @@ pub struct ClusterArgs {
 pub enum ClusterCommand {
     /// List the clusters
     List(Output),
-    /// Show a cluster: state and cause, nodes, capacity, components, agent
+    /// Show the state of a cluster with its cause, and its nodes, capacity, components and agent
     Get(ClusterName),
-    /// Print the manifest that registers a cluster; creates the Cluster if it does not exist
+    /// Print the manifest that registers a cluster; if the Cluster does not exist, create it
     Import(ClusterImport),
     /// Get a kubeconfig with one context for each cluster
     Kubeconfig(ClusterKubeconfig),
-    /// Delete a cluster: removes the agent from the cluster, then deletes the Cluster
+    /// Delete a cluster: remove the agent from the cluster, then delete the Cluster object
     Delete(ClusterDelete),
 }
 
@@ -55,7 +55,7 @@ Examples:
 The manifest contains a token that registers one cluster, once. Standard output contains only the
 manifest; messages go to standard error.")]
 pub struct ClusterImport {
-    /// Name of the cluster: lower-case letters, digits and "-", at most 63
+    /// Name of the cluster: at most 63 lower-case letters, digits and "-"
     pub name: String,
     /// Description of the Cluster, if the command creates it
     #[arg(long, value_name = "TEXT")]
@@ -66,10 +66,10 @@ pub struct ClusterImport {
     /// Lifetime of the registration token in the manifest [default: 24h, maximum: 7d]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
-    /// Print a curl command that downloads the manifest, instead of the manifest
+    /// Print a curl command that downloads the manifest, instead of printing the manifest
     #[arg(long)]
     pub curl: bool,
-    /// Print values for the Helm chart drover-agent, instead of the manifest
+    /// Print values for the Helm chart drover-agent, instead of printing the manifest
     #[arg(long, conflicts_with = "curl")]
     pub values: bool,
     /// Wait until the cluster is ready
@@ -90,10 +90,10 @@ fn label(text: &str) -> Result<(String, String), String> {
 /// The credentials in a kubeconfig.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CredentialKind {
-    /// kubectl runs `drover credential`; the file contains no token
+    /// kubectl runs `drover credential`, and the file contains no token
     #[default]
     Exec,
-    /// The file contains a token for each cluster, which is valid for that cluster only
+    /// The file contains one token for each cluster; a token is valid for its cluster only
     Token,
 }
 
@@ -116,7 +116,8 @@ pub struct ClusterKubeconfig {
     /// Merge the contexts into the first file of $KUBECONFIG, or into ~/.kube/config
     #[arg(long, conflicts_with = "output_file")]
     pub merge: bool,
-    /// With --merge: replace entries with the same name that point to another server or user
+    /// With --merge: replace entries that have the same name and point to a different server or
+    /// user
     #[arg(long, requires = "merge")]
     pub overwrite: bool,
     /// File to write with mode 0600 [default: standard output]
@@ -153,7 +154,7 @@ pub struct CredentialArgs {
     /// Name of the cluster [default: from $KUBERNETES_EXEC_INFO; the hub if only --server is set]
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Expected UID of the cluster; the command fails for another cluster with the same name
+    /// Expected UID of the cluster; the command fails if the cluster NAME has a different UID
     #[arg(long, value_name = "UID")]
     pub cluster_uid: Option<String>,
     /// Lifetime of the token [default: 15m, maximum: the setting token-max-ttl]

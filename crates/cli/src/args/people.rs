@@ -18,11 +18,11 @@ pub struct TokenArgs {
 /// Subcommands of `drover token`.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// Create a token; the command prints it once
+    /// Create a token; the command prints the token once
     Create(TokenCreateArgs),
     /// List your tokens, without their secrets
     List(Output),
-    /// Revoke a token; its open requests end within seconds
+    /// Revoke a token; open requests with the token end within seconds
     Delete(TokenId),
 }
 
@@ -68,7 +68,7 @@ pub struct UserArgs {
 /// Subcommands of `drover user`.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
-    /// Create a local user, who must change the password at the first login
+    /// Create a local user; the user must change the password at the first login
     Create(UserCreate),
     /// List the users
     List(Output),
@@ -94,7 +94,7 @@ pub enum UserCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Move an identity of another user to this user: both are the same person
+    /// Move an identity from one user to another user, if both users are the same person
     Link(UserLink),
     /// Remove the identity of a provider from a user
     Unlink(UserUnlink),
@@ -121,8 +121,9 @@ A person who logs in with two providers has two users until an administrator lin
   drover user link ann --from ann-2
 
 The identity of ann-2 then logs in as ann. Sessions and tokens that were created with the identity
-end. The command prints the roles of ann-2 and does not move them. If ann-2 has no other way to log
-in, the server disables ann-2. The person must have logged in with the provider within the last day.")]
+end. The command prints the roles of ann-2 and does not move the roles. If ann-2 has no other way to
+log in, the server disables ann-2. The person must have logged in with the provider within the last
+day.")]
 pub struct UserLink {
     /// Name of the user that receives the identity
     pub name: String,
@@ -159,7 +160,7 @@ pub struct NewPassword {
     /// Read the new password from the next line of standard input
     #[arg(long, conflicts_with = "generate_password")]
     pub new_password_stdin: bool,
-    /// Generate a random password and print it on standard output
+    /// Generate a random password and print the password on standard output
     #[arg(long)]
     pub generate_password: bool,
 }
@@ -183,16 +184,17 @@ pub struct UserCreate {
 /// Arguments of `drover user passwd`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Without NAME the command changes your own password and asks for the current one. With NAME an
-administrator sets the password of another user, who must change it at the next login. This revokes
-all tokens of that user, also API and kubeconfig tokens, unless --keep-tokens is set.")]
+Without NAME the command changes your own password and asks for the current password. With NAME an
+administrator sets the password of the user NAME, and the user must change the password at the next
+login. The command also revokes all tokens of that user, including API and kubeconfig tokens, unless
+--keep-tokens is set.")]
 pub struct UserPassword {
-    /// Name of another user
+    /// Name of the user whose password to set [default: yourself]
     pub name: Option<String>,
     /// Read your current password from the first line of standard input
     #[arg(long, conflicts_with = "name")]
     pub password_stdin: bool,
-    /// Revoke only the sessions of the other user; API and kubeconfig tokens stay valid
+    /// Revoke only the sessions of the user NAME; API and kubeconfig tokens stay valid
     #[arg(long, requires = "name")]
     pub keep_tokens: bool,
     /// The new password. The command asks for the password if no option is set.

@@ -31,13 +31,14 @@ pub enum ProviderCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Test the connection to an identity provider, also before it is enabled
+    /// Test the connection to an enabled or disabled identity provider
     Test(ProviderTest),
     /// Allow logins with an identity provider
     Enable(ProviderName),
-    /// Reject logins with an identity provider; open requests of its users end within seconds
+    /// Reject logins with an identity provider, and end the open requests of its users within
+    /// seconds
     Disable(ProviderName),
-    /// Delete an identity provider; its users can no longer log in with it
+    /// Delete an identity provider; the provider's users can no longer log in
     Delete(ProviderDelete),
 }
 
@@ -55,14 +56,15 @@ The file contains the spec of an AuthProvider without clientSecret and bindPassw
   displayName: GitHub
   github:
     clientId: Ov23liA1b2C3d4E5f6G7
-Users can log in with the provider after it is enabled. Test it first.")]
+Users can log in with the provider after you enable the provider. Test the provider first.")]
 pub struct ProviderCreate {
     /// Name of the identity provider; a part of the names of its groups
     pub name: String,
     /// File with the spec, YAML or JSON
     #[arg(short, long, value_name = "FILE")]
     pub file: std::path::PathBuf,
-    /// Read the secret from the first line of standard input; the command asks for it if omitted
+    /// Read the secret from the first line of standard input [default: the command asks for the
+    /// secret]
     #[arg(long)]
     pub secret_stdin: bool,
     /// The provider has no secret: a public OpenID Connect client

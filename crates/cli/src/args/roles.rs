@@ -23,7 +23,7 @@ pub struct RoleArgs {
 pub enum RoleCommand {
     /// List the roles for clusters and projects, or the global roles
     List {
-        /// List global roles: on the hub and in all clusters
+        /// List the global roles, which apply on the hub and in all clusters
         #[arg(long)]
         global: bool,
         /// The output format.
@@ -43,7 +43,7 @@ pub enum RoleCommand {
     Create(Box<RoleCreate>),
     /// Replace a role with the content of a file
     Set(RoleSet),
-    /// Delete a role; its subjects lose it within seconds
+    /// Delete a role; its subjects lose the permissions of the role within seconds
     Delete(RoleDelete),
 }
 
@@ -52,7 +52,7 @@ pub enum RoleCommand {
 pub struct RoleName {
     /// Name of the role
     pub name: String,
-    /// The role is global: on the hub and in all clusters
+    /// The role is global: the role applies on the hub and in all clusters
     #[arg(long)]
     pub global: bool,
 }

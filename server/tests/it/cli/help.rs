@@ -11,8 +11,8 @@ use super::program::Drover;
 const INTRODUCTION: &str = "\
 # The command line
 
-All commands of `drover`, with the same texts as `--help`. This page is generated: after a change of
-the commands, run `DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it` and commit the page.
+This page describes all commands of `drover` with the same texts as `--help`. The page is generated.
+After a change of the commands, run `DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it` and commit the page.
 
 Every command also has `-h` and `--help`.
 
@@ -98,7 +98,7 @@ fn section(command: &Command, path: &str, out: &mut String) {
         )
         .unwrap();
     } else if !connection.is_empty() {
-        out.push_str("\nTakes the [connection options](#connection-options).\n");
+        out.push_str("\nThe command also takes the [connection options](#connection-options).\n");
     }
     let inner: Vec<_> = subcommands(command).collect();
     if !inner.is_empty() {
