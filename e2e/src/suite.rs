@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failure_is_reported_and_the_next_test_gets_a_new_stage() {
+    async fn test_failure_is_reported_and_next_test_receives_a_new_environment() {
         let tests = [test!(passes), test!(needs_the_same_stage)];
         let (code, said) = outcome(&tests).await;
         assert_eq!(code, format!("{:?}", ExitCode::SUCCESS));

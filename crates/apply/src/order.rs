@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grants_are_pruned_first_and_roles_last() {
+    fn bindings_are_pruned_before_roles() {
         let kinds = ["ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"];
         let wanted = [
             Step::Prune(2),

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_and_log_have_the_same_request_id() {
+    fn response_header_and_audit_record_have_the_same_request_id() {
         for number in [0, 1, 15, 16, 0xabc_def0, u64::MAX] {
             let id = RequestId {
                 start: 0x0123_4567_89ab_cdef,

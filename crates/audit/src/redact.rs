@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn redacted_query_contains_only_harmless_values() {
+    fn redacted_query_contains_only_values_of_known_parameters() {
         for (target, wanted) in [
             ("/api/v1/pods", "/api/v1/pods"),
             (
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn list_of_plain_parameters_is_sorted() {
+    fn list_of_unredacted_query_parameters_is_sorted() {
         assert!(PLAIN.is_sorted());
     }
 }

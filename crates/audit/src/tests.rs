@@ -54,7 +54,7 @@ pub(super) fn file(folder: &TempDir, max_bytes: u64, keep: u32) -> Destination {
 }
 
 #[tokio::test]
-async fn record_with_any_content_is_one_line() {
+async fn audit_record_with_arbitrary_content_is_one_line() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     audit.add(record(&audit));
@@ -69,7 +69,7 @@ async fn record_with_any_content_is_one_line() {
 }
 
 #[tokio::test]
-async fn log_rotates_by_size_and_drops_the_oldest_file() {
+async fn audit_log_rotates_at_its_size_limit_and_deletes_the_oldest_file() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1, 2), &Metrics::new()).unwrap();
     for _ in 0..5 {
@@ -104,7 +104,7 @@ async fn restarted_server_appends_to_the_audit_log() {
 }
 
 #[test]
-fn open_error_states_the_next_step() {
+fn error_of_unopenable_audit_log_contains_the_fix() {
     let error = Audit::open(&Destination::named("/nowhere/at/all/log"), &Metrics::new());
     let text = error.err().unwrap().to_string();
     assert!(text.contains("name a file"), "{text}");
@@ -112,7 +112,7 @@ fn open_error_states_the_next_step() {
 
 /// The test writes to `/dev/full`, which accepts no byte, like a full disk.
 #[tokio::test]
-async fn requests_are_refused_while_records_cannot_be_written() {
+async fn requests_are_rejected_while_audit_records_cannot_be_written() {
     let metrics = Metrics::new();
     let full = Destination::File {
         path: "/dev/full".into(),
@@ -145,7 +145,7 @@ async fn requests_are_refused_while_records_cannot_be_written() {
 }
 
 #[tokio::test]
-async fn waiting_requests_continue_when_the_queue_has_room() {
+async fn waiting_requests_continue_when_the_audit_queue_has_free_space() {
     let folder = TempDir::new().unwrap();
     let destination = file(&folder, u64::MAX, 0);
     let audit =
@@ -160,7 +160,7 @@ async fn waiting_requests_continue_when_the_queue_has_room() {
 }
 
 #[tokio::test]
-async fn long_target_is_truncated_and_marked() {
+async fn long_request_target_is_truncated_and_marked_in_audit_record() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     let long = format!("/api/{}?token=secret", "x".repeat(60_000));
@@ -178,7 +178,7 @@ async fn long_target_is_truncated_and_marked() {
 }
 
 #[tokio::test]
-async fn waiting_records_are_limited_in_bytes() {
+async fn size_of_queued_audit_records_is_limited() {
     let bytes = Capacity {
         records: 1_000_000,
         bytes: 3000,
@@ -203,7 +203,7 @@ async fn waiting_records_are_limited_in_bytes() {
 }
 
 #[tokio::test]
-async fn unauthenticated_refusals_are_counted_without_other_records() {
+async fn counts_of_unauthenticated_refusals_are_written_without_further_requests() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     for _ in 0..1000 {

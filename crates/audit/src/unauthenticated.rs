@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn unauthenticated_clients_cannot_flood_the_log() {
+    fn unauthenticated_requests_cannot_fill_the_audit_log() {
         let (one, _) = flooded(120, 2, |_| [192, 0, 2, 1]);
         assert!(one < 5_000, "{one} bytes in two minutes");
         let (many, _) = flooded(120, 2, |n| {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn first_refusal_of_each_cause_is_written_in_full() {
+    fn first_refusal_of_each_cause_has_a_complete_audit_record() {
         let now = Instant::now();
         let mut unauthenticated = UnauthenticatedCounts::new(now);
         for reason in ["NoIdentity", "BadPath"] {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn full_log_receives_only_counts() {
+    fn full_audit_log_receives_only_counts_of_refusals() {
         let now = Instant::now();
         let mut unauthenticated = UnauthenticatedCounts::new(now);
         let fate = unauthenticated.handle(record([192, 0, 2, 1], "BadPath"), now, false);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_ipv4_16_keeps_other_sources_in_the_log() {
+    fn refusals_from_one_ipv4_slash_16_prefix_leave_audit_records_for_other_networks() {
         let now = Instant::now();
         let mut unauthenticated = UnauthenticatedCounts::new(now);
         for n in 0..=255_u8 {

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_are_replaced() {
+    fn control_characters_in_table_cells_are_replaced() {
         assert_eq!(
             printable("a\x1b]0;x\x07\u{202e}b\nc"),
             "a\u{fffd}]0;x\u{fffd}\u{fffd}b\nc"

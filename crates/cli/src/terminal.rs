@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn password_line_loses_its_line_end_and_keeps_spaces() {
+    fn password_input_excludes_line_end_and_includes_spaces() {
         for (bytes, text) in [
             ("secret\n", "secret"),
             ("secret\r\n", "secret"),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_long_and_binary_lines_are_rejected() {
+    fn empty_too_long_and_binary_password_input_is_rejected() {
         assert!(matches!(line_text(vec![], "it"), Err(AskError::Ended(_))));
         assert!(matches!(
             line_text(b"\n".to_vec(), "it"),

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn authorities_are_the_same_after_encoding_and_parsing() {
+    fn certificate_authorities_round_trip_through_pem() {
         let key = rcgen::KeyPair::generate().unwrap();
         let certificate = rcgen::CertificateParams::new(Vec::new())
             .unwrap()

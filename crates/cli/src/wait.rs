@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn poll_without_response_times_out() {
+    async fn wait_aborts_a_poll_without_a_response() {
         let result = wait_for(Duration::from_secs(5), std::future::pending);
         assert_eq!(result.await.unwrap_err().code(), 7);
     }

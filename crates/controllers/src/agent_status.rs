@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_section_keeps_previous_value() {
+    fn missing_section_of_agent_report_keeps_its_previous_value() {
         let mut reported = ReportedStatus::default();
         reported.merge(version("v1"));
         reported.merge(Report {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_line_ends_stream() {
+    fn report_line_above_the_size_limit_closes_the_stream() {
         let mut lines = Lines::default();
         let part = vec![b'x'; 64 * 1024];
         let ended = (0..17).find_map(|_| lines.push(&part).err());
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_are_independent_of_chunk_boundaries(
+        fn report_lines_are_independent_of_chunk_boundaries(
             text in "[ab\n]{0,64}",
             cuts in proptest::collection::vec(0..64_usize, 0..6),
         ) {

@@ -106,7 +106,7 @@ mod tests {
     const REPAIR: Duration = Duration::from_mins(5);
 
     #[tokio::test(start_paused = true)]
-    async fn comparison_is_due_after_change_failure_disconnect_and_interval() {
+    async fn cluster_comparison_is_due_after_change_or_failure_or_disconnect_or_interval() {
         let (mut progress, same) = (Progress::default(), Some("a".to_owned()));
         assert_eq!(progress.wait(1, None), Duration::ZERO);
         progress.begin(1, same.clone());
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn repeated_drift_is_repaired_with_growing_delay() {
+    async fn delay_between_repairs_grows_with_repeated_drift() {
         let mut progress = Progress::default();
         progress.begin(1, Some("0".to_owned()));
         progress.done(REPAIR);

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn token_is_spent_after_expiry_registration_or_cluster_deletion() {
+    fn registration_token_is_deleted_after_expiry_or_registration_or_cluster_deletion() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let token = ClusterRegistrationToken::new(
             "t",

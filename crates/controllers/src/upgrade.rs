@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agent_image_changes_only_by_policy_and_difference() {
+    fn agent_image_is_upgraded_only_with_automatic_policy_or_explicit_image() {
         let spec = |upgrade, image: Option<&str>| AgentSpec {
             image: image.map(str::to_owned),
             upgrade,

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_passwords_are_long_and_differ() {
+    fn random_passwords_have_sufficient_length_and_are_unique() {
         let (one, two) = (random_password().unwrap(), random_password().unwrap());
         assert_eq!(one.expose_secret().len(), 20);
         assert_ne!(one.expose_secret(), two.expose_secret());

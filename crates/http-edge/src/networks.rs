@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ipv6_64_counts_as_one_network() {
+    fn ipv6_slash_64_prefix_counts_as_one_network() {
         let one: IpAddr = "2001:db8::1".parse().unwrap();
         let two: IpAddr = "2001:db8::ffff:1".parse().unwrap();
         let other: IpAddr = "2001:db8:0:1::1".parse().unwrap();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn prefix_contains_addresses_with_the_same_leading_bits() {
+    fn network_prefix_contains_addresses_with_the_same_leading_bits() {
         let prefix = |address: &str, length| Prefix::of(address.parse().unwrap(), length);
         let holds = |prefix: Prefix, address: &str| prefix.contains(address.parse().unwrap());
         assert!(holds(prefix("10.1.2.3", 8), "10.200.0.1"));

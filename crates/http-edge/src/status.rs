@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_name_is_escaped_in_the_json_string() {
+    fn object_name_is_escaped_in_the_json_of_an_error_status() {
         let response = Status::not_found("Cluster", "<script>\r\nSet-Cookie: x").into_response();
         assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
         assert_eq!(response.headers()["x-content-type-options"], "nosniff");

@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hub_defaults_to_the_pods_cluster_and_then_to_the_embedded_hub() {
+    fn hub_option_defaults_to_pod_cluster_then_to_embedded_hub() {
         let outside = ProcessEnvironment {
             home: Some("/home/ann".into()),
             ..ProcessEnvironment::default()

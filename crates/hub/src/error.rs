@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn error_of_reviewed_server_write_names_kubectl_command() {
+    fn error_of_server_write_denied_by_own_webhook_contains_kubectl_command() {
         let api_error = |code: u16, message: &str| {
             let status = kube::core::Status::failure(message, "Forbidden").with_code(code);
             HubError::of_call("write", kube::Error::Api(status.boxed()))

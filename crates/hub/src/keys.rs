@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn sealed_data_opens_only_with_same_key_and_context() {
+    fn sealed_data_is_decrypted_only_with_same_key_and_context() {
         let (plan, challenge) = (new_plan_keys().unwrap(), new_challenge_key().unwrap());
         let [one, peer] = [(); 2].map(|()| Keys::from_secrets(&plan, &challenge).unwrap());
         let sealed = one.login_state().close("corp", b"secret").unwrap();

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_or_empty_setting_keeps_default_in_effect() {
+    fn default_is_used_instead_of_an_invalid_or_empty_setting() {
         let stores = Stores::new();
         let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
         assert_eq!(settings.server_url(), "https://127.0.0.1:8443");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_kind_accepts_exactly_the_known_names() {
+    fn crd_validation_accepts_only_known_setting_names() {
         let definitions = drover_api::kinds::definitions();
         let text = serde_json::to_string(&definitions).unwrap();
         let names = Setting::ALL.map(|setting| format!("'{}'", setting.name()));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn certificate_contains_every_server_name() {
+    fn certificate_contains_every_configured_server_name() {
         let stores = Stores::new();
         let settings = Settings::new(stores.clone(), "https://[fd00::1]:8443");
         let spec = SettingSpec {

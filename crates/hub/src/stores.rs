@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn stale_stores_fail_closed_after_maximum_age() {
+    async fn stale_stores_reject_requests_after_maximum_age() {
         let stores = Stores::new();
         assert_eq!(stores.health().check().unwrap_err().code(), 503);
         let kinds = stores.kinds();

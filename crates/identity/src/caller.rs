@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cluster_token_is_rejected_by_the_api() {
+    fn caller_with_token_scoped_to_a_cluster_is_rejected_by_the_rest_api() {
         use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
         for (purpose, cluster, allowed) in [
             (Session, None, true),

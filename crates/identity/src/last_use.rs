@@ -139,7 +139,7 @@ mod tests {
     use drover_testkit::kinds::token;
 
     #[test]
-    fn recent_record_suppresses_further_writes() {
+    fn token_use_is_not_written_again_while_its_last_record_is_recent() {
         let last_use = LastUse::default();
         let mut used = token("bcdfghjkmnpq", "uid");
         last_use.record(&used);

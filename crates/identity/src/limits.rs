@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_a_directory_login_share_a_budget() {
+    fn all_spellings_of_a_directory_login_share_one_attempt_limit() {
         let limits = LoginLimits::default();
         let spellings = ["ann", "Ann", " ÁNN ", "a\u{200b}n\u{ad}ｎ\t"];
         let tried = (0..60).filter(|n| {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn unfamiliar_addresses_cannot_lock_account_for_familiar_address() {
+    fn attempts_from_unknown_addresses_do_not_block_directory_user_at_known_address() {
         let limits = LoginLimits::default();
         limits.succeeded_at("corp", "ann", address(200));
         let tried = (0..100).filter(|n| limits.check_at("corp", "ann", address(*n)).is_ok());
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn familiar_address_cannot_lock_a_directory_account() {
+    fn attempts_from_known_address_cannot_lock_a_directory_account() {
         let limits = LoginLimits::default();
         limits.succeeded_at("corp", "ann", address(1));
         let tried = (0..10).filter(|_| limits.check_at("corp", "ann", address(1)).is_ok());
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn exhausted_directory_budget_does_not_count_against_account() {
+    fn attempts_rejected_by_directory_limit_do_not_count_toward_account_limit() {
         let limits = LoginLimits::default();
         let mut last = None;
         for n in 0..400_u16 {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_one_ipv6_48_do_not_exhaust_directory_budget() {
+    fn attempts_from_one_ipv6_slash_48_prefix_do_not_exhaust_the_directory_limit() {
         let limits = LoginLimits::default();
         let of_site = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
         let passed = (0..5000).filter(|n| {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn unfamiliar_addresses_cannot_lock_user_out_of_familiar_address() {
+    fn attempts_from_unknown_addresses_do_not_block_local_user_at_known_address() {
         let limits = LoginLimits::default();
         limits.succeeded("ann", address(200));
         let passed: u32 = (0..100)
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_behind_same_address_cannot_lock_user_out() {
+    fn attempts_of_other_users_at_the_same_address_do_not_block_the_user() {
         let limits = LoginLimits::default();
         limits.succeeded("ann", address(1));
         for n in 0..200 {
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn long_user_name_is_truncated() {
+    fn long_user_name_is_truncated_in_rate_limit_key() {
         assert_eq!(key(&"x".repeat(100_000)).len(), 64);
     }
 }

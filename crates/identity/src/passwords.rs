@@ -248,13 +248,13 @@ mod tests {
     }
 
     #[test]
-    fn random_passwords_follow_the_rules() {
+    fn random_passwords_satisfy_the_password_rules() {
         let password = random_password().unwrap();
         assert!(check_rules(password.expose_secret()).is_ok());
     }
 
     #[tokio::test]
-    async fn check_of_unknown_user_takes_as_long_as_known_user() {
+    async fn password_check_takes_equal_time_for_unknown_and_known_users() {
         let passwords = Passwords::new().unwrap();
         let phc = passwords.hash("correct horse".into()).await.unwrap();
         let mut shortest = [Duration::MAX; 2];

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn five_users_of_one_address_within_a_day_are_reported() {
+    fn address_is_reported_after_sign_ins_of_five_users_within_a_day() {
         let (sources, now) = (SignInSources::default(), Instant::now());
         for n in 0..4 {
             sources.record_at(&user(n), address(1), now);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn address_of_half_of_all_users_is_not_reported() {
+    fn address_is_reported_only_if_more_than_half_of_all_users_share_the_address() {
         let (sources, now) = (SignInSources::default(), Instant::now());
         for n in 0..5 {
             sources.record_at(&user(n), address(1), now);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_ipv6_64_count_as_one() {
+    fn ipv6_addresses_of_one_slash_64_prefix_count_as_one_sign_in_address() {
         let (sources, now) = (SignInSources::default(), Instant::now());
         for n in 0..5_u16 {
             let address = IpAddr::from([0x2001, 0xdb8, 0, 0, n, 0, 0, 1]);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_expired_sign_ins_make_room() {
+    fn number_of_stored_sign_ins_is_limited_and_expired_entries_are_removed() {
         let (sources, now) = (SignInSources::default(), Instant::now());
         for n in 0..MAX_PAIRS + 10 {
             sources.record_at(&user(n), address(1), now);

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn sign_ins_use_distinct_secrets_and_debug_output_hides_them() {
+    fn each_sign_in_uses_distinct_secrets_and_debug_output_hides_the_secrets() {
         let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
         let secrets = |of: &Pending| {
             [&of.state, &of.verifier].map(|secret| secret.expose_secret().to_owned())
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn only_query_with_matching_state_belongs_to_the_sign_in() {
+    fn callback_query_is_matched_to_the_sign_in_by_its_state() {
         let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
         let with = |pending: &Pending| format!("code=c&state={}", pending.state.expose_secret());
         assert!(one.matches_state(&with(&one)));

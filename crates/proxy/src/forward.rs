@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn unanswered_protocol_upgrade_times_out() {
+    async fn protocol_upgrade_without_a_response_times_out() {
         let limit = Duration::from_secs(62);
         let silent = std::future::pending::<Result<(), SendError>>();
         let error = in_time(Some(limit), silent).await.unwrap_err();

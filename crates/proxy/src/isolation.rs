@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn proxied_page_cannot_use_the_origin() {
+    fn proxied_page_cannot_access_the_origin_of_drover() {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", "text/html".parse().unwrap());
         headers.insert("set-cookie", "drover_session=x".parse().unwrap());
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_for_kubernetes_clients_are_forwarded() {
+    fn response_headers_for_kubernetes_clients_are_forwarded() {
         for name in [
             "allow",
             "audit-id",
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn redirect_stays_inside_its_cluster() {
+    fn redirect_of_a_cluster_is_rewritten_to_its_proxy_path() {
         let read = |location: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(LOCATION, location.parse().unwrap());
@@ -324,7 +324,7 @@ mod tests {
         /// A redirect of a hostile cluster causes no panic. A forwarded redirect leads to the same
         /// cluster or to a different host.
         #[test]
-        fn forwarded_location_never_points_to_another_path_of_this_server(
+        fn location_header_never_refers_to_a_path_outside_its_cluster(
             location in "[/\\\\.%25eEfFcC;:@a-c?#-]{0,24}|(https?:)?//[a-z@:.\\[\\]]{0,16}/[./a-c]{0,8}",
         ) {
             let mut headers = HeaderMap::new();

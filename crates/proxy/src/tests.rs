@@ -46,7 +46,7 @@ fn record(audit: &Audit) -> Record {
 }
 
 #[tokio::test]
-async fn refusal_for_a_full_audit_log_uses_no_memory() {
+async fn rejection_for_a_full_audit_log_allocates_no_memory() {
     let full = Destination::File {
         path: "/dev/full".into(),
         max_bytes: u64::MAX,

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn head_timeout_follows_the_request_and_streams_have_none() {
+    fn response_head_timeout_depends_on_request_timeout_and_excludes_streams() {
         let seconds = |s| Some(Duration::from_secs(s));
         for (method, target, wanted) in [
             ("GET", "/api/v1/pods", seconds(62)),

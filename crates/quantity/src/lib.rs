@@ -299,7 +299,7 @@ mod tests {
     use super::{Quantity, QuantityError};
 
     #[test]
-    fn canonical_form_equals_that_of_kube_apiserver() {
+    fn canonical_quantity_form_matches_kube_apiserver() {
         for (written, read) in [
             ("0", "0"),
             ("0Mi", "0"),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn display_uses_the_largest_whole_suffix() {
+    fn quantity_is_displayed_with_its_largest_exact_suffix() {
         for (text, written) in [
             ("1", "1"),
             (".5", "500m"),
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn sum_is_exact_and_has_the_suffix_of_its_terms() {
+    fn sum_of_quantities_is_exact_and_uses_the_suffix_of_its_terms() {
         for (terms, sum) in [
             (&["100m", "250m", "2"][..], "2350m"),
             (&["1Gi", "512Mi"], "1536Mi"),
@@ -405,7 +405,7 @@ mod tests {
         }
 
         #[test]
-        fn parser_never_panics(text in ".*") {
+        fn quantity_parser_does_not_panic_on_arbitrary_text(text in ".*") {
             let _ = Quantity::parse(&text);
         }
     }

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delay_doubles_up_to_its_cap() {
+    fn backoff_delay_doubles_up_to_its_maximum() {
         let backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10));
         let longest: Vec<u64> = (0..6).map(|n| backoff.delay(n, 1.0).as_secs()).collect();
         assert_eq!(longest, [1, 2, 4, 8, 10, 10]);
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_differs_between_calls() {
+    fn backoff_jitter_differs_between_calls() {
         let drawn: Vec<f64> = (0..64).map(|_| jitter()).collect();
         assert!(drawn.iter().all(|one| (0.0..=1.0).contains(one)));
         let different: std::collections::BTreeSet<u64> =

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flapping_status_is_written_once_in_ten_seconds() {
+    fn frequently_changing_status_is_written_once_in_ten_seconds() {
         let start = Instant::now();
         let cases = [
             (Urgency::Normal, 61),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn urgent_change_after_a_quiet_time_is_written_at_once() {
+    fn urgent_status_change_after_ten_seconds_without_writes_is_written_immediately() {
         let start = Instant::now();
         let mut writer = StatusWriter::default();
         let second = start + Duration::from_secs(1);

@@ -145,7 +145,7 @@ fn start(options: Options, reconciler: &Scripted) -> (Trigger<u8>, CancellationT
 }
 
 #[tokio::test(start_paused = true)]
-async fn trigger_during_a_call_causes_one_more_call() {
+async fn trigger_during_a_reconcile_call_causes_one_more_call() {
     let reconciler = Scripted::default().taking(SECOND);
     let (trigger, _, _guard) = start(Options::new("test"), &reconciler);
     trigger.enqueue(1);
@@ -210,7 +210,7 @@ async fn reconciler_receives_the_last_failure_and_the_next_retry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panicking_call_is_retried_and_other_keys_continue() {
+async fn panicking_reconcile_call_is_retried_and_does_not_affect_other_keys() {
     let reconciler = Scripted::default().then(1, &[Behavior::Panic]);
     let (trigger, _, _guard) = start(Options::new("test"), &reconciler);
     trigger.enqueue(1);
@@ -221,7 +221,7 @@ async fn panicking_call_is_retried_and_other_keys_continue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn call_beyond_its_timeout_is_aborted_and_retried() {
+async fn reconcile_call_is_aborted_at_its_timeout_and_retried() {
     let reconciler = Scripted::default().taking(SECOND * 600);
     let mut options = Options::new("test");
     options.timeout = Some(SECOND * 5);
@@ -250,7 +250,7 @@ async fn trigger_shortens_a_backoff_to_its_first_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_within_the_debounce_cause_one_call() {
+async fn changes_within_the_debounce_time_cause_one_reconcile_call() {
     let reconciler = Scripted::default();
     let mut options = Options::new("test");
     options.debounce = SECOND;
@@ -267,7 +267,7 @@ async fn changes_within_the_debounce_cause_one_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cooldown_separates_calls_of_a_key_but_delays_no_first_call() {
+async fn cooldown_delays_only_repeated_calls_of_a_key() {
     let reconciler = Scripted::default();
     let mut options = Options::new("test");
     options.cooldown = SECOND;
@@ -285,7 +285,7 @@ async fn cooldown_separates_calls_of_a_key_but_delays_no_first_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requeued_key_is_called_once_if_a_trigger_precedes_the_requeue() {
+async fn trigger_before_a_scheduled_requeue_cancels_the_requeue() {
     let reconciler = Scripted::default().then(1, &[Behavior::Requeue(SECOND * 60)]);
     let (trigger, _, _guard) = start(Options::new("test"), &reconciler);
     trigger.enqueue(1);
@@ -321,7 +321,7 @@ async fn controller_without_leadership_runs_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn start_keys_are_enqueued_when_leadership_begins() {
+async fn initial_keys_are_enqueued_when_leadership_begins() {
     let reconciler = Scripted::default();
     let leads = watch::Sender::new(true);
     let gate = LeaderGate::watching(leads.subscribe(), |leads| *leads);
@@ -337,7 +337,7 @@ async fn start_keys_are_enqueued_when_leadership_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_added_later_trigger_calls() {
+async fn streams_added_to_a_running_controller_trigger_calls() {
     let reconciler = Scripted::default();
     let (first, second) = (watch::Sender::new(0_u64), watch::Sender::new(0_u64));
     let trigger = Trigger::new(Options::new("test"), &Metrics::default());
@@ -360,7 +360,7 @@ async fn streams_added_later_trigger_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stop_aborts_or_awaits_running_calls() {
+async fn controller_stop_aborts_or_awaits_running_calls() {
     for (shutdown, waited) in [
         (Shutdown::Abort, Duration::ZERO),
         (Shutdown::Finish, SECOND * 3),
@@ -387,7 +387,7 @@ async fn stop_aborts_or_awaits_running_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn full_queue_blocks_its_stream() {
+async fn full_controller_queue_blocks_its_trigger_stream() {
     let mut options = Options::new("test");
     options.capacity = 1;
     let trigger = Trigger::<u8>::new(options, &Metrics::default());
@@ -403,7 +403,7 @@ async fn full_queue_blocks_its_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metrics_report_depth_duration_errors_and_retries() {
+async fn controller_metrics_report_queue_depth_duration_errors_and_retries() {
     let metrics = Metrics::default();
     let mut registry = prometheus_client::registry::Registry::with_prefix("t");
     metrics.register(&mut registry);

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cluster_name_follows_the_rule_of_the_kind() {
+    fn cluster_name_validation_matches_the_crd_rule() {
         for (name, valid) in [
             ("prod-1", true),
             ("local", false),

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn context_contains_the_only_namespace_of_the_caller() {
+    fn kubeconfig_context_contains_the_only_namespace_of_the_caller() {
         let member = ClusterEntry {
             namespace: Some("till".to_owned()),
             ..entry("a")
@@ -340,7 +340,7 @@ mod tests {
         /// Tests that the serializer escapes special characters in names, although the API also
         /// validates names.
         #[test]
-        fn names_are_escaped_in_yaml(name in "\\PC*|.*\n.*|[\"'{}&*!|>%@`#:,\\[\\]-]*|yes|no|null|1e3|0x1") {
+        fn names_are_escaped_in_kubeconfig_yaml(name in "\\PC*|.*\n.*|[\"'{}&*!|>%@`#:,\\[\\]-]*|yes|no|null|1e3|0x1") {
             let text = file("https://d:1", None, &name, &[entry(&name)], &[None]).unwrap();
             let config = parse(&text);
             prop_assert_eq!(&config["clusters"][0]["name"], &Value::from(name.clone()));

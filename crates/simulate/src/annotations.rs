@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_annotation_values_count_as_absent() {
+    fn invalid_simulation_annotation_values_are_ignored() {
         let timing = Timing::default();
         for (text, wanted) in [
             ("2.5", 2500),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_of_jobs_and_crashing_pods_end() {
+    fn simulated_job_pods_and_crashing_pods_terminate() {
         let timing = Timing::default();
         let read = |fail: &str, of_job| {
             let annotations = BTreeMap::from([(FAIL.to_owned(), fail.to_owned())]);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_actions_are_retried_with_backoff_and_do_not_delay_others() {
+    fn failed_actions_are_retried_with_backoff_and_do_not_delay_other_actions() {
         let mut retries = Retries::default();
         let mut now = Instant::now();
         for expected in [MIN_DELAY, MIN_DELAY * 2, MIN_DELAY * 4] {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_obsolete_actions_are_removed() {
+    fn failure_counts_of_obsolete_actions_are_removed() {
         let mut retries = Retries::default();
         let now = Instant::now();
         retries.failed(renew("bad").subject(), now);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_actions_are_throttled_until_no_action_is_left() {
+    fn continuous_actions_are_throttled_until_the_queue_is_empty() {
         let mut retries = Retries::default();
         assert_eq!(retries.throttle(), Duration::ZERO);
         for _ in 0..BURST + 20 {

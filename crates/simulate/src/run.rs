@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn changes_during_a_pause_are_applied_without_ending_the_pause() {
+    async fn changes_during_a_throttle_delay_are_recorded_without_ending_the_delay() {
         let requests = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&requests);
         let service = tower::service_fn(move |_| {

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_deleted_objects_are_removed() {
+    fn simulation_records_of_deleted_objects_are_removed() {
         let mut world = World::default();
         world.pods.observe(pod("stays", "stays", 1));
         world.record_unschedulable("stays".to_owned(), "no room".to_owned());
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn older_watch_event_does_not_replace_own_write() {
+    fn older_watch_event_does_not_replace_the_result_of_a_newer_write() {
         let mut pods = Objects::default();
         pods.record_written(pod("a", "1", 7));
         pods.observe(pod("a", "1", 5));
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn completed_list_removes_missing_objects_but_keeps_concurrent_writes() {
+    fn completed_list_removes_missing_objects_and_retains_concurrent_writes() {
         let mut pods = Objects::default();
         pods.observe(pod("a", "1", 1));
         pods.observe(pod("b", "2", 2));

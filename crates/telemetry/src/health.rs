@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn report_contains_the_failed_check_and_its_reason() {
+    fn health_report_contains_the_failed_check_and_its_reason() {
         let health = Health::new();
         health.check("audit", || Ok(()));
         health.check("hub", || Err("out of reach for 12 s".to_owned()));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_note_is_reported_and_does_not_affect_readiness() {
+    fn failed_informational_check_is_reported_and_does_not_affect_readiness() {
         let health = Health::new();
         health.note("rules", || Err("nobody asks".to_owned()));
         let findings = health.examine();

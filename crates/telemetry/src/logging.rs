@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kubernetes_responses_are_logged_only_if_a_filter_enables_them() {
+    fn kubernetes_responses_are_logged_only_if_the_log_filter_enables_their_target() {
         struct Lines(Arc<Mutex<Vec<u8>>>);
         impl std::io::Write for Lines {
             fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_filter_error_contains_an_example() {
+    fn error_of_invalid_log_filter_contains_an_example() {
         let filter = LogFilter::detached();
         let error = filter.set("drover_server=loud").unwrap_err();
         assert!(error.to_string().contains("info,drover=debug"));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_with_a_former_module_selects_the_current_crate() {
+    fn log_filter_with_a_former_module_name_selects_the_current_crate() {
         for (filter, wanted) in [
             ("info,drover_server=debug", "info,drover=debug"),
             ("info,drover_server::proxy=debug", "info,drover_proxy=debug"),

@@ -174,7 +174,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn distributed_pem_contains_only_certificates() {
+    fn trusted_ca_pem_contains_only_certificates() {
         let (one, two) = (Authority::new().pem, Authority::new().pem);
         let windows = two.replace('\n', "\r\n");
         let (_folder, path) = written(&format!("the password is hunter2\n{one}\n# two\n{windows}"));
@@ -221,7 +221,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn ca_verifies_its_certificates_until_they_expire() {
+    fn ca_verifies_its_certificates_until_their_expiry() {
         let (authority, other) = (Authority::new(), Authority::new());
         let (leaf, _) = authority.leaf("d.example");
         let alone = rcgen::generate_simple_self_signed(vec!["d.example".to_owned()]).unwrap();

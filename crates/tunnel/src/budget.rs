@@ -206,7 +206,7 @@ mod tests {
     use super::{Budget, Limits, ServerBudget, TunnelBudget, excess};
 
     #[test]
-    fn tunnel_above_its_limit_sheds_the_excess() {
+    fn tunnel_above_its_buffer_limit_resets_excess_streams() {
         assert_eq!(
             excess(120, 100, 120, 1000, 1),
             Some((Budget::TunnelBytes, 20))
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn full_server_sheds_only_from_tunnels_above_their_fair_share() {
+    fn full_server_buffer_resets_only_streams_of_tunnels_above_their_fair_share() {
         // Four tunnels share 1,000 bytes: the fair share is 250 bytes.
         assert_eq!(
             excess(900, 5000, 1100, 1000, 4),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn rejected_streams_do_not_change_the_counts() {
+    fn rejected_streams_do_not_change_the_stream_counts() {
         let server = ServerBudget::new(Limits {
             streams: 3,
             buffered_bytes: 10,

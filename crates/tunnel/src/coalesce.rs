@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_one_turn_are_flushed_once_at_the_next_turn() {
+    fn writes_of_one_poll_are_flushed_once_in_the_next_poll() {
         let count = Arc::new(Wakes::default());
         let waker = Waker::from(Arc::clone(&count));
         let mut cx = Context::from_waker(&waker);

@@ -269,7 +269,7 @@ mod tests {
     };
 
     #[test]
-    fn smallest_limit_of_nested_cgroups_applies() {
+    fn memory_limit_is_the_smallest_limit_of_nested_cgroups() {
         let v2 = |own: &'static str, parent: &'static str| {
             limit(&[
                 ("proc/self/cgroup", "0::/kubepods/pod1/drover\n"),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn v1_limit_is_read_from_the_mount_of_the_cgroup() {
+    fn cgroup_v1_memory_limit_is_read_from_the_cgroup_mount() {
         let mounts = "\
             31 30 0:27 /docker/abc /sys/fs/cgroup/cpu ro master:9 - cgroup cgroup rw,cpu,cpuacct\n\
             32 30 0:28 /docker/abc /sys/fs/cgroup/memory ro master:9 - cgroup cgroup rw,memory\n";

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn highest_common_version_is_chosen() {
+    fn highest_common_protocol_version_is_selected() {
         let chosen = |values: &[&'static str]| negotiate(&headers(values)).unwrap();
         assert_eq!(chosen(&["1"]), Version::V1);
         assert_eq!(chosen(&["2, 1"]), Version::V2);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn version_error_lists_the_versions_of_both_ends() {
+    fn protocol_version_error_lists_versions_of_server_and_agent() {
         let error = negotiate(&headers(&["4, 3"])).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn agent_accepts_only_an_offered_version() {
+    fn agent_accepts_only_a_protocol_version_that_it_offered() {
         let answer = |version| HeaderMap::from_iter([(VERSION_HEADER, version)]);
         assert_eq!(
             confirm(&answer(chosen(Version::V1)), &Version::KNOWN),

@@ -103,7 +103,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     #[tokio::test]
-    async fn bytes_arrive_in_order_for_all_write_and_read_sizes() {
+    async fn read_ahead_preserves_byte_order_for_all_write_and_read_sizes() {
         let (mut remote, local) = tokio::io::duplex(100_000);
         let sent: Vec<u8> = (0..300_000_u32).map(|i| (i % 251) as u8).collect();
         let writes = sent.clone();

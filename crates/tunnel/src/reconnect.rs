@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn maximum_delay_doubles_up_to_the_limit() {
+    fn maximum_reconnect_delay_doubles_up_to_the_limit() {
         let delays: Vec<_> = [1, 2, 3, 6, 7, 31, 32, u32::MAX]
             .into_iter()
             .map(bounds)
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_is_uniform_between_its_bounds() {
+    fn reconnect_delay_is_uniformly_distributed_between_its_bounds() {
         let policy = Policy::default();
         assert_eq!(policy.wait(2, 0.5), Duration::from_millis(500));
         assert_eq!(policy.wait(9, 0.25), Duration::from_millis(3_900));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn sessions_start_after_each_delay_until_the_stop() {
+    async fn agent_reconnects_after_each_delay_until_it_is_stopped() {
         let start = Instant::now();
         let stop = CancellationToken::new();
         let (sender, mut dials) = tokio::sync::mpsc::unbounded_channel();

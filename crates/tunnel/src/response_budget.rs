@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn full_budget_pauses_bodies_with_buffered_bytes_only() {
+    fn full_response_budget_pauses_only_bodies_with_buffered_bytes() {
         let budget = ResponseBudget::new(300);
         let (mut stalled, mut prompt) = (body(&budget), body(&budget));
         let mut unread = Vec::new();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn paused_body_continues_after_bytes_are_written() {
+    async fn paused_response_body_continues_after_buffered_bytes_are_written() {
         let budget = ResponseBudget::new(100);
         let mut one = body(&budget);
         let share = next(&mut one);

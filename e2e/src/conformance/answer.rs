@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yaml_is_parsed_and_other_headers_are_omitted() {
+    fn yaml_response_is_parsed_and_irrelevant_headers_are_omitted() {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/yaml"));
         headers.insert("date", HeaderValue::from_static("today"));

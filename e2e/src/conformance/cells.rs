@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coverage_table_is_current() {
+    fn conformance_coverage_table_matches_the_scripts() {
         let scripts = load(&folder().join("scripts")).unwrap();
         let cells = Cells::load(&folder().join("features.yaml")).unwrap();
         let written = fs::read_to_string(folder().join("COVERAGE.md")).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_script_covers_something_and_has_steps() {
+    fn every_conformance_script_covers_a_cell_and_has_steps() {
         for script in load(&folder().join("scripts")).unwrap() {
             assert!(!script.covers.is_empty(), "{} covers nothing", script.name);
             assert!(!script.steps.is_empty(), "{} does nothing", script.name);

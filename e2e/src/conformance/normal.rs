@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_uids_stay_equal_and_versions_keep_their_order() {
+    fn normalization_preserves_uid_equality_and_resource_version_order() {
         let answers = normal(&[object('a', "120"), object('b', "99"), object('a', "120")]);
         assert_eq!(answers[0], answers[2]);
         assert_eq!(answers[0]["metadata"]["resourceVersion"], "<version 2>");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_in_messages_are_recognised_and_limits_left() {
+    fn resource_versions_in_messages_are_normalized_and_size_limits_are_unchanged() {
         let answers = normal(&[object('a', "120"), json!({"message": "120 is not 253"})]);
         assert_eq!(answers[1]["message"], "<version 1> is not 253");
         let limit = "may not be more than 128 bytes";
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn list_version_is_compared_with_observed_objects() {
+    fn list_resource_version_is_compared_with_versions_of_observed_objects() {
         let list = |version| json!({"items": [], "metadata": {"resourceVersion": version}});
         let answers = normal(&[object('a', "120"), list("120"), list("119")]);
         assert_eq!(
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_quoted_object_are_sorted() {
+    fn fields_of_an_object_quoted_in_a_message_are_sorted() {
         let quote = |inner: &str| json!({"m": format!("Invalid value: {inner:?}: no")});
         let answers = normal(&[quote(r#"{"b":1,"a":[{}]}"#), quote(r#"{"a":[{}],"b":1}"#)]);
         assert_eq!(answers[0], answers[1]);
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_sorted() {
+    fn status_causes_are_sorted() {
         let status = |a: &str, b: &str| {
             json!({"message": format!("X \"a\" is invalid: [{a}, {b}]"),
                    "details": {"causes": [{"field": a}, {"field": b}]}})
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn managers_are_sorted_except_for_apply() {
+    fn field_managers_are_sorted_except_apply_managers() {
         let managers = |all: [(&str, &str); 3]| {
             let all = all.map(|(name, operation)| json!({"manager": name, "operation": operation}));
             json!({"metadata": {"managedFields": all}})
@@ -448,13 +448,13 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_normalized() {
+    fn certificates_in_responses_are_normalized() {
         let pem = "-----BEGIN CERTIFICATE-----\nMII/+=\n-----END CERTIFICATE-----\n";
         assert_eq!(normal(&[json!(pem)])[0], "<CERTIFICATE>");
     }
 
     #[test]
-    fn token_is_compared_by_its_claims() {
+    fn token_in_response_is_compared_by_its_claims() {
         let part =
             URL_SAFE_NO_PAD.encode(json!({"iat": 100, "exp": 3700, "sub": "me"}).to_string());
         let token = format!("eyJhbGciOiJSUzI1NiJ9.{part}.c2ln");

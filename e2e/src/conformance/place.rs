@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_select_members_items_and_items_by_name() {
+    fn field_paths_select_fields_items_by_index_and_items_by_name() {
         let document = json!({"a": [{"name": "x", "v": 1}, {"name": "y", "v.w": 2}]});
         let at = |place| find(&document, place).unwrap();
         assert_eq!(at("a[0].v"), Some(json!(1)));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn formatted_paths_can_be_parsed() {
+    fn formatted_field_paths_can_be_parsed() {
         let place = member(&member("body", "v.w"), "plain");
         assert_eq!(place, "body[\"v.w\"].plain");
         let document = json!({"body": {"v.w": {"plain": true}}});

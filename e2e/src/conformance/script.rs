@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn parallel_requests_are_not_repeated() {
+    fn parallel_step_requires_a_positive_number_of_requests() {
         let text = "{step: p, request: GET /x, expect: 200, together: 3}";
         let Action::Together { count, .. } = step(text).unwrap().action else {
             panic!("the step must send parallel requests");

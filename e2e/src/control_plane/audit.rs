@@ -116,7 +116,7 @@ mod tests {
     const LINE: &str = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"a","stage":"ResponseComplete","requestURI":"/api/v1/pods","verb":"list","user":{"username":"agent","groups":["system:authenticated"]},"impersonatedUser":{"username":"drover:user:1"},"sourceIPs":["127.0.0.1"],"responseStatus":{"metadata":{},"code":200}}"#;
 
     #[test]
-    fn unfinished_last_line_is_left_out() {
+    fn incomplete_last_line_of_audit_log_is_ignored() {
         let events = parse(&format!("{LINE}\n{}", &LINE[..50])).unwrap();
         assert_eq!(events.len(), 1);
         let impersonated = events[0].impersonated_user.as_ref().unwrap();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_line_is_named() {
+    fn error_of_damaged_audit_log_line_contains_the_line_number() {
         let error = parse(&format!("{LINE}\nnonsense\n")).unwrap_err();
         assert_eq!(error.to_string(), "cannot read line 2 of the audit log");
     }

@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cluster_is_ready_when_its_condition_says_so() {
+    fn cluster_is_ready_if_its_ready_condition_is_true() {
         let with = |status: &str| {
             format!(
                 r#"{{"conditions":[{{"type":"Connected","status":"True"}},{{"type":"Ready","status":"{status}"}}]}}"#

@@ -52,7 +52,7 @@ async fn restarted_program_is_another_process_with_the_same_log() {
 }
 
 #[tokio::test]
-async fn paused_program_runs_on_when_resumed() {
+async fn paused_program_continues_when_resumed() {
     let logs = tempfile::tempdir().unwrap();
     let mut running = shell(
         logs.path(),

@@ -61,7 +61,7 @@ fn global_permission_used_in_one_namespace_is_reported() {
 }
 
 #[test]
-fn permission_for_all_names_used_for_one_is_reported() {
+fn permission_for_all_names_that_is_used_for_one_name_is_reported() {
     let events = [event("get", "secrets", "own", "a")];
     let found = wrong(&rule(&["get"], &[]), Some("own"), &events);
     assert_eq!(found, ["get secrets in own: used for a only"]);
@@ -95,7 +95,7 @@ fn rejected_request_does_not_count_as_use() {
 }
 
 #[test]
-fn apply_of_a_new_object_uses_two_permissions() {
+fn server_side_apply_of_a_new_object_requires_verbs_patch_and_create() {
     let verbs = rule(&["create", "patch"], &["a"]);
     let mut applied = event("patch", "secrets", "own", "a");
     let found = wrong(&verbs, Some("own"), &[applied.clone()]);
@@ -105,7 +105,7 @@ fn apply_of_a_new_object_uses_two_permissions() {
 }
 
 #[test]
-fn impersonation_uses_name_uid_and_extra_fields() {
+fn impersonation_requires_permissions_for_name_uid_and_extra_fields() {
     let mut acted = event("list", "pods", "shop", "");
     acted["impersonatedUser"] = json!({
         "username": "system:serviceaccount:shop:puller", "uid": "5a1d",

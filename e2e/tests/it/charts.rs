@@ -229,7 +229,7 @@ async fn notes_of_the_agent_chart_contain_only_working_steps() {
 }
 
 #[tokio::test]
-async fn server_is_installed_in_the_namespace_of_its_state() {
+async fn server_chart_is_rejected_outside_namespace_drover_system() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let helm = cluster.helm().await.unwrap();
     let words = ["install", "drover", &chart(SERVER), "--dry-run=server"];

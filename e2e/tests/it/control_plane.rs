@@ -76,7 +76,7 @@ async fn dropped_control_plane_removes_processes_and_files() {
 }
 
 #[tokio::test]
-async fn fixed_folder_keeps_state_and_kubeconfig_over_a_restart() {
+async fn control_plane_in_fixed_folder_retains_state_and_kubeconfig_after_restart() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options {
         folder: Some(folder.path().join("hub")),
@@ -103,7 +103,7 @@ async fn fixed_folder_keeps_state_and_kubeconfig_over_a_restart() {
 }
 
 #[tokio::test]
-async fn paused_api_server_answers_when_resumed_and_killed_one_when_restarted() {
+async fn api_server_responds_after_resume_and_after_restart() {
     let mut cluster = ControlPlane::start(Options::default()).await.unwrap();
     let namespaces: Api<Namespace> = Api::all(cluster.client());
     let everything = ListParams::default();

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn certificate_that_agents_reject_returns_an_error_with_its_authority() {
+    fn error_of_certificate_that_agents_would_reject_names_its_files() {
         let (ours, other) = (Authority::new(), Authority::new());
         let Certified {
             certificate: leaf,

@@ -93,7 +93,7 @@ fn protobuf_body_properties_hold_for_fuzz_corpus() {
 }
 
 #[test]
-fn request_body_properties_hold_for_fuzz_corpus() {
+fn request_body_parser_properties_hold_for_fuzz_corpus() {
     replay("body", edge::body);
 }
 

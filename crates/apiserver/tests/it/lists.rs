@@ -150,7 +150,7 @@ async fn list_at_older_revision_returns_old_objects() {
 }
 
 #[tokio::test]
-async fn expired_list_page_returns_a_new_continue_token() {
+async fn expired_continue_token_returns_410_with_a_new_token() {
     let hub = with_maps(4).await;
     let first = hub.get(&format!("{MAPS}?limit=2")).await.expect(200);
     hub.create(MAPS, config_map("z")).await;

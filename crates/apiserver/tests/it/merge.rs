@@ -272,7 +272,7 @@ fn manager_name_comes_from_request_or_user_agent() {
 }
 
 #[test]
-fn next_apply_recreates_cleared_managed_fields() {
+fn next_apply_recreates_managed_fields_that_were_cleared() {
     let kind = kind("", "configmaps", "");
     let object = |data: Value| {
         json!({

@@ -246,7 +246,7 @@ async fn apply_creates_objects_and_reports_conflicts() {
 }
 
 #[tokio::test]
-async fn server_applies_all_concurrent_patches() {
+async fn concurrent_patches_of_one_object_are_all_applied() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");

@@ -246,7 +246,7 @@ async fn hub_with_little_memory(objects: usize) -> Hub {
 }
 
 #[tokio::test]
-async fn unread_initial_objects_count_towards_watch_memory_limit() {
+async fn unread_initial_watch_events_count_toward_the_watch_memory_limit() {
     let hub = hub_with_little_memory(3).await;
     let by = |name: &str| Caller::user(name, ["system:masters"]);
     let begin = async |path: &str, name: &str| {

@@ -64,7 +64,7 @@ fn names<K: ResourceExt>(objects: &[K]) -> Vec<String> {
 }
 
 #[test]
-fn current_object_is_not_written() {
+fn object_equal_to_its_desired_state_is_not_written() {
     let wanted = [role("a", &["get"])];
     assert!(diff(&[stored(role("a", &["get"]))], &wanted).is_empty());
     let mut reordered = binding("b", "a", &["ann", "bob"]);
@@ -89,7 +89,7 @@ fn diff_creates_missing_replaces_changed_and_prunes_undesired_objects() {
 }
 
 #[test]
-fn additions_of_other_writers_to_a_role_are_replaced() {
+fn rules_that_other_writers_add_to_a_role_are_removed() {
     let wanted = || role("a", &["get"]);
     let changes: [(&str, Change); 5] = [
         ("a right", |role| {
@@ -164,7 +164,7 @@ fn bindings() -> impl Strategy<Value = Vec<ClusterRoleBinding>> {
 
 proptest! {
     #[test]
-    fn applied_diff_leaves_no_difference(existing in bindings(), wanted in bindings()) {
+    fn diff_is_empty_after_it_is_applied(existing in bindings(), wanted in bindings()) {
         let found = diff(&existing, &wanted);
         let after = applied(&existing, &found);
         prop_assert_eq!(names(&after), names(&wanted));

@@ -128,7 +128,7 @@ fn owned(cluster: &Cluster) -> Objects<ClusterRole> {
 }
 
 #[tokio::test]
-async fn reconciliation_writes_differences_and_a_second_run_writes_no_object() {
+async fn first_reconciliation_writes_differences_and_second_writes_no_object() {
     let cluster = Cluster::default();
     for (name, verb) in [("b", "get"), ("c", "get")] {
         let object = serde_json::to_value(role(name, verb)).unwrap();
@@ -168,7 +168,7 @@ async fn object_of_another_owner_is_taken_over_only_if_its_name_is_reserved() {
 }
 
 #[tokio::test]
-async fn server_side_apply_sends_the_type_and_the_field_manager() {
+async fn server_side_apply_sends_content_type_and_field_manager() {
     let cluster = Cluster::default();
     let mode = WriteMode::ServerSideApply {
         field_manager: "drover-bundle".to_owned(),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_position_is_rejected() {
+    fn invalid_audit_log_position_is_rejected() {
         for text in [
             "",
             "f",
@@ -95,7 +95,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn position_round_trips(of: u64, before: u64) {
+        fn audit_log_position_round_trips(of: u64, before: u64) {
             for position in [
                 Position::File(FilePosition { file: of, before }),
                 Position::Memory { start: of, before },
@@ -105,7 +105,7 @@ mod tests {
         }
 
         #[test]
-        fn parsing_an_arbitrary_position_does_not_panic(text: String) {
+        fn arbitrary_audit_log_position_does_not_panic(text: String) {
             let _ = text.parse::<Position>();
         }
     }

@@ -82,7 +82,7 @@ async fn written_record_is_read_back_with_every_field() {
 }
 
 #[test]
-fn pages_continue_while_the_log_grows_and_rotates() {
+fn audit_log_pages_are_complete_while_the_log_grows_and_rotates() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("log.2"), lines(0..3)).unwrap();
@@ -112,7 +112,7 @@ fn pages_continue_while_the_log_grows_and_rotates() {
 }
 
 #[test]
-fn page_after_deleted_records_is_an_error() {
+fn page_request_at_a_deleted_audit_record_returns_an_error() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("log"), lines(0..3)).unwrap();
@@ -134,7 +134,7 @@ fn page_after_deleted_records_is_an_error() {
 }
 
 #[test]
-fn invalid_lines_are_skipped_and_counted() {
+fn invalid_audit_log_lines_are_skipped_and_counted() {
     let folder = TempDir::new().unwrap();
     let long = format!("{{\"time\":\"{}\"}}", "x".repeat(300_000));
     let text = format!(
@@ -167,7 +167,7 @@ fn invalid_lines_are_skipped_and_counted() {
 }
 
 #[test]
-fn page_reads_a_limited_number_of_bytes_and_the_next_page_continues() {
+fn audit_page_reads_limited_bytes_and_next_page_continues_at_its_end() {
     let folder = TempDir::new().unwrap();
     let many = 60_000;
     let text = lines(0..many).replace("\"user\":\"ann\"", "\"user\":\"bob\"");
@@ -191,7 +191,7 @@ fn page_reads_a_limited_number_of_bytes_and_the_next_page_continues() {
 }
 
 #[test]
-fn each_filter_returns_matching_records() {
+fn each_audit_filter_returns_only_matching_records() {
     let folder = TempDir::new().unwrap();
     let other = line(1)
         .replace("\"ann\"", "\"bob\"")
@@ -234,7 +234,7 @@ fn each_filter_returns_matching_records() {
 }
 
 #[test]
-fn since_filter_ends_the_search_but_finds_older_streams() {
+fn since_filter_stops_at_older_records_and_includes_streams_that_ended_later() {
     let folder = TempDir::new().unwrap();
     let stream = line(0)
         .replace("a-0", "a-stream")
@@ -252,7 +252,7 @@ fn since_filter_ends_the_search_but_finds_older_streams() {
 }
 
 #[test]
-fn memory_keeps_the_latest_records_and_reports_dropped_records() {
+fn audit_memory_keeps_latest_records_and_reports_dropped_records() {
     let recent = Recent::default();
     recent.keep(lines(0..5).as_bytes());
     let first = recent.read(&wanted(2, None)).unwrap();
@@ -283,7 +283,7 @@ fn memory_keeps_the_latest_records_and_reports_dropped_records() {
 }
 
 #[test]
-fn records_in_memory_are_limited_in_bytes() {
+fn size_of_audit_records_in_memory_is_limited() {
     let recent = Recent::default();
     let long = line(0).replace(
         "\"reason\":null",
@@ -297,7 +297,7 @@ fn records_in_memory_are_limited_in_bytes() {
 }
 
 #[tokio::test]
-async fn unreadable_destination_is_read_from_memory() {
+async fn audit_records_are_read_from_memory_if_the_log_destination_is_unreadable() {
     let nothing = Destination::File {
         path: "/dev/null".into(),
         max_bytes: u64::MAX,
@@ -311,7 +311,7 @@ async fn unreadable_destination_is_read_from_memory() {
 }
 
 #[test]
-fn directories_and_pipes_are_skipped_and_counted() {
+fn audit_reader_skips_and_counts_directories_and_pipes() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("log"), lines(2..4)).unwrap();
@@ -337,7 +337,7 @@ fn directories_and_pipes_are_skipped_and_counted() {
 }
 
 #[tokio::test]
-async fn reads_are_limited_per_user_and_in_total() {
+async fn concurrent_audit_log_reads_are_limited_per_user_and_in_total() {
     let reader = Reader::new(Source::Memory(Recent::default()));
     let turn = |who: &str| reader.turns.take(who).unwrap();
     let turns = ["ann", "b", "c", "d"].map(turn);

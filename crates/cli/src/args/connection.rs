@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn server_address_without_scheme_gets_https() {
+    fn server_address_without_scheme_uses_https() {
         for (typed, kept, authority) in [
             ("https://a.example", "https://a.example", "a.example:443"),
             ("a.example:8443", "https://a.example:8443", "a.example:8443"),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_parsed() {
+    fn duration_arguments_are_parsed() {
         for (text, seconds) in [
             ("90s", 90),
             ("15m", 900),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_in_records_are_replaced() {
+    fn control_characters_in_audit_records_are_replaced() {
         insta::assert_snapshot!(table(&records()));
     }
 
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_become_query_parameters() {
+    fn audit_filters_are_sent_as_query_parameters() {
         use crate::args::{ClientArgs, ClientCommand};
         use clap::Parser as _;
         let typed = "drover audit --user ann --verb delete --code 403 --since 1h --path pods";

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn secret_of_a_complete_token_is_removed_from_its_id() {
+    fn complete_token_argument_is_reduced_to_its_id() {
         assert_eq!(id_of("drover_k2j4_topsecret"), "k2j4");
         assert_eq!(id_of("k2j4"), "k2j4");
     }

@@ -150,7 +150,7 @@ fn invalid_kubeconfig_is_not_changed_and_not_quoted() {
 }
 
 #[test]
-fn symbolic_link_to_the_kubeconfig_is_kept() {
+fn symbolic_link_to_the_kubeconfig_is_preserved() {
     let directory = tempfile::tempdir().unwrap();
     let (file, link) = (directory.path().join("real"), directory.path().join("link"));
     std::fs::write(&file, OLD).unwrap();
@@ -165,7 +165,7 @@ fn symbolic_link_to_the_kubeconfig_is_kept() {
 }
 
 #[test]
-fn names_such_as_yes_and_null_are_written_as_strings() {
+fn kubeconfig_names_yes_and_null_are_quoted_as_strings() {
     for name in [
         "yes",
         "No",

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_grant_in_connected_cluster_keeps_last_result() {
+    fn access_status_is_outdated_only_after_a_change_while_cluster_is_disconnected() {
         for (applied, connected, outdated) in [
             (Some(1), true, false),
             (Some(1), false, true),

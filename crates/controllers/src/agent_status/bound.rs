@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn oversized_report_is_truncated_to_fit_into_cluster() {
+    fn oversized_agent_report_is_truncated_to_the_status_size_limit() {
         let text = |repeats| "\u{1b}[31mx\n".repeat(repeats);
         let long = || text(100_000);
         // A list multiplies the memory of its texts: 1,000 entries of 6 KB are 6 MB.
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn failing_component_stays_in_truncated_list() {
+    fn truncated_component_list_contains_all_failing_components() {
         let component = |name: String, healthy| ComponentHealth {
             name,
             healthy,

@@ -124,7 +124,7 @@ fn expected_write(name: &str, what: Value) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn names_are_pinned_to_existing_objects_and_binding_becomes_ready() {
+fn binding_receives_uids_of_its_references_and_becomes_ready() {
     let stores = stores();
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     let pins = json!({
@@ -148,7 +148,7 @@ fn names_are_pinned_to_existing_objects_and_binding_becomes_ready() {
 }
 
 #[test]
-fn name_is_not_pinned_to_object_created_after_binding() {
+fn binding_does_not_reference_object_created_after_the_binding() {
     let stores = stores();
     bind(&stores, "a", 9, &in_shop("reader", &ann()));
     assert_eq!(write(&stores), expected_write("a", json!("False Newer")));
@@ -157,7 +157,7 @@ fn name_is_not_pinned_to_object_created_after_binding() {
 }
 
 #[test]
-fn recreated_object_inherits_no_binding() {
+fn recreated_object_receives_no_binding_of_the_deleted_object() {
     let stores = stores();
     bind(&stores, "a", 10, &in_shop("reader", &ann()));
     write(&stores);
@@ -170,7 +170,7 @@ fn recreated_object_inherits_no_binding() {
 }
 
 #[test]
-fn condition_gives_reason_why_binding_grants_nothing() {
+fn condition_of_ineffective_binding_contains_the_reason() {
     for (subject, role, expected) in [
         (ann(), "nothing", "False Missing"),
         (ann(), "worker", "False OtherContext"),
@@ -215,7 +215,7 @@ fn binding_of_disabled_subject_is_not_ready() {
 }
 
 #[test]
-fn project_is_pinned_before_binding_in_project() {
+fn project_uid_is_stored_before_binding_in_project_becomes_ready() {
     let stores = stores();
     let project = |cluster: &str| json!({ "cluster": { "name": cluster } });
     for (name, cluster) in [("p", "shop"), ("q", "later")] {
@@ -262,7 +262,7 @@ fn project_is_pinned_before_binding_in_project() {
 }
 
 #[test]
-fn deletion_of_subject_or_scope_deletes_binding_and_recreated_object_inherits_nothing() {
+fn deletion_of_subject_or_scope_deletes_the_binding() {
     for (deleted_objects, again) in [("user", "User"), ("cluster", "Cluster")] {
         let stores = stores();
         bind(&stores, "b", 20, &in_shop("reader", &ann()));

@@ -6,7 +6,7 @@ use super::*;
 use crate::status_writer::changed_conditions;
 
 #[test]
-fn condition_is_written_only_when_its_meaning_changes() {
+fn token_condition_is_written_only_when_its_status_or_reason_changes() {
     let mut token = credential(false);
     let judge = |token: &Token, now| {
         let verdict = decide::token(token, None, None, None, at(now));

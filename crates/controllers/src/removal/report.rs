@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_clean_up_reports_reason_and_commands() {
+    fn failed_cluster_cleanup_reports_reason_and_commands() {
         for (problem, reason, cause) in [
             (None, "AgentGone", "no agent"),
             (Some("could not delete x: 403"), "CleanUpFailed", "403"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn suggested_clean_up_command_selects_every_role_of_manifest_and_helm() {
+    fn suggested_cleanup_command_selects_all_roles_of_manifest_and_helm() {
         let commands = commands();
         let selector = commands.split(" -l ").nth(1).unwrap();
         let (label, value) = selector.split(' ').next().unwrap().split_once('=').unwrap();

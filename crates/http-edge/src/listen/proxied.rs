@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_header_is_refused() {
+    fn malformed_proxy_protocol_header_is_rejected() {
         for (command, family, rest) in [
             (0x21, 0x11, &[0; 11][..]),
             (0x21, 0x21, &[0; 35]),

@@ -146,7 +146,7 @@ async fn read_all(stream: &mut client::TlsStream<TcpStream>) -> String {
 }
 
 #[tokio::test]
-async fn request_with_two_lengths_smuggles_no_second_request() {
+async fn request_with_two_content_lengths_is_rejected() {
     let server = Listening::start(QUICK).await;
     for lengths in [
         "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
@@ -201,7 +201,7 @@ async fn request_headers_have_a_size_limit() {
 }
 
 #[tokio::test]
-async fn silent_connections_are_closed_and_other_clients_are_served() {
+async fn idle_unauthenticated_connections_are_closed_and_other_clients_are_served() {
     let server = Listening::start(QUICK).await;
     // Four connections hold all four slots: the first sends no handshake, the second no request,
     // the third endless headers, and the fourth an incomplete preface.
@@ -262,7 +262,7 @@ async fn is_served_from(server: &Listening, from: [u8; 4], path: &str) -> Option
 }
 
 #[tokio::test]
-async fn single_network_cannot_use_all_connections() {
+async fn one_network_cannot_use_all_connections() {
     let limits = Limits {
         connections: 10,
         per_network: 2,
@@ -374,7 +374,7 @@ async fn request_in_flight_finishes_at_shutdown() {
 }
 
 #[tokio::test]
-async fn keep_alive_probes_a_lost_client() {
+async fn tcp_keep_alive_is_enabled_on_client_connections() {
     let server = Listening::start(Limits::SERVER).await;
     let stream = server.connect(b"http/1.1").await;
     let client = stream.get_ref().0.local_addr().unwrap();

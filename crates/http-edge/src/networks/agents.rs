@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cluster_has_few_known_networks_and_displaces_no_other_cluster() {
+    fn known_agent_networks_are_limited_per_cluster() {
         let networks = AgentNetworks::default();
         let address = |n: u8| IpAddr::from([192, 0, 2, n]);
         let (one, other) = (ClusterUid::new("1"), ClusterUid::new("2"));

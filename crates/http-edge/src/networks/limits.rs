@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn network_cannot_use_all_slots_and_releases_its_slots() {
+    fn one_network_cannot_use_all_slots() {
         let limits = NetworkLimits::new(3, 2);
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let first = limits.take(address(1));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_48_leaves_half_of_the_slots() {
+    fn requests_from_one_ipv6_slash_48_prefix_use_at_most_half_of_the_slots() {
         let other = "2001:db8:1::1".parse().unwrap();
         assert_eq!(
             flood((0..3000).map(|n| of_one_site(n * 20)), other),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_56_leaves_three_quarters_of_the_slots() {
+    fn requests_from_one_ipv6_slash_56_prefix_use_at_most_a_quarter_of_the_slots() {
         let other = of_one_site(0x100);
         assert_eq!(
             flood((0..3000).map(|n| of_one_site(n & 0xff)), other),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn flood_from_one_ipv4_16_leaves_half_of_the_slots() {
+    fn requests_from_one_ipv4_slash_16_prefix_use_at_most_half_of_the_slots() {
         let of_one = |n: u16| {
             let [high, low] = (n * 20).to_be_bytes();
             IpAddr::from([198, 51, high, low])
@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_prefix_exceeds_its_limit(
+        fn network_prefix_never_uses_more_slots_than_its_limit(
             all in 1..64_usize,
             each in 1..16_usize,
             steps in proptest::collection::vec((address(), any::<u8>()), 0..200),

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn client_is_the_last_untrusted_address() {
+    fn client_address_is_the_last_untrusted_forwarded_address() {
         for (lines, wanted) in [
             (&["198.51.100.1"][..], "198.51.100.1"),
             (&["203.0.113.9, 198.51.100.1, 10.0.0.2"], "198.51.100.1"),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_address_ends_the_search() {
+    fn forwarded_addresses_before_an_invalid_address_are_ignored() {
         for (lines, wanted) in [
             (&["198.51.100.1, unknown"][..], "10.0.0.1"),
             (&["198.51.100.1, _hidden, 10.0.0.2"], "10.0.0.2"),

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_48_gets_at_most_four_times_the_rate_of_a_64() {
+    fn ipv6_slash_48_prefix_has_four_times_the_rate_limit_of_a_slash_64_prefix() {
         let (rates, now) = (Rates::new(QUOTAS), Instant::now());
         let asked = |addresses: &mut dyn Iterator<Item = IpAddr>| {
             let passed = addresses.filter(|from| rates.check_at(&(), *from, now).is_ok());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn exhausted_quota_refills_at_a_constant_rate() {
+    fn rate_limit_tokens_are_refilled_at_a_constant_rate() {
         let (rates, now) = (Rates::new(QUOTAS), Instant::now());
         let from = of_one_site(0);
         for _ in 0..60 {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn many_networks_do_not_fill_memory() {
+    fn number_of_rate_limited_networks_in_memory_is_limited() {
         let (rates, mut now) = (Rates::new(QUOTAS), Instant::now());
         for n in 0..300_000_u32 {
             let [a, b, c, d] = n.reverse_bits().to_be_bytes();
@@ -190,7 +190,7 @@ mod tests {
         /// In any time window, the accepted requests of a prefix do not exceed its burst and its
         /// rate.
         #[test]
-        fn no_prefix_exceeds_its_quota(
+        fn network_prefix_never_exceeds_its_request_rate_limit(
             steps in proptest::collection::vec((0..3000_u64, 0..3_u16, 0..4_u16), 0..400),
         ) {
             let (rates, start) = (Rates::new(QUOTAS), Instant::now());

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_server_start_adds_exemption_once() {
+    fn server_start_adds_webhook_exemption_only_once() {
         let mut found = webhook_of("before");
         let (old, new) = (not("before"), not("now"));
         assert_eq!(add_exemption(&mut found, &other("now")), Exemption::Added);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_exemption_error_names_kubectl_command() {
+    fn error_of_missing_webhook_exemption_contains_the_kubectl_command() {
         let mut found = webhook_of("somebody-else");
         let before = expressions(&found);
         let mismatch = other("now");

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_accepts_only_https_hosts_and_services() {
+    fn webhook_address_must_be_an_https_host_or_a_service() {
         for (text, expected) in [
             (
                 "https://drover.example:8443",

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn webhook_state_appears_in_metrics_and_readyz_and_does_not_fail_readyz() {
+    fn unhealthy_webhook_is_reported_in_metrics_and_readyz_and_keeps_server_ready() {
         let (metrics, health) = (Metrics::new(), Health::new());
         let standing = WebhookStatus::new(WebhookState::Unknown, &metrics, &health);
         for (now, label, expected) in [

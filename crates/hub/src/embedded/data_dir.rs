@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn default_folder_is_var_lib_for_root_and_user_data_for_others() {
+    fn default_data_folder_is_var_lib_for_root_and_user_data_for_other_users() {
         let (data, home) = (Path::new("/data"), Path::new("/home/ann"));
         for (root, xdg, home, expected) in [
             (true, Some(data), Some(home), Some("/var/lib/drover")),

@@ -58,7 +58,7 @@ async fn embedded_hub_rejects_pods() {
 }
 
 #[tokio::test]
-async fn second_server_on_the_same_folder_fails_with_hint() {
+async fn second_server_with_the_same_data_folder_fails_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
     let refused = Embedded::open(&DataDir::new(folder.path()), HubMemory::default())
@@ -70,7 +70,7 @@ async fn second_server_on_the_same_folder_fails_with_hint() {
 }
 
 #[tokio::test]
-async fn only_impersonation_headers_change_the_caller() {
+async fn caller_of_embedded_hub_is_changed_only_by_impersonation_headers() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
     let ask = async |header: Option<(&str, &str)>| {
@@ -263,7 +263,7 @@ fn users_cannot_change_default_roles() {
 
 /// Tests that the server's copy of Kubernetes' default roles equals the roles of the hub.
 #[test]
-fn copy_of_default_roles_matches_embedded_hub() {
+fn known_rules_of_default_roles_match_the_embedded_hub() {
     use drover_access::roles::known_rules;
     use drover_apiserver::access::{BootstrapObject, bootstrap_objects};
     use drover_rbac::{Rule, missing};
@@ -323,7 +323,7 @@ async fn write_as(
 }
 
 #[tokio::test]
-async fn direct_write_cannot_bind_role_that_the_user_lacks() {
+async fn kubernetes_api_write_cannot_bind_role_that_the_user_lacks() {
     use drover_api::kinds::User;
     use http::Method;
     use serde_json::json;

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unlocked_file_means_process_ended() {
+    fn process_is_detected_as_ended_when_its_file_is_unlocked() {
         let running = Presence::new("host");
         let Some((path, _)) = &running.held else {
             // Without tmpfs the end of a process is never certain.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tmpfs_mount_counts_as_local() {
+    fn process_detection_requires_a_tmpfs_mount() {
         let folder = Path::new("/dev/shm");
         for (mounts, expected) in [
             ("tmpfs /dev/shm tmpfs rw 0 0\n", true),

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn store_counts_only_its_own_changes() {
+    fn change_count_of_a_store_excludes_changes_of_other_stores() {
         let changed = Changed::default();
         let (ours, other) = (Store::new(changed.clone()), Store::new(changed));
         let before = ours.changes();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deleted_object_notifies_watcher_and_drops_its_entry() {
+    async fn deletion_of_an_object_notifies_and_removes_its_watcher() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "1", 1), setting("b", "2", 1)]);
         let (mut removed, mut replaced) = (store.watch("1"), store.watch("2"));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_have_no_gap_and_no_duplicate() {
+    async fn store_pages_have_no_missing_and_no_duplicate_objects() {
         let store = Store::new(Changed::default());
         store.replace(
             (0..5)
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn recreated_object_replaces_old_uid() {
+    async fn recreated_object_replaces_the_deleted_object_in_the_uid_index() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "old", 1)]);
         store.apply(setting("a", "new", 2));
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn wait_for_returns_when_watch_delivers_the_write() {
+    async fn wait_for_returns_after_the_watch_delivers_the_written_object() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "1", 5)]);
         let written = setting("a", "1", 10);
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn age_counts_from_last_contact_with_the_hub() {
+    async fn store_age_is_the_time_since_the_last_response_of_the_hub() {
         let store = Store::<Setting>::new(Changed::default());
         tokio::time::advance(Duration::from_secs(7)).await;
         assert_eq!(store.age(), Duration::from_secs(7));

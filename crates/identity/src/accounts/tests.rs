@@ -227,7 +227,7 @@ async fn token_of_open_stream_is_revoked_soon_after_the_hub_rejects_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unreachable_hub_keeps_open_streams_for_a_limit_and_rejects_new_requests() {
+async fn open_streams_continue_for_limited_time_while_hub_is_unreachable() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let stop = CancellationToken::new();
@@ -248,7 +248,7 @@ async fn unreachable_hub_keeps_open_streams_for_a_limit_and_rejects_new_requests
 }
 
 #[tokio::test(start_paused = true)]
-async fn cache_keeps_recent_accounts_and_drops_texts_of_unused_tokens() {
+async fn account_cache_is_limited_and_removes_text_of_unused_tokens() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
@@ -313,7 +313,7 @@ async fn concurrent_reviews_of_open_tokens_are_limited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unknown_tokens_from_many_networks_do_not_block_proven_networks() {
+async fn unknown_tokens_from_many_networks_do_not_block_networks_of_known_accounts() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     accounts.identify(token(0), HERE).await.unwrap().unwrap();
@@ -385,7 +385,7 @@ async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn open_streams_of_watched_tokens_cause_no_extra_reviews() {
+async fn tokens_of_open_streams_are_reviewed_only_at_their_regular_interval() {
     assert_eq!(reviews_of_open_streams(10).await, (0, 10));
     let (quiet, due) = reviews_of_open_streams(5_000).await;
     assert_eq!(quiet, 0);

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn secret_without_uid_is_valid_only_in_reviewed_version() {
+    async fn bound_secret_without_uid_is_valid_only_in_its_reviewed_version() {
         let watched = WatchedObjects::default();
         let hub = watched.sink(BoundKind::Secret);
         let mut bound = [bound(BoundKind::Secret, None)];

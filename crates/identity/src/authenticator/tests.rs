@@ -102,7 +102,7 @@ fn cookie(text: &str) -> HeaderMap {
 }
 
 #[tokio::test]
-async fn cookie_accepts_only_browser_tokens() {
+async fn session_cookie_accepts_only_tokens_with_browser_purpose() {
     use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
     for (purpose, by_bearer, by_cookie) in [
         (Browser, false, true),
@@ -136,7 +136,7 @@ async fn cookie_accepts_only_browser_tokens() {
 }
 
 #[test]
-fn unused_session_expires_and_used_session_stays() {
+fn idle_session_expires_and_recently_used_session_is_valid() {
     let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
     let mut session = token("bcdfghjkmnpq", "u1");
     session.spec.idle_seconds = Some(3600);
@@ -263,7 +263,7 @@ async fn only_matching_secret_in_single_header_authenticates() {
 }
 
 #[tokio::test]
-async fn unknown_token_causes_one_read_of_the_hub() {
+async fn unknown_token_is_read_from_the_hub_once() {
     let (hub, reads) = empty_hub(synced());
     let authenticator = Authenticator::new(hub, LastUse::default());
     let unknown = issue::<ForUsers>(&[5; 32]);

@@ -20,7 +20,7 @@ fn confirm(pending: &mut HashMap<String, PendingLogin>, code: &str) {
 }
 
 #[test]
-fn confirmed_login_is_fetched_once_with_device_code() {
+fn confirmed_device_login_is_fetched_only_once_with_its_device_code() {
     let (mut pending, now) = (HashMap::new(), Timestamp::now());
     let codes = begin(&mut pending, from(1), now).unwrap();
     assert!(take(&mut pending, &codes.device, now).unwrap().is_none());
@@ -34,7 +34,7 @@ fn confirmed_login_is_fetched_once_with_device_code() {
 }
 
 #[test]
-fn expired_or_idle_token_has_no_expiry_to_inherit() {
+fn expired_or_idle_token_cannot_confirm_a_device_login() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let time = |second| k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at(second));
     let mut token = token("bcdfghjkmnpq", "u1");
@@ -52,7 +52,7 @@ fn expired_or_idle_token_has_no_expiry_to_inherit() {
 }
 
 #[test]
-fn unconfirmed_login_expires() {
+fn unconfirmed_device_login_expires() {
     let (mut pending, now) = (HashMap::new(), Timestamp::now());
     let codes = begin(&mut pending, from(1), now).unwrap();
     confirm(&mut pending, &codes.user);
@@ -63,7 +63,7 @@ fn unconfirmed_login_expires() {
 }
 
 #[test]
-fn pending_logins_are_limited_per_network() {
+fn pending_device_logins_are_limited_per_network() {
     let (mut pending, now) = (HashMap::new(), Timestamp::now());
     for _ in 0..MAX_PENDING.1 {
         begin(&mut pending, from(1), now).unwrap();
@@ -73,7 +73,7 @@ fn pending_logins_are_limited_per_network() {
 }
 
 #[test]
-fn code_ignores_case_and_separators() {
+fn device_user_code_ignores_case_and_separators() {
     let given = code([0; 16]);
     assert_eq!(given, "BBBB-BBBB");
     for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {
@@ -163,7 +163,7 @@ fn who() -> Identity {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_login_token_confirms_and_only_once() {
+async fn device_login_is_confirmed_only_once_and_only_by_a_login_token() {
     let (devices, _) = devices(Mood::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
@@ -187,7 +187,7 @@ async fn only_login_token_confirms_and_only_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn confirmed_login_yields_one_token() {
+async fn confirmed_device_login_creates_one_token() {
     let (devices, asked) = devices(Mood::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
@@ -199,7 +199,7 @@ async fn confirmed_login_yields_one_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn revoked_confirming_login_revokes_the_new_token() {
+async fn token_of_device_login_is_deleted_if_the_confirming_session_is_revoked() {
     let (devices, asked) = devices(Mood::HasNothing);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
@@ -214,7 +214,7 @@ async fn revoked_confirming_login_revokes_the_new_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn confirmed_login_survives_hub_failure() {
+async fn confirmed_device_login_can_be_fetched_again_after_hub_failure() {
     let (devices, _) = devices(Mood::Fails);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn familiar_addresses_stay_below_the_lockout_threshold() {
+    fn attempts_from_known_addresses_stay_below_the_lockout_threshold() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         let tried = (0..100).filter(|_| fail(&mut failures, Origin::Familiar, now));
         assert_eq!(tried.count(), 4);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn unfamiliar_addresses_leave_attempts_to_familiar_ones() {
+    fn attempts_from_unknown_addresses_leave_attempts_for_known_addresses() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         let tried = (0..100).filter(|_| fail(&mut failures, Origin::Unfamiliar, now));
         assert_eq!(tried.count(), 2);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn unsent_attempts_do_not_count() {
+    fn attempts_not_sent_to_the_directory_are_not_counted() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for _ in 0..100 {
             assert_eq!(failures.begin("ann", Origin::Familiar, now), Ok(()));
@@ -217,7 +217,7 @@ mod tests {
         /// The simulated directory locks after five failures, and resets its count after `window`
         /// without a failure.
         #[test]
-        fn no_sequence_of_attempts_locks_an_account(
+        fn directory_account_is_never_locked_by_any_sequence_of_attempts(
             steps in proptest::collection::vec(step(), 1..60),
             window in 5..=30_u64,
         ) {

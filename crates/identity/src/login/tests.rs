@@ -137,7 +137,7 @@ async fn password_change_during_login_revokes_the_new_session() {
 }
 
 #[tokio::test]
-async fn wrong_current_password_is_reported_as_such() {
+async fn password_change_with_wrong_current_password_returns_its_specific_error() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     let address = IpAddr::from([192, 0, 2, 1]);
@@ -200,7 +200,7 @@ fn tokens_of_all_purposes() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn reset_with_revocation_deletes_tokens_of_all_purposes() {
+async fn password_reset_with_revocation_deletes_tokens_of_all_purposes() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     // A password reset revokes sessions and keeps tokens of programs.
@@ -225,7 +225,7 @@ async fn reset_with_revocation_deletes_tokens_of_all_purposes() {
 }
 
 #[tokio::test]
-async fn continuously_created_tokens_fail_the_revocation() {
+async fn revocation_fails_while_new_tokens_are_created_continuously() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     *hub.tokens.lock() = tokens_of_all_purposes();

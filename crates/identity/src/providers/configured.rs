@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn rejected_own_password_starts_a_backoff() {
+    fn rejected_service_account_password_of_provider_starts_a_backoff() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let after = |seconds| now + SignedDuration::from_secs(seconds);
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_limit_of_one_user_does_not_block_others() {
+    fn rate_limit_for_one_user_does_not_block_other_users_of_the_provider() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_hours(1);
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn untested_own_password_is_used_by_one_request_at_a_time() {
+    async fn untested_service_account_password_is_used_by_one_request_at_a_time() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let first = provider.acquire(now).await.unwrap();
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_request_fails_after_own_password_was_rejected() {
+    async fn waiting_request_fails_after_service_account_password_is_rejected() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let first = provider.acquire(now).await.unwrap();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn login_finishes_once() {
+    fn provider_login_can_be_completed_only_once() {
         let (ended, another, login_state, now) = (
             FinishedLogins::default(),
             login_state(),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_login_can_finish_again() {
+    fn failed_provider_login_can_be_completed_again() {
         let (ended, login_state, now) =
             (FinishedLogins::default(), login_state(), Timestamp::now());
         let first = ended.begin_finish(&login_state, now).unwrap();

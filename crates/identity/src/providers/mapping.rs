@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn group_with_invalid_name_is_omitted_and_counted() {
+    fn provider_group_with_invalid_name_is_omitted_and_counted() {
         let long = "g".repeat(254);
         let person = ann(&["org:9919", "Team B", "", &long, "system:masters", "é"]);
         let stored = identity(&corp(), &person, Timestamp::UNIX_EPOCH);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_stored_groups_is_limited() {
+    fn number_of_stored_provider_groups_is_limited() {
         let ids: Vec<_> = (0..1200).map(|n| format!("g{n}")).collect();
         let ids: Vec<_> = ids.iter().map(String::as_str).collect();
         let stored = identity(&corp(), &ann(&ids), Timestamp::UNIX_EPOCH);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn outage_keeps_its_first_start_time() {
+    fn provider_outage_retains_its_first_start_time() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let stored = identity(&corp(), &ann(&[]), at(0));
         let down = unreachable(&unreachable(&stored, "down", at(10)), "still down", at(20));

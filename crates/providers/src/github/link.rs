@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn sso_header_returns_the_ids_of_withheld_organizations() {
+    fn withheld_organization_ids_are_parsed_from_sso_header() {
         for (header, ids) in [
             (
                 "partial-results; organizations=21955855,20582480",

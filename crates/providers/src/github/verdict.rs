@@ -212,7 +212,7 @@ mod tests {
         OAuth token access to this organization.";
 
     #[test]
-    fn messages_about_the_account_reject_the_user() {
+    fn github_401_and_account_suspension_messages_reject_the_user() {
         let table = [
             (401, "Bad credentials", Refusal::Withdrawn),
             (401, "Requires authentication", Refusal::Withdrawn),
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn organization_rules_withhold_only_the_resource() {
+    fn status_403_of_organization_policy_hides_resource_and_keeps_token_valid() {
         let sso = [(
             "x-github-sso",
             "required; url=https://github.com/orgs/acme/sso?authorization_request=A",
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn response_without_json_is_classified_by_its_status() {
+    fn github_response_without_json_is_classified_by_its_status() {
         for (status, expected) in [
             (401, not_now(401, None)),
             (403, not_now(403, None)),

@@ -149,7 +149,7 @@ fn rule_matches_requests_like_kubernetes() {
 }
 
 #[test]
-fn url_with_trailing_star_covers_all_paths_below() {
+fn non_resource_url_with_trailing_star_covers_all_paths_with_its_prefix() {
     let urls = |url: &str| Rule {
         verbs: vec!["get".to_owned()],
         urls: vec![url.to_owned()],
@@ -164,7 +164,7 @@ fn url_with_trailing_star_covers_all_paths_below() {
 }
 
 #[test]
-fn wildcard_rule_covers_every_rule_and_named_rule_does_not_cover_all_names() {
+fn wildcard_rule_covers_every_rule_and_rule_with_names_covers_only_its_names() {
     let all = rule(&["*"], &["*"], &["*"], &[]);
     let one = rule(&["get"], &[""], &["secrets"], &["a"]);
     let each = rule(&["get"], &[""], &["secrets"], &[]);
@@ -177,7 +177,7 @@ fn wildcard_rule_covers_every_rule_and_named_rule_does_not_cover_all_names() {
 }
 
 #[test]
-fn wildcard_is_covered_only_by_a_wildcard() {
+fn wildcard_rule_is_covered_only_by_a_wildcard_rule() {
     let some = rule(
         &["get", "list"],
         &["", "apps"],
@@ -196,7 +196,7 @@ fn wildcard_subresource_covers_that_subresource_of_all_resources() {
 }
 
 #[test]
-fn missing_rights_have_one_line_per_resource_with_all_verbs() {
+fn missing_rights_are_listed_in_one_line_per_resource_with_all_verbs() {
     let wanted = [
         rule(&["get", "list"], &[""], &["secrets"], &[]),
         rule(&["get"], &["apps"], &["deployments"], &["x"]),
@@ -309,7 +309,7 @@ mod laws {
 
     proptest! {
         #[test]
-        fn rights_that_are_not_missing_are_allowed_by_owned_rules(
+        fn requested_rights_are_either_owned_or_reported_as_missing(
             owned in prop::collection::vec(any_rule(), 0..4),
             wanted in prop::collection::vec(any_rule(), 1..3),
         ) {
@@ -322,7 +322,7 @@ mod laws {
         }
 
         #[test]
-        fn rules_plus_missing_rights_cover_the_wanted_rules(
+        fn owned_rules_and_missing_rights_together_cover_the_requested_rules(
             owned in prop::collection::vec(any_rule(), 0..4),
             wanted in prop::collection::vec(any_rule(), 1..3),
         ) {

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_is_found_by_complete_name_or_login_only() {
+    fn user_search_matches_only_complete_names_and_logins() {
         let mut ann = person();
         ann.metadata.name = Some("ann-2".to_owned());
         let identity = &mut ann.status.as_mut().unwrap().identities[0];

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn expiry_is_limited_by_settings_and_the_creating_token() {
+    fn token_expiry_is_limited_by_settings_and_the_creating_token() {
         use TokenPurpose::{Api, Session};
         let (default_ttl, longest) = (Duration::from_secs(1000), Duration::from_secs(5000));
         for (purpose, asked, expected) in [

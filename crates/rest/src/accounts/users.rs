@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_name_follows_the_rule_of_the_kind() {
+    fn user_name_validation_matches_the_crd_rule() {
         for (name, good) in [
             ("a", true),
             ("ann.lee-2", true),

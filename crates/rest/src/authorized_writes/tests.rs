@@ -45,7 +45,7 @@ fn failure(code: u16) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn object_without_owner_is_deleted_by_its_uid() {
+async fn created_object_is_deleted_by_its_uid_if_its_owner_binding_fails() {
     let created: Cluster = serde_json::from_value(json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "Cluster",
         "metadata": { "name": "shop", "uid": "1" }, "spec": {},
@@ -142,7 +142,7 @@ async fn create_with_name_in_use(taken_by: &Value) -> (Result<String, Status>, u
 }
 
 #[tokio::test(start_paused = true)]
-async fn binding_gets_another_name_if_its_derived_name_is_in_use() {
+async fn binding_receives_a_random_name_if_its_derived_name_is_in_use() {
     let other = json!({
         "cluster": { "name": "shop" }, "role": { "name": "reader" },
         "subject": { "user": { "name": "eve" } },
@@ -306,7 +306,7 @@ fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rest_and_kubectl_writes_have_the_same_rules() {
+async fn rest_and_kubectl_writes_require_the_same_rights() {
     let stores = drover_hub::Stores::synced_empty();
     let (ann, _) = object("User", "ann", &json!({}));
     stores.users.apply(ann);

@@ -395,7 +395,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_secret_has_a_unique_name() {
+    fn secret_of_new_auth_provider_has_a_unique_name() {
         let sent = Secret::new("of the client");
         let new = || new_key("corp", Some(&sent)).unwrap().unwrap().0.name;
         assert_ne!(new(), new());
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn spec_with_secret_reference_or_unknown_field_is_refused() {
+    fn auth_provider_spec_with_secret_reference_or_unknown_field_is_rejected() {
         let sent = Secret::new("of the client");
         let (own, _) = new_key("corp", Some(&sent)).unwrap().unwrap();
         let key = || Some(&own);

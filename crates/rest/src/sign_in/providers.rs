@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_escapes_its_texts() {
+    fn sign_in_page_escapes_html() {
         let Html(page) = page(
             "<b>",
             "a \"quote\" & 'more'",
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn two_login_cookies_are_ignored() {
+    fn request_with_two_login_cookies_is_treated_as_without_cookie() {
         let with = |lines: &[&str]| {
             let lines = lines.iter().map(|line| (COOKIE, line.parse().unwrap()));
             let cookie = presented_cookie(&lines.collect(), "corp");

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_deterministic_and_contain_simulated() {
+    fn simulated_log_lines_are_deterministic_and_have_prefix_simulated() {
         let early = past(&run(None), &Options::default(), at(25));
         let late = past(&run(None), &Options::default(), at(45));
         assert_eq!(early.lines().count(), 3);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn log_options_select_lines() {
+    fn simulated_log_lines_are_selected_by_log_options() {
         let count = |options: Options| past(&run(None), &options, at(100)).lines().count();
         let tail = |tail| Options {
             tail_lines: Some(tail),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn log_ends_with_its_container_and_is_limited() {
+    fn simulated_log_ends_when_its_container_ends_and_is_limited() {
         let text = past(&run(Some((at(15), 3))), &Options::default(), at(1000));
         assert_eq!(text.lines().count(), 3);
         assert!(text.ends_with("web ends with code 3\n"), "{text}");

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usage_stays_below_requests_and_changes_slowly() {
+    fn simulated_usage_stays_below_requests_and_changes_slowly() {
         for second in 0..2 * PERIOD {
             let (now, next) = (share(3, second), share(3, second + 1));
             assert!((400..=800).contains(&now), "{now}");

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn recreate_strategy_waits_for_the_end_of_old_pods() {
+    fn recreate_strategy_waits_until_old_pods_are_deleted() {
         let desired = Desired {
             recreate: true,
             ..desired(3, 0, 1)
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_are_rounded_so_that_rollouts_progress() {
+    fn max_surge_is_rounded_up_and_max_unavailable_is_rounded_down() {
         let text = |text: &str| Some(IntOrString::String(text.to_owned()));
         for (part, whole, up, wanted) in [
             (None, 10, true, 3),

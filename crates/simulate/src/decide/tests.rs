@@ -128,7 +128,7 @@ fn summary(pod: &Value) -> String {
 }
 
 #[test]
-fn idle_cluster_only_sends_heartbeats() {
+fn idle_simulated_cluster_sends_only_node_leases() {
     let world = world(3);
     let decision = decide(&world, &Timing::default(), now());
     assert_eq!(decision.actions, []);
@@ -241,7 +241,7 @@ fn unreachable_node_is_tainted_and_receives_no_pods() {
 }
 
 #[test]
-fn deleted_pod_ends_within_its_grace_period() {
+fn deleted_pod_is_removed_within_its_grace_period() {
     let mut world = world(1);
     let mut pod = placed("p", &json!({}));
     pod["metadata"]["deletionTimestamp"] = time(now() + SignedDuration::from_secs(30));
@@ -264,7 +264,7 @@ fn deleted_pod_ends_within_its_grace_period() {
 }
 
 #[test]
-fn number_of_pods_is_limited() {
+fn number_of_simulated_pods_is_limited() {
     let mut world = world(1);
     let limit = pod_limit(&world);
     assert_eq!(limit, BASE_POD_LIMIT + 2 * 110);

@@ -127,7 +127,7 @@ async fn closes_during_response(
 }
 
 #[tokio::test(start_paused = true)]
-async fn garbage_closes_only_its_tunnel() {
+async fn invalid_http2_bytes_close_only_their_tunnel() {
     closes(async |agent| agent.bytes(&[0xA5; 4096]).await).await;
 }
 
@@ -284,7 +284,7 @@ async fn unread_body_is_bounded_and_reset_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unread_bodies_above_the_budget_are_shed_and_new_requests_rejected() {
+async fn unread_bodies_above_the_budget_are_reset_and_new_requests_are_rejected() {
     let mut scene = Scene::open(ROOMY).await;
     let mut unread = Vec::new();
     for _ in 0..8 {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::agent::{agent, full, get, text};
 
 #[tokio::test(start_paused = true)]
-async fn exhausted_tunnel_finishes_running_requests_before_it_closes() {
+async fn tunnel_at_its_request_limit_finishes_running_requests_before_it_closes() {
     let mut options = open_options();
     options.renew_after = 2;
     let served = agent(|request| async move {

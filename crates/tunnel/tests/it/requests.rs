@@ -16,7 +16,7 @@ use tower::ServiceExt;
 use crate::agent::{agent, full, get, text};
 
 #[tokio::test]
-async fn request_and_response_pass_unchanged() {
+async fn request_and_response_pass_through_the_tunnel_unchanged() {
     let pair = TunnelPair::open(agent(|request| async move {
         let sent = request.headers().get("x-sent").cloned();
         let seen = format!(
@@ -221,7 +221,7 @@ async fn unanswered_request_ends_at_its_head_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn draining_agent_finishes_running_requests_and_rejects_new_ones() {
+async fn draining_agent_finishes_running_requests_and_rejects_new_requests() {
     let (release, released) = tokio::sync::watch::channel(false);
     let pair = TunnelPair::open(agent(move |_| {
         let mut released = released.clone();
@@ -307,7 +307,7 @@ async fn tunnel_without_handles_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stalled_reader_is_reset_and_idle_watch_is_not() {
+async fn stream_of_stalled_reader_is_reset_and_idle_watch_stays_open() {
     let (dropped, mut drops) = mpsc::unbounded_channel();
     let pair = TunnelPair::open(agent(move |request| {
         let dropped = dropped.clone();

@@ -199,7 +199,7 @@ async fn each_direction_of_an_upgrade_ends_independently() {
 }
 
 #[tokio::test]
-async fn upstream_with_ended_half_still_receives_user_data() {
+async fn upstream_that_closes_its_write_half_still_receives_user_data() {
     let mut route = Route::open().await;
     let mut upstream = route.switch().await;
     upstream.shutdown().await.unwrap();

@@ -39,7 +39,7 @@ fn decode(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Result<bool, FrameError>) 
 }
 
 #[test]
-fn fuzz_corpus_decodes_equally_for_each_split() {
+fn websocket_fuzz_corpus_decodes_equally_for_each_split_into_chunks() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/websocket");
     let mut seen = 0;
     for entry in std::fs::read_dir(corpus).unwrap() {
@@ -54,7 +54,7 @@ fn fuzz_corpus_decodes_equally_for_each_split() {
 
 proptest! {
     #[test]
-    fn decoded_payload_is_independent_of_the_split(
+    fn decoded_websocket_payload_is_independent_of_chunk_boundaries(
         bytes in prop::collection::vec(any::<u8>(), 0..600),
         sizes in prop::collection::vec(1_usize..40, 1..8),
     ) {
@@ -89,7 +89,7 @@ fn reason(error: &io::Error) -> FrameError {
 }
 
 #[tokio::test]
-async fn invalid_frames_return_specific_errors() {
+async fn invalid_websocket_frames_return_specific_errors() {
     let long = |opcode: u8, length: u64| {
         [&[0x80 | opcode, 0xFF][..], &length.to_be_bytes(), &[0; 4]].concat()
     };
@@ -134,7 +134,7 @@ async fn fragmented_message_above_the_limit_is_rejected() {
 }
 
 #[tokio::test]
-async fn truncated_frame_is_an_error_and_end_between_frames_is_eof() {
+async fn websocket_end_within_a_frame_is_an_error_and_end_between_frames_is_eof() {
     let frame = [0x82, 0x83, 1, 2, 3, 4, b'a' ^ 1, b'b' ^ 2, b'c' ^ 3];
     assert_eq!(read_raw(&frame).await.unwrap(), b"abc");
     for cut in 1..frame.len() {
@@ -144,7 +144,7 @@ async fn truncated_frame_is_an_error_and_end_between_frames_is_eof() {
 }
 
 #[tokio::test]
-async fn megabytes_pass_in_both_directions_concurrently() {
+async fn websocket_transfers_megabytes_in_both_directions_concurrently() {
     let (mut client, mut server) = websocket_pair();
     let pattern: Vec<u8> = (0..3_000_001_u32).map(|n| (n % 251) as u8).collect();
     let (sent_up, sent_down) = (pattern.clone(), pattern.clone());
@@ -176,7 +176,7 @@ async fn megabytes_pass_in_both_directions_concurrently() {
 }
 
 #[tokio::test]
-async fn frames_interoperate_with_another_implementation() {
+async fn websocket_frames_interoperate_with_tungstenite() {
     for (role, other) in [
         (Role::Client, OtherRole::Server),
         (Role::Server, OtherRole::Client),
@@ -264,7 +264,7 @@ async fn dial_answered(answer: &'static str) -> DialError {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rejected_dial_returns_the_server_response() {
+async fn rejected_websocket_handshake_returns_the_server_response() {
     let error = dial_answered(
         "HTTP/1.1 403 Forbidden\r\nContent-Length: 27\r\nDrover-Protocol-Known: 1, 2\r\n\r\nthe token was used already\n",
     )
@@ -286,7 +286,7 @@ async fn rejected_dial_returns_the_server_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn dial_requires_a_valid_websocket_accept_header() {
+async fn client_requires_a_valid_websocket_accept_header() {
     let error = dial_answered(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",

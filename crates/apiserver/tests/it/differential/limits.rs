@@ -14,7 +14,7 @@ use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
 #[test]
-fn eleventh_updater_causes_merge_of_the_oldest_updaters() {
+fn eleventh_update_manager_merges_the_oldest_update_managers() {
     let schema = root(
         &Schema::Map(Box::new(Schema::Text), Relation::Granular),
         &Schema::Text,

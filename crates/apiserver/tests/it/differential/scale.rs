@@ -57,7 +57,7 @@ fn sorted(mut entries: Value) -> Value {
 }
 
 #[test]
-fn scale_owner_conversion_matches_go() {
+fn conversion_of_field_owners_for_scale_matches_go() {
     let mut random = Random::new(37);
     let paths = json!({
         "apps/v1": ["spec", "replicas"], "apps/v2": ["spec", "size"], "apps/v3": [],

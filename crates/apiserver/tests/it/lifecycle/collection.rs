@@ -137,7 +137,7 @@ async fn foreground_deletion_resolves_owner_cycles() {
 }
 
 #[tokio::test]
-async fn orphaned_dependents_remain_without_owner_reference() {
+async fn orphaned_dependents_are_not_deleted_and_lose_the_owner_reference() {
     let world = World::new().await;
     owner_with(&world, &[("a", true), ("b", false)]).await;
     world.delete(&at("owner"), "Orphan").await;
@@ -189,7 +189,7 @@ async fn dependents_of_owner_deleted_during_controller_downtime_are_deleted() {
 }
 
 #[tokio::test]
-async fn dependents_orphaned_before_a_restart_are_not_deleted() {
+async fn dependents_orphaned_before_a_server_restart_are_not_deleted() {
     const MANY: usize = 1200;
     let folder = tempfile::tempdir().unwrap();
     let options = drover_apiserver::lifecycle::LifecycleOptions::default();

@@ -96,7 +96,7 @@ async fn bootstrap_roles_contain_aggregated_rules() {
 }
 
 #[tokio::test]
-async fn permissions_apply_after_binding_and_after_restart() {
+async fn role_binding_grants_permissions_before_and_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::at(folder.path(), LifecycleOptions::default()).await;
     let list = async |world: &World| {

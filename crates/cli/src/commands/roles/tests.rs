@@ -89,7 +89,7 @@ fn role_file_contains_printed_role_or_spec() {
 }
 
 #[test]
-fn role_options_become_one_rule() {
+fn role_command_options_create_one_rule() {
     let said = RoleTyped {
         given_in: Some(RoleContext::Cluster),
         display_name: None,

@@ -220,7 +220,7 @@ fn assert_no_interruption(
 }
 
 #[tokio::test]
-async fn users_keep_access_while_number_of_chunks_changes() {
+async fn users_keep_access_while_the_number_of_binding_chunks_changes() {
     for (before, after) in [
         // The number of chunks doubles, then halves.
         (0..900, 0..1800),
@@ -247,7 +247,7 @@ async fn users_keep_access_while_number_of_chunks_changes() {
 }
 
 #[tokio::test]
-async fn failed_creation_of_chunk_removes_only_revoked_users() {
+async fn failed_creation_of_binding_chunk_removes_only_revoked_users() {
     let desired = desired(100..1800);
     for rejected_path in ["/clusterroles", "/clusterrolebindings", "/rolebindings"] {
         let (cluster, before) = with(0..900).await;
@@ -280,7 +280,7 @@ async fn failed_creation_of_chunk_removes_only_revoked_users() {
 }
 
 #[tokio::test]
-async fn modified_chunk_is_deleted_before_any_write() {
+async fn modified_binding_chunk_is_deleted_before_other_writes() {
     let (cluster, _) = with(0..1800).await;
     let path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/drover-user-1";
     {
@@ -294,7 +294,7 @@ async fn modified_chunk_is_deleted_before_any_write() {
 }
 
 #[tokio::test]
-async fn failure_in_namespace_does_not_prevent_changes_elsewhere() {
+async fn failure_in_one_namespace_does_not_prevent_writes_in_others() {
     let (cluster, _) = with(0..900).await;
     cluster.0.lock().rejected_path = Some("/namespaces/shop/");
     cluster.apply(&desired(100..1800)).await.0.unwrap_err();
@@ -308,7 +308,7 @@ async fn failure_in_namespace_does_not_prevent_changes_elsewhere() {
 }
 
 #[tokio::test]
-async fn unlabelled_object_with_name_of_binding_is_replaced() {
+async fn unlabelled_object_with_the_name_of_a_drover_binding_is_replaced() {
     let (cluster, access_before) = with(0..10).await;
     let bindings = || {
         let objects = cluster.0.lock().objects.clone();
@@ -330,7 +330,7 @@ async fn unlabelled_object_with_name_of_binding_is_replaced() {
 }
 
 #[tokio::test]
-async fn incomplete_listing_deletes_unwanted_bindings_first() {
+async fn undesired_bindings_are_deleted_first_if_the_list_is_incomplete() {
     let desired = desired(0..10).bindings;
     let mut surplus = desired[0].clone();
     surplus.metadata.name = Some("one-of-many".to_owned());

@@ -72,7 +72,7 @@ fn administrator_is_bound_to_cluster_admin() {
 }
 
 #[test]
-fn user_lane_may_impersonate_exactly_granted_names() {
+fn user_lane_can_impersonate_only_users_and_groups_with_grants() {
     let desired = in_cluster(&Downstream {
         bound: Vec::new(),
         users: [user("1"), user("2")].into(),
@@ -168,7 +168,7 @@ fn role_in_two_projects_produces_one_cluster_role() {
 }
 
 #[test]
-fn subjects_are_split_into_chunks_and_new_subject_changes_one_chunk() {
+fn subjects_are_split_into_binding_chunks_and_new_subject_changes_one_chunk() {
     let everybody = |count: usize| {
         let to_subjects: Vec<_> = (0..count)
             .map(|n| GrantSubject::User(user(&format!("{n:05}"))))

@@ -17,7 +17,7 @@ fn subject(kind: &str, name: &str) -> Subject {
 }
 
 #[test]
-fn only_drovers_users_and_groups_are_checked() {
+fn unmanaged_binding_check_reports_only_drover_users_and_groups() {
     for (kind, name, is_one) in [
         ("User", "drover:user:u-1", true),
         ("Group", "drover:github:42", true),
@@ -41,7 +41,7 @@ fn only_drovers_users_and_groups_are_checked() {
 }
 
 #[test]
-fn unbound_subject_is_removed_and_others_stay() {
+fn subject_without_role_is_removed_from_unmanaged_binding() {
     let (gone, here, jane) = (
         subject("User", "drover:user:gone"),
         subject("User", "drover:user:here"),
@@ -56,7 +56,7 @@ fn unbound_subject_is_removed_and_others_stay() {
 }
 
 #[test]
-fn disabled_user_is_still_bound() {
+fn disabled_user_is_not_removed_from_unmanaged_binding() {
     let stores = Stores::synced_empty();
     let object = |kind: &str, name: &str, spec: serde_json::Value, status: serde_json::Value| {
         json!({

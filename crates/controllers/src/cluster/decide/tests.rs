@@ -70,7 +70,7 @@ fn decided(registered: bool, facts: &ClusterFacts) -> ClusterStatus {
 }
 
 #[test]
-fn cluster_with_uid_of_hubs_kube_system_hosts_hub() {
+fn cluster_with_the_kube_system_uid_of_the_hub_is_marked_as_its_host() {
     let mut facts = healthy();
     assert!(!decided(true, &facts).hosts_hub);
     facts.hub_uid = Some("uid-of-shop".into());
@@ -84,7 +84,7 @@ fn cluster_with_uid_of_hubs_kube_system_hosts_hub() {
 }
 
 #[test]
-fn report_sets_failed_nodes_and_pod_counts_in_status() {
+fn agent_report_sets_failed_nodes_and_pod_counts_in_cluster_status() {
     let mut facts = healthy();
     let nodes = facts.reported.nodes.as_mut().unwrap();
     nodes.not_ready = vec!["n1".to_owned()];
@@ -99,7 +99,7 @@ fn report_sets_failed_nodes_and_pod_counts_in_status() {
 }
 
 #[test]
-fn conditions_name_the_cause() {
+fn cluster_conditions_contain_the_cause_of_each_failure() {
     let with = |change: fn(&mut ClusterFacts)| {
         let mut facts = healthy();
         change(&mut facts);
@@ -241,7 +241,7 @@ fn agent_is_up_to_date_after_image_rollout() {
 }
 
 #[test]
-fn status_is_written_when_meaning_changes_and_every_five_minutes() {
+fn cluster_status_is_written_after_condition_changes_and_every_five_minutes() {
     let mut facts = healthy();
     let mut cluster = cluster(true);
     cluster.status = Some(decide(&cluster, &facts, IMAGE, at(0)));
@@ -261,7 +261,7 @@ fn status_is_written_when_meaning_changes_and_every_five_minutes() {
 }
 
 #[test]
-fn status_keeps_facts_while_cluster_is_disconnected() {
+fn status_keeps_last_reported_values_while_cluster_is_disconnected() {
     let mut cluster = cluster(true);
     cluster.status = Some(decide(&cluster, &healthy(), IMAGE, at(0)));
     let away = decide(&cluster, &ClusterFacts::default(), IMAGE, at(1000));
@@ -281,7 +281,7 @@ fn beginning() -> ClusterFacts {
 }
 
 #[test]
-fn restarted_server_writes_no_status_without_changes() {
+fn restarted_server_does_not_write_unchanged_cluster_status() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
     let unreported = ClusterFacts {
@@ -309,7 +309,7 @@ fn restarted_server_writes_no_status_without_changes() {
 }
 
 #[test]
-fn changed_condition_is_written_while_other_facts_are_missing() {
+fn changed_condition_is_written_while_parts_of_the_report_are_missing() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
     let mut facts = ClusterFacts {
@@ -347,7 +347,7 @@ fn new_cluster_is_ready_when_all_required_conditions_are_true() {
 }
 
 #[test]
-fn restarted_server_keeps_cluster_unready_until_facts_arrive() {
+fn restarted_server_keeps_cluster_unready_until_the_agent_reports() {
     let mut cluster = cluster(true);
     let mut facts = healthy();
     facts.reported.components.as_mut().unwrap()[0].healthy = false;
@@ -362,7 +362,7 @@ fn restarted_server_keeps_cluster_unready_until_facts_arrive() {
 }
 
 #[test]
-fn missing_facts_change_conditions_after_settling_time() {
+fn missing_agent_report_changes_conditions_after_the_startup_period() {
     let mut cluster = cluster(true);
     cluster.status = Some(decided(true, &healthy()));
     let status = decide(&cluster, &ClusterFacts::default(), IMAGE, at(60));
@@ -377,7 +377,7 @@ fn condition_of_new_cluster_is_written_immediately() {
 }
 
 #[test]
-fn message_names_first_failing_components_and_their_count() {
+fn cluster_condition_message_lists_first_failing_components_and_their_count() {
     let mut facts = healthy();
     let failing = ComponentHealth {
         name: "x".repeat(256),

@@ -84,7 +84,7 @@ fn enabled_user_with_own_password_is_ready() {
 }
 
 #[test]
-fn condition_names_silent_or_rejecting_provider() {
+fn user_condition_names_unreachable_or_rejecting_provider() {
     let mut identity = ProviderIdentity {
         provider: "corp".into(),
         provider_uid: ProviderUid::new("p"),
@@ -185,7 +185,7 @@ fn token_is_valid_until_expiry_or_deletion_of_user_or_cluster() {
 }
 
 #[test]
-fn registration_token_is_usable_until_use_expiry_or_cluster_deletion() {
+fn registration_token_is_invalid_after_use_or_expiry_or_cluster_deletion() {
     let spec = ClusterRegistrationTokenSpec {
         cluster_name: "shop".into(),
         cluster_uid: ClusterUid::new("c"),

@@ -129,7 +129,7 @@ fn q(own: &str) -> Project {
 }
 
 #[test]
-fn existing_namespace_belongs_to_project_by_uid_or_adoption() {
+fn project_owns_existing_namespace_only_with_stored_uid_or_adoption() {
     let (none, there) = (Vec::new, vec![OwnershipProblem::Exists]);
     check(vec![
         (
@@ -405,7 +405,7 @@ fn project_waits_for_namespace_of_another_project() {
 }
 
 #[test]
-fn created_namespace_is_recognized_by_its_secret_annotation() {
+fn project_recognizes_namespace_it_created_by_its_secret_annotation() {
     let mut p = project("p", 1, "a");
     p.status = Some(ProjectStatus {
         making: vec![pending_namespace("a", "secret")],
@@ -431,7 +431,7 @@ fn created_namespace_is_recognized_by_its_secret_annotation() {
 }
 
 #[test]
-fn invalid_quota_keeps_namespaces_and_gains_none() {
+fn project_with_invalid_quota_keeps_its_namespaces_and_adds_no_namespace() {
     let mut p = owning(project("p", 1, "a b c!"), "a=1");
     let bound = |pods: &str| BTreeMap::from([("pods".to_owned(), pods.to_owned())]);
     p.spec.quota = Some(ProjectQuota {

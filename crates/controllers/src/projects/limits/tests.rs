@@ -67,7 +67,7 @@ fn adopted_and_released_namespace_is_unchanged() {
 }
 
 #[test]
-fn created_and_released_namespace_has_no_labels_of_drover() {
+fn namespace_released_by_its_project_has_no_drover_labels() {
     let project = restricted();
     let made = namespace(&project, "a", "secret");
     assert_eq!(patch(&made, Some(&project)), None);
@@ -77,7 +77,7 @@ fn created_and_released_namespace_has_no_labels_of_drover() {
 }
 
 #[test]
-fn pod_security_level_of_others_stays_unless_project_has_a_level() {
+fn pod_security_level_of_namespace_changes_only_if_the_project_sets_a_level() {
     let theirs = ObjectMeta {
         labels: Some(texts(&[(PROJECT_LABEL, "p"), (ENFORCE, "baseline")])),
         annotations: Some(texts(&[(NAME_ANNOTATION, "p")])),

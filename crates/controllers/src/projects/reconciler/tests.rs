@@ -230,7 +230,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn namespace_has_at_most_one_project_and_is_never_taken_without_adoption(events in events()) {
+    fn namespace_belongs_to_at_most_one_project_and_is_adopted_only_on_request(events in events()) {
         let mut hub = SimulatedHub::new();
         for event in &events {
             hub.perform(event);

@@ -12,7 +12,7 @@ fn impediments(whys: Vec<OwnershipProblem>) -> Decision {
 }
 
 #[test]
-fn condition_names_impediment_and_remedy() {
+fn project_condition_contains_ownership_problem_and_fix() {
     let held = || OwnershipProblem::Taken("bank".to_owned());
     for (whys, reason, words) in [
         (vec![], "Applied", &["no namespace"][..]),
@@ -57,7 +57,7 @@ fn condition_names_impediment_and_remedy() {
 }
 
 #[test]
-fn condition_of_failure_shows_retry_time() {
+fn project_condition_of_a_failure_contains_the_retry_time() {
     let error = ApplyError::CallTimeout {
         operation: "create namespace a".to_owned(),
     };

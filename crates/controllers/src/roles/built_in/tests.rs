@@ -21,7 +21,7 @@ fn with(one: &RoleTemplate) -> PendingWrites<RoleTemplate> {
 }
 
 #[test]
-fn empty_hub_gets_all_built_in_roles_with_label() {
+fn all_built_in_roles_are_created_with_their_label_in_an_empty_hub() {
     let writes = decide::<RoleTemplate>(|_| None);
     assert_eq!(writes.missing.len(), RoleTemplate::built_in().len());
     for role in &writes.missing {
@@ -79,7 +79,7 @@ fn unlabelled_role_with_built_in_name_is_unchanged() {
 }
 
 #[test]
-fn merge_patch_changes_one_value_into_the_other() {
+fn merge_patch_converts_the_old_value_into_the_new_value() {
     for (from, to, expected) in [
         (json!({ "a": 1 }), json!({ "a": 1 }), json!({ "a": 1 })),
         (

@@ -17,7 +17,7 @@ async fn flood(server: &Listening, from: impl Iterator<Item = [u8; 4]>) -> Vec<i
 }
 
 #[tokio::test]
-async fn flood_from_one_ipv4_16_leaves_connections_to_other_networks() {
+async fn connections_from_one_ipv4_slash_16_prefix_leave_slots_for_other_networks() {
     let limits = Limits {
         connections: 12,
         per_network: 2,
@@ -79,7 +79,7 @@ async fn known_agents_reconnect_while_all_other_slots_are_in_use() {
 }
 
 #[tokio::test]
-async fn agent_slot_is_released_without_a_proved_key() {
+async fn connection_slot_for_agents_is_released_if_the_agent_does_not_prove_its_key() {
     let limits = Limits {
         agents: 2,
         agents_per_network: 1,

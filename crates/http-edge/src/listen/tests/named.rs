@@ -57,7 +57,7 @@ async fn who(server: &Listening, from: [u8; 4], before: &[u8], lines: &str) -> O
 }
 
 #[tokio::test]
-async fn proxy_header_sets_the_client_address_only_from_trusted_peers() {
+async fn proxy_protocol_header_is_accepted_only_from_trusted_proxies() {
     let server = server(Limits::SERVER).await;
     let named = header([203, 0, 113, 7]);
     let client = who(&server, PROXY, &named, "").await;
@@ -75,7 +75,7 @@ async fn proxy_header_sets_the_client_address_only_from_trusted_peers() {
 }
 
 #[tokio::test]
-async fn x_forwarded_for_sets_the_client_address_only_from_trusted_peers() {
+async fn x_forwarded_for_header_is_accepted_only_from_trusted_proxies() {
     let server = server(Limits::SERVER).await;
     let line = "X-Forwarded-For: 192.0.2.9, 203.0.113.7, 127.0.0.1\r\n";
     let client = who(&server, PROXY, b"", line).await;

@@ -16,7 +16,7 @@ fn api_error(code: u16, message: &str) -> HubError {
 }
 
 #[test]
-fn only_denial_by_the_probed_webhook_proves_connection() {
+fn webhook_probe_succeeds_only_if_its_webhook_denies_the_request() {
     let address: Address = "https://drover.example".parse().unwrap();
     let reached =
         "admission webhook \"probe.rules.drover.dev\" denied the request: drover-rules-probe";
@@ -81,7 +81,7 @@ fn installer_with_webhooks(code: u16, webhooks: Value) -> (Installer, Metrics, H
 }
 
 #[tokio::test]
-async fn permanent_install_error_sets_state_and_transient_error_keeps_it() {
+async fn permanent_webhook_install_error_changes_state_and_transient_error_does_not() {
     let unreachable = || InstallError::Unreachable {
         address: String::new(),
         message: String::new(),
@@ -123,7 +123,7 @@ async fn permanent_install_error_sets_state_and_transient_error_keeps_it() {
 }
 
 #[tokio::test]
-async fn configuration_without_webhooks_counts_as_missing() {
+async fn webhook_configuration_without_webhooks_is_treated_as_missing() {
     let (installer, metrics, _health) = installer_with_webhooks(200, serde_json::json!([]));
     installer
         .record_failure(&InstallError::Hub(api_error(403, "no")), true)

@@ -80,7 +80,7 @@ async fn send(reviews: &Reviews, request: Request) -> Result<Response, Status> {
 }
 
 #[tokio::test]
-async fn wrong_path_segment_returns_404() {
+async fn review_with_wrong_secret_path_segment_returns_404() {
     use tower::ServiceExt as _;
     for (segment, code) in [
         ("secret", 200),
@@ -118,7 +118,7 @@ async fn slow_reviews_of_one_network_do_not_block_other_networks() {
 }
 
 #[tokio::test]
-async fn review_takes_slots_for_its_maximum_size() {
+async fn review_uses_concurrency_slots_for_its_declared_or_maximum_size() {
     let large = || pending_body(MAX_SLOTS * SLOT_BYTES);
     // A body without a declared length can have any size.
     let without_length = || {
@@ -144,7 +144,7 @@ async fn review_takes_slots_for_its_maximum_size() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn concurrent_decisions_are_limited() {
+async fn number_of_concurrent_admission_decisions_is_limited() {
     let reviews = reviews();
     let mut deciding: Vec<_> = (0..MAX_CONCURRENT)
         .map(|_| Box::pin(send(&reviews, from(HERE, binding()))))

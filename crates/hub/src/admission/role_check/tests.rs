@@ -100,7 +100,7 @@ async fn writer_is_checked_with_current_roles() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn groups_of_the_request_are_ignored() {
+async fn role_check_ignores_groups_in_the_admission_request() {
     let stores = stores();
     stores.role_templates.apply(reader());
     let provider = json!({ "enabled": true });
@@ -140,7 +140,7 @@ async fn write_waits_for_stores_to_sync_a_new_role() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rejected_write_waits_for_grants_timeout_at_most() {
+async fn rejected_write_is_rechecked_until_the_grants_timeout() {
     let stores = stores();
     let started = Instant::now();
     let refused = rejection(create_global_role(&stores, "drover:user:root", &[]).await);
@@ -169,7 +169,7 @@ async fn unsynced_or_stale_stores_reject_writes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn write_for_a_user_is_checked_with_the_users_roles() {
+async fn write_on_behalf_of_a_user_is_checked_with_the_roles_of_that_user() {
     use crate::Keys;
     use drover_access::identity::TokenLimits;
     use drover_api::ids::UserUid;
@@ -285,7 +285,7 @@ fn hub_with_inheriting_role(list: &'static str, spec: Value) -> Client {
 }
 
 #[tokio::test(start_paused = true)]
-async fn role_with_unsynced_inheriting_role_cannot_be_deleted() {
+async fn inherited_role_cannot_be_deleted_before_stores_contain_the_inheriting_role() {
     let stores = stores();
     stores.role_templates.apply(reader());
     let old = serde_json::to_value(reader()).unwrap();

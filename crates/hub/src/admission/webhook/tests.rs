@@ -22,7 +22,7 @@ fn conditions(webhook: &Value) -> String {
 }
 
 #[test]
-fn server_account_is_quoted_in_conditions() {
+fn server_account_is_quoted_in_webhook_match_conditions() {
     assert_eq!(literal("a'b\\c"), "'a\\'b\\\\c'");
     for webhook in webhooks("o'neil") {
         assert!(is_about(&format!(

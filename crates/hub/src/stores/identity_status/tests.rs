@@ -16,7 +16,7 @@ fn changed(change: impl FnOnce(&mut ProviderIdentity)) -> User {
 }
 
 #[test]
-fn token_and_groups_are_valid_while_the_identity_is_valid() {
+fn token_and_groups_are_rejected_when_the_provider_identity_is_invalid() {
     let day = 24 * 60 * 60;
     let mut leaving = provider("corp", "p1", true);
     leaving.metadata.deletion_timestamp = Some(Time(at(1)));
@@ -110,7 +110,7 @@ fn token_and_groups_are_valid_while_the_identity_is_valid() {
 }
 
 #[test]
-fn grace_period_is_configurable() {
+fn grace_period_for_unreachable_provider_is_configurable() {
     let stores = Stores::synced_empty();
     assert_eq!(grace(&stores), SignedDuration::from_hours(24));
     let spec = drover_api::kinds::SettingSpec {

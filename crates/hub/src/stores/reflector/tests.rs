@@ -142,7 +142,7 @@ async fn reflector_lists_all_pages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn age_of_store_grows_without_responses() {
+async fn store_age_grows_while_the_hub_sends_no_responses() {
     let (client, _) = hub(vec![listing("5", &[])]);
     let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();

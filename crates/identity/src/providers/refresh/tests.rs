@@ -42,7 +42,7 @@ fn with_list(users: &[&str]) -> AuthProvider {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_refusal_of_one_user_does_not_stop_the_others() {
+async fn failed_write_for_one_removed_user_does_not_stop_writes_for_others() {
     let (refresher, asked) = refresher();
     let stores = refresher.hub.stores();
     for name in ["ann", "bob", "listed"] {
@@ -61,7 +61,7 @@ async fn failed_refusal_of_one_user_does_not_stop_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn user_listed_again_before_the_lock_is_not_refused() {
+async fn user_readded_to_allow_list_before_the_lock_is_acquired_keeps_access() {
     let (refresher, asked) = refresher();
     let stores = refresher.hub.stores();
     stores.users.apply(somebody("ann"));

@@ -25,7 +25,7 @@ fn provider_logouts() -> ProviderLogouts {
 }
 
 #[tokio::test]
-async fn provider_logout_requires_enabled_provider_with_sign_out_there() {
+async fn provider_logout_requires_an_enabled_provider_with_setting_sign_out_there() {
     for (enabled, there, uid, expected) in [
         (true, true, "p1", true),
         (true, false, "p1", false),
@@ -42,7 +42,7 @@ async fn provider_logout_requires_enabled_provider_with_sign_out_there() {
 }
 
 #[tokio::test]
-async fn provider_token_is_revoked_after_users_last_token() {
+async fn provider_token_is_revoked_when_the_last_drover_token_of_the_user_is_deleted() {
     let provider_logouts = provider_logouts();
     let tokens = &provider_logouts.hub.stores().tokens;
     // Another user's token of the provider, and the user's token of another provider.

@@ -3,7 +3,7 @@ use crate::silent_hub::silent_hub;
 use drover_testkit::kinds::person;
 
 #[tokio::test]
-async fn identity_is_found_only_by_provider_uid_and_user_id() {
+async fn user_is_found_only_by_provider_uid_and_identity_id() {
     let hub = silent_hub();
     hub.stores().users.apply(person());
     let found = |provider: &str, id: &str| {

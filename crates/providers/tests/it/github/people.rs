@@ -184,7 +184,7 @@ async fn team_members_are_also_members_of_all_parent_teams() {
 }
 
 #[tokio::test]
-async fn organization_with_required_sso_is_withheld_and_named() {
+async fn organization_that_requires_sso_is_omitted_and_reported_by_name() {
     let fake = Fake::start().await;
     {
         let mut world = fake.world();
@@ -206,7 +206,7 @@ async fn organization_with_required_sso_is_withheld_and_named() {
 }
 
 #[tokio::test]
-async fn withheld_list_does_not_fail_the_sign_in() {
+async fn sign_in_succeeds_when_github_denies_organization_data() {
     let required = "required; url=https://github.com/orgs/acme/sso?authorization_request=A";
     let restricted = "Although you appear to have the correct authorization credentials, the `acme` \
                       organization has enabled OAuth App access restrictions, meaning that data \

@@ -135,7 +135,7 @@ async fn forged_callback_causes_no_request_to_github() {
 }
 
 #[tokio::test]
-async fn denied_consent_returns_denied() {
+async fn callback_of_denied_consent_returns_error_denied() {
     let (fake, github) = with_octocat().await;
     let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let result = github.redeem(&World::deny(&page), &pending, now()).await;

@@ -17,7 +17,7 @@ async fn with_alice() -> (Fake, Github) {
 }
 
 #[tokio::test]
-async fn refresh_with_revoked_token_returns_withdrawn() {
+async fn refresh_with_revoked_token_returns_error_withdrawn() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     fake.world().tokens.clear();
@@ -29,7 +29,7 @@ async fn refresh_with_revoked_token_returns_withdrawn() {
 }
 
 #[tokio::test]
-async fn refresh_of_deleted_account_returns_withdrawn() {
+async fn refresh_of_deleted_account_returns_error_withdrawn() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     fake.world().accounts.clear();

@@ -53,7 +53,7 @@ async fn posix_groups_contain_login_names() {
 }
 
 #[tokio::test]
-async fn nested_groups_count_if_enabled_and_cycles_terminate() {
+async fn nested_groups_are_included_if_enabled_and_cycles_terminate() {
     // inner ⊂ middle ⊂ outer ⊂ inner, and middle ⊂ sibling.
     let entries = person("jane", "")
         + &group("inner", &[JANE, &named("outer")])

@@ -101,7 +101,7 @@ async fn removed_membership_is_missing_after_the_next_refresh() {
 }
 
 #[tokio::test]
-async fn refresh_of_invalid_id_returns_gone() {
+async fn refresh_of_invalid_id_returns_error_gone() {
     let slapd = Slapd::with(&person("jane", ""));
     let directory = directory(&super::reaching(&slapd));
     for id in [

@@ -94,7 +94,7 @@ async fn server_that_strips_starttls_receives_no_bind() {
 }
 
 #[tokio::test]
-async fn certificate_of_another_authority_or_host_is_rejected() {
+async fn ldap_certificate_with_unknown_ca_or_wrong_host_name_is_rejected() {
     let slapd = Slapd::with(&person("jane", ""));
     let port = slapd.ldaps().rsplit_once(':').unwrap().1.to_owned();
     let others = Authority::new().pem();
@@ -220,7 +220,7 @@ async fn responses_are_classified_as_outage_or_invalid() {
 }
 
 #[tokio::test]
-async fn search_references_are_not_followed() {
+async fn ldap_search_references_are_not_followed() {
     let authority = Authority::new();
     let elsewhere = Fake::in_clear(Vec::new()).await;
     let url = elsewhere.url("ldap");

@@ -116,7 +116,7 @@ async fn revoked_tokens_are_rejected_and_outages_are_unavailable() {
 }
 
 #[tokio::test]
-async fn denied_consent_is_refused() {
+async fn denied_consent_returns_error_refused() {
     let (provider, oidc) = started().await;
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let came_back = provider.browser().cancel_sign_in(url).await;
@@ -182,7 +182,7 @@ async fn logout_ends_the_provider_session_and_redirects_back() {
 }
 
 #[tokio::test]
-async fn providers_with_other_settings_are_supported() {
+async fn openid_providers_with_unusual_settings_are_supported() {
     for settings in [
         Settings {
             authentication: "client_secret_post",

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_has_one_query_at_a_time_and_total_is_limited() {
+    fn concurrent_explain_queries_are_limited_to_one_per_user_and_in_total() {
         let limiter = ClusterQueryLimiter::default();
         let ann = limiter.acquire("ann").unwrap();
         let error = limiter.acquire("ann").unwrap_err();

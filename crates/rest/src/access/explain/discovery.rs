@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resource_of_several_versions_is_one_kind() {
+    fn resource_with_several_versions_is_listed_once() {
         let group = json!({ "metadata": { "name": "shop.example.com" }, "versions": [
             { "version": "v1", "resources": [{ "resource": "tills", "singularResource": "till",
                 "shortNames": ["tl"], "subresources": [{ "subresource": "status" }] }] },

@@ -145,7 +145,7 @@ fn json_and_yaml_have_the_schema_of_the_rest_api() {
 }
 
 #[test]
-fn progress_shows_cause_and_next_step() {
+fn cluster_import_progress_shows_cause_and_next_step() {
     assert_eq!(
         progress(&away_cluster()),
         "oslo: agent not connected (start the agent)"

@@ -32,7 +32,7 @@ fn used(hub: &Hub) {
 }
 
 #[tokio::test]
-async fn identity_of_user_with_token_is_refreshed_hourly_and_once_at_a_time() {
+async fn identity_of_user_with_token_is_refreshed_hourly_without_concurrent_refreshes() {
     let (hub, mut schedule) = (hub(), RefreshSchedule::default());
     assert_eq!(schedule.due(&hub, 8, at(4000)), [], "the user has no token");
     used(&hub);
@@ -53,7 +53,7 @@ async fn identity_of_user_with_token_is_refreshed_hourly_and_once_at_a_time() {
 }
 
 #[tokio::test]
-async fn unreachable_provider_has_bounded_backoff() {
+async fn refresh_backoff_for_unreachable_provider_is_bounded() {
     let (hub, mut schedule) = (hub(), RefreshSchedule::default());
     used(&hub);
     let mut now = 3600;
@@ -72,7 +72,7 @@ async fn unreachable_provider_has_bounded_backoff() {
 }
 
 #[tokio::test]
-async fn rate_limited_user_does_not_delay_the_provider() {
+async fn rate_limit_for_one_user_does_not_delay_other_refreshes_of_the_provider() {
     let (hub, mut schedule) = (hub(), RefreshSchedule::default());
     used(&hub);
     assert_eq!(schedule.due(&hub, 8, at(3600)), [key()]);

@@ -135,7 +135,7 @@ async fn unavailable_issuer_rejects_no_user() {
 }
 
 #[tokio::test]
-async fn impostor_with_another_certificate_rejects_no_user() {
+async fn server_with_untrusted_certificate_is_unavailable_and_rejects_no_user() {
     let issuer = Issuer::start().await;
     issuer.says(
         "/token",

@@ -34,7 +34,7 @@ fn format_result(resolved: Result<Resource, UnknownResource>) -> String {
 }
 
 #[test]
-fn resource_is_found_by_every_name_that_kubectl_knows() {
+fn resource_is_found_by_plural_singular_and_short_name() {
     let kinds = cluster();
     for (text, expected) in [
         ("pods", "|pods|"),

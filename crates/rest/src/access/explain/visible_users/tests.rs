@@ -93,7 +93,7 @@ fn visible_names(caller: &str, requested: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn caller_sees_only_names_of_visible_users() {
+fn caller_can_read_names_of_visible_users_only() {
     assert_eq!(
         visible_names("root", &[]),
         ["ann", "eve", "max", "pia", "root"]
@@ -109,7 +109,7 @@ fn caller_sees_only_names_of_visible_users() {
 }
 
 #[test]
-fn invisible_user_equals_missing_user() {
+fn invisible_user_and_missing_user_return_the_same_response() {
     let stores = stores();
     let is_visible = |caller: &str, name: &str| {
         let visibility = Visibility::of(&stores, &identity(caller));
