@@ -1,4 +1,5 @@
-//! Properties that hold for all inputs; run by the fuzzer, and by `cargo test` with the corpus.
+//! Properties that must be true for all inputs. The fuzzer runs them, and `cargo test` runs them
+//! with the corpus.
 
 use drover_access::account_token::AccountToken;
 use drover_access::path::{CLUSTER_PATH_PREFIX, ClusterPath};

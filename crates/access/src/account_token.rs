@@ -86,8 +86,9 @@ impl AccountToken {
         self.expires_at
     }
 
-    /// The objects whose deletion invalidates the token, the service account first; empty if the
-    /// claims lack the account's UID. Trust them only after the hub accepted the token.
+    /// Returns the objects whose deletion invalidates the token, the service account first. Empty
+    /// if the claims do not contain the account's UID. Use the result only after the hub accepted
+    /// the token.
     pub fn bound_objects(&self) -> &[BoundObject] {
         &self.bound
     }

@@ -1,9 +1,8 @@
 //! The index of all role bindings.
 //!
 //! [`Grants::of`] builds the index from the hub's objects. Permits, escalation checks, the objects
-//! in clusters, and explanations all use this index. A binding without the UIDs of its named
-//! objects grants nothing, and neither does a binding that names a missing object.
-//! [`Grants::problems`] lists the reasons.
+//! in clusters, and explanations all use this index. A binding grants nothing without the UIDs of
+//! its named objects, or if a named object is missing. [`Grants::problems`] lists the reasons.
 
 mod digest;
 mod downstream;
@@ -80,7 +79,7 @@ pub enum BindingKind {
     Cluster,
     /// A binding of a RoleTemplate in a project.
     Project,
-    /// No binding: the User object makes the user an administrator.
+    /// The User object, which makes the user an administrator without a binding.
     Administrator,
 }
 
@@ -186,7 +185,7 @@ pub enum Problem {
          an id of at most 253 visible ASCII characters"
     )]
     NoGroup(String),
-    /// The role has another context (cluster or project) than the binding.
+    /// The context (cluster or project) of the role differs from the context of the binding.
     #[error(
         "the role {0:?} and its binding or global role have different contexts: use a role with \
          the same context"

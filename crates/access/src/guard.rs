@@ -25,7 +25,7 @@ pub enum Refused {
     /// The request has a credential; only the agent may add one.
     #[error("the request has a credential; only the agent may add one")]
     BringsCredential,
-    /// The user lane lacks a single impersonated user.
+    /// A request on the user lane does not have exactly one impersonated user.
     #[error("the user lane requires exactly one impersonated user")]
     NoUser,
     /// The impersonated user has no Drover name.

@@ -10,7 +10,7 @@ use crate::identity::{Account, Identity, Principal};
 use crate::names::{KubernetesIdentity, UserName};
 pub use crate::target::Target;
 
-/// Proof that an identity may use a target; the proxy requires one for each request.
+/// Proof that an identity may use a target. The proxy requires a permit for each request.
 ///
 /// Only [`decide`] creates permits, and they are immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,10 +65,10 @@ pub enum Denied {
     /// The token has expired.
     #[error("the token has expired: log in again or use a newer token")]
     Expired,
-    /// The token is limited to another cluster.
+    /// The token is limited to a cluster that is not the target.
     #[error("this token is limited to another cluster: use a token for this cluster")]
     OtherCluster,
-    /// No binding grants access.
+    /// The user has no binding that grants access to the target.
     #[error("you have no role in this cluster: ask an administrator for a role")]
     NoBinding,
     /// A service account requests a target that is not the hub.

@@ -101,8 +101,9 @@ impl Rights {
     /// Returns the rights in `desired` that `self` lacks; `None` if `self` covers all rights in
     /// `desired`.
     ///
-    /// The server knows only the ClusterRoles of Kubernetes, which may aggregate further rules.
-    /// Such a role is therefore covered only by itself or by all rights.
+    /// The server knows only the ClusterRoles of Kubernetes, which may aggregate further rules. A
+    /// ClusterRole of the cluster is therefore covered only by the same ClusterRole or by all
+    /// rights.
     pub fn missing(&self, desired: &Self) -> Option<Lacking> {
         let mut owned = self.rules.clone();
         owned.extend(

@@ -8,8 +8,8 @@
 //!    that the user typed).
 //! 2. `Origin` (RFC 6454), if present, is the server's own. Changing requests and upgrades must
 //!    have it, because pages of other origins can read the bytes of an upgrade.
-//! 3. Changing requests carry the CSRF token, which only a page that can read the server's
-//!    responses knows.
+//! 3. Changing requests contain the CSRF token. Only a page that can read the server's responses
+//!    can send this token.
 
 use http::header::{HOST, ORIGIN, UPGRADE};
 use http::{HeaderMap, HeaderName, Method, Request, Uri, request};
@@ -31,7 +31,7 @@ pub enum CrossOrigin {
          session; programs send \"Authorization: Bearer <token>\""
     )]
     Origin,
-    /// The CSRF token is missing or belongs to another session.
+    /// The CSRF token is missing or does not belong to the session of the cookie.
     #[error(
         "the request lacks the session's CSRF token: send the token from GET /v1/session as \
          \"X-Drover-CSRF\", or reload the page"

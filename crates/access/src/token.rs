@@ -1,7 +1,8 @@
 //! Tokens: `drover_<id>_<secret>` for users, `droverimport_<id>_<secret>` for registration.
 //!
-//! The two families are separate types, so that neither is accepted as the other. The hub stores
-//! only `sha256:<hex>` of the secret: a slow hash adds no protection to 160 random bits.
+//! The two families are separate types, so that the server never accepts a user token as a
+//! registration token or vice versa. The hub stores only `sha256:<hex>` of the secret: a slow hash
+//! adds no protection to 160 random bits.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -49,7 +50,7 @@ pub type UserToken = Bearer<ForUsers>;
 /// A presented registration token.
 pub type RegistrationToken = Bearer<ForRegistration>;
 
-/// A well-formed token of one family; it may be invalid.
+/// A token with the correct format of its family. The token may be expired, revoked or unknown.
 pub struct Bearer<F> {
     id: String,
     secret: SecretString,

@@ -12,7 +12,7 @@ pub trait Comparable: ResourceExt + Clone {
     /// Returns true if both objects have the same content, ignoring metadata.
     fn same_content(&self, other: &Self) -> bool;
 
-    /// Returns true if an update can change this object into the other. Otherwise the object must
-    /// be deleted first.
+    /// Returns true if an update can change this object into `other`. If not, the object must be
+    /// deleted and created again.
     fn can_become(&self, other: &Self) -> bool;
 }

@@ -14,8 +14,8 @@ pub type Key = (String, String);
 pub struct Diff<K> {
     /// Desired objects that do not exist.
     pub create: Vec<K>,
-    /// Desired objects that exist with other content. They have no resource version, so that
-    /// another writer cannot prevent the replacement by writing continuously.
+    /// Desired objects that exist with different content. The objects have no resource version, so
+    /// that continuous writes by other clients cannot prevent the replacement.
     pub replace: Vec<K>,
     /// Existing objects that are not desired.
     pub prune: Vec<K>,

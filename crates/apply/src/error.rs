@@ -24,7 +24,7 @@ pub enum ApplyError {
         /// Error of the Kubernetes client.
         source: ClientError,
     },
-    /// An object with the name exists and has another owner.
+    /// An object with the name exists and does not have the owner's label.
     #[error(
         "cannot {operation}: an object of this name exists and does not belong to Drover; delete or \
          rename it"
@@ -148,8 +148,8 @@ pub fn is_gone(error: &kube::Error) -> bool {
     has_code(error, 404)
 }
 
-/// Returns true if the error means that the object already exists, or has another version than
-/// expected.
+/// Returns true for a conflict error: the object already exists, or its version is not the expected
+/// version.
 pub fn is_conflict(error: &kube::Error) -> bool {
     has_code(error, 409)
 }

@@ -63,7 +63,7 @@ impl Progress {
         self.due_at_latest = None;
     }
 
-    /// Records the success of a comparison; the next periodic one is due after `interval`.
+    /// Records the success of a comparison. The next periodic comparison is due after `interval`.
     pub(super) fn done(&mut self, interval: Duration) {
         let now = Instant::now();
         self.drift.ended = Some(now);
@@ -77,8 +77,8 @@ impl Progress {
 }
 
 impl DriftWatch {
-    /// Time at which to repair the drift; `None` without drift. Writes of a comparison change the
-    /// digest too, so one more comparison without changes follows each change.
+    /// Time at which to repair the drift; `None` without drift. The writes of a comparison also
+    /// change the digest, so each comparison with writes causes one more comparison without writes.
     fn due_at(&self, reported: Option<&String>) -> Option<Instant> {
         let settled = (MIN_SETTLE_TIME * (1 << self.repeats)).min(MAX_SETTLE_TIME);
         let ended = self.ended.filter(|_| self.reported.as_ref() != reported)?;

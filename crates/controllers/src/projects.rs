@@ -1,12 +1,12 @@
 //! The projects of clusters: assigns namespaces to projects, and applies labels, quotas and
 //! defaults.
 //!
-//! All projects of a cluster are decided together ([`decide`]), so that a namespace belongs to at
-//! most one project. The project's status on the hub records its namespaces by UID. A label in the
-//! cluster would not be safe, since any user with permission to label namespaces could become an
-//! owner. The controller then changes the cluster ([`act`]): it labels the recorded namespaces,
-//! sets their quotas and limits, and removes Drover's labels from all others. The next
-//! reconciliation completes interrupted work.
+//! The controller decides about all projects of a cluster together ([`decide`]), so that a
+//! namespace belongs to at most one project. The project's status on the hub records its namespaces
+//! by UID. A label in the cluster would not be safe, because any user with permission to label
+//! namespaces could add a namespace to a project. The controller then changes the cluster
+//! ([`act`]): it labels the recorded namespaces, sets their quotas and limits, and removes Drover's
+//! labels from all others. The next reconciliation completes interrupted work.
 //!
 //! The controller removes a lost namespace from the status before any other change, because users'
 //! access depends on the status. The controller adds a gained namespace to the status last, after

@@ -84,7 +84,7 @@ impl Reconciler for Removal {
     }
 }
 
-/// Adds the finalizer to a Cluster that lacks it.
+/// Adds the finalizer to a Cluster without the finalizer.
 async fn add_finalizer(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     if has_finalizer(cluster) {
         return Ok(());

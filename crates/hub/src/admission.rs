@@ -101,7 +101,8 @@ impl WriteAuthorizer {
             .await
     }
 
-    /// Checks all rules. A rejected write holds a permit of `room` while it waits for newer grants.
+    /// Checks all rules. A rejected write acquires a permit of `room` while it waits for newer
+    /// grants.
     async fn ask(
         &self,
         context: AdmissionContext<'_>,

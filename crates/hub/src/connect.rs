@@ -142,8 +142,8 @@ impl Connection {
         self.embedded.is_some()
     }
 
-    /// Makes an embedded hub check writes of other accounts against these stores. The embedded hub
-    /// rejects such writes until this call.
+    /// Enables writes of accounts other than the server's on an embedded hub, and checks these
+    /// writes against the stores. Before this call, the embedded hub rejects these writes.
     pub fn enforce_rules(&self, stores: &Stores) {
         if let Some(embedded) = &self.embedded {
             embedded.enforce_rules(stores.clone());

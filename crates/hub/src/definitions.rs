@@ -14,7 +14,7 @@ use super::{HubError, call};
 
 /// The annotation with the [`SCHEMA_REVISION`] of a definition.
 pub const REVISION_ANNOTATION: &str = "management.drover.dev/schema-revision";
-/// The revision of the schemas. Increase it by one when a released schema changes.
+/// The revision of the schemas. Increase the revision by 1 when a released schema changes.
 pub const SCHEMA_REVISION: u32 = 1;
 /// The timeout to wait until the API server serves a new kind.
 const ESTABLISH_TIMEOUT: Duration = Duration::from_secs(30);

@@ -52,7 +52,7 @@ pub enum EmbeddedError {
     /// The data folder is unknown or unusable.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// Another process uses the hub's file.
+    /// The hub's file is locked by a different process.
     #[error(
         "cannot open the embedded hub: another server uses the data folder; stop that server, or \
          set another folder with --data-dir"

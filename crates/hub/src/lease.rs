@@ -52,7 +52,8 @@ pub enum LeaseState {
         /// information only.
         term: i32,
     },
-    /// This server held the Lease at its last renewal. It serves requests and pauses controllers.
+    /// This server held the Lease at its last renewal, and a new renewal is overdue. The server
+    /// serves requests and pauses controllers.
     Unconfirmed {
         /// The term of the last renewal.
         term: i32,
@@ -133,7 +134,7 @@ impl Leadership {
 /// The reason why a server must shut down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadershipEnd {
-    /// Another server with this name holds the Lease.
+    /// A different server, with this name, holds the Lease.
     Replaced(String),
     /// The hub was unreachable for so long that another server may lead.
     HubUnreachable,

@@ -94,8 +94,8 @@ pub enum TokenValidity {
 
 type Review = Shared<BoxFuture<'static, Result<Option<Account>, LookupError>>>;
 
-/// Reviews service account tokens on the hub: one review per token at a time, and rate limits for
-/// unknown tokens.
+/// Reviews service account tokens on the hub. Each token has at most one concurrent review, and
+/// rate limits apply to unknown tokens.
 #[derive(Clone)]
 pub struct Accounts {
     hub: Hub,

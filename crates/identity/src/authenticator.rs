@@ -30,7 +30,7 @@ use drover_hub::{Hub, Stores, StoresHealth};
 /// The error of authentication.
 #[derive(Debug, Error)]
 pub enum IdentifyError {
-    /// The request has no credential, or more than one, or a malformed one.
+    /// The request does not have exactly one well-formed credential.
     #[error(transparent)]
     Credential(#[from] CredentialError),
     /// The token does not exist, or its secret is wrong. The error is the same in both cases, so
@@ -258,7 +258,7 @@ impl Authenticator {
         Ok(identity)
     }
 
-    /// Returns whether a token is neither expired nor idle.
+    /// Returns whether a token has not expired and was used within its idle limit.
     pub fn is_live(&self, token: &Token, now: Timestamp) -> bool {
         token.spec.expires_at.0 > now && !self.is_idle_now(token, now)
     }

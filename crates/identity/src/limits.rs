@@ -43,7 +43,7 @@ const LOGINS_PER_ADDRESS: [u32; 3] = [120, 240, 480];
 /// The device codes per minute that one user may look up or confirm.
 const CODES_PER_USER: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// The attempts per minute at one directory: from one unknown address, from its enclosing networks,
-/// and from all unknown addresses. The limits prevent that the directory locks accounts.
+/// and from all unknown addresses. The limits prevent the directory from locking accounts.
 const DIRECTORY_ATTEMPTS_PER_NETWORK: [u32; 3] = [60, 75, 150];
 const DIRECTORY_ATTEMPTS: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
 /// The number of stored budgets above which the server removes full budgets.

@@ -49,10 +49,10 @@ pub enum LoginError {
     /// The password changed during the check.
     #[error("the password has just changed; log in with the new one")]
     Superseded,
-    /// The new password equals the current one.
+    /// The new password is equal to the current password.
     #[error("the new password must differ from the current one")]
     Unchanged,
-    /// Not all tokens of the user were revoked.
+    /// The server could not revoke all tokens of the user.
     #[error(transparent)]
     Revoke(#[from] RevokeError),
     /// The password could not be checked or stored.

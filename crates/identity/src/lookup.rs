@@ -1,4 +1,4 @@
-//! Looks up a token on the hub that is not in the stores: a new token or an unknown one.
+//! Reads tokens from the hub that are not in the stores, for example new tokens.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -63,7 +63,8 @@ pub(super) type TokenAndUser = (Arc<Token>, Option<Arc<User>>);
 
 type Read = Shared<BoxFuture<'static, Result<Option<TokenAndUser>, LookupError>>>;
 
-/// Reads tokens from the hub: one read per ID at a time, with a rate limit.
+/// Reads tokens from the hub. Each token ID has at most one concurrent read, and a rate limit
+/// applies.
 #[derive(Clone)]
 pub(super) struct Lookup {
     hub: Hub,

@@ -161,7 +161,8 @@ pub async fn revoke_sessions(
     delete_until_none_left(hub, user, ends).await
 }
 
-/// Deletes tokens in rounds, because a valid token may create another token during a round.
+/// Deletes tokens in rounds, because a client may create a new token with a valid token during a
+/// round.
 async fn delete_until_none_left(
     hub: &Hub,
     user: &UserUid,

@@ -58,7 +58,8 @@ impl<K: Clone + Eq + Hash> Trigger<K> {
         }
     }
 
-    /// Enqueues a key. A running call for the key is followed by another call.
+    /// Enqueues a key. If a call for the key is running, the controller calls the reconciler again
+    /// afterwards.
     pub fn enqueue(&self, key: K) {
         self.queue.enqueue(key);
     }

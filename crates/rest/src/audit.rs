@@ -32,7 +32,8 @@ pub(super) struct AuditQuery {
     /// A verb such as `get`, `list`, `watch` or `create`, or `changes` for all verbs that change
     /// objects.
     verb: Option<String>,
-    /// `open`, `complete`, `refused`, `clientGone`, `upstreamGone` or `revoked`.
+    /// Outcome of the request: `open`, `complete`, `refused`, `clientGone`, `upstreamGone` or
+    /// `revoked`.
     outcome: Option<String>,
     /// HTTP status code of the response.
     code: Option<u16>,

@@ -1,6 +1,7 @@
 //! The objects that a service account's token is bound to, as its claims name them.
 //!
-//! The API server rejects the token when one of them is deleted (KEP-1205, KEP-4193).
+//! The API server rejects the token after the deletion of any of these objects (KEP-1205,
+//! KEP-4193).
 
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! Kubernetes' default roles, which Kubernetes creates and restores at its start.
 //!
-//! Admission checks a binding against the rules of its role at the time of the write. After the
-//! next start of Kubernetes, a changed default role has its original rules again, without another
-//! check of its bindings. Users therefore cannot reduce default roles, nor create roles with their
-//! names.
+//! Admission checks a binding against the rules of its role at the time of the write. At its next
+//! start, Kubernetes restores the original rules of a changed default role, and admission does not
+//! check the bindings again. Users may therefore not change default roles, and may not create roles
+//! with the names of default roles.
 
 use std::collections::BTreeMap;
 

@@ -27,7 +27,7 @@ enum SensitiveScope {
 
 struct Right {
     group: &'static str,
-    /// Resource names; empty means all resources of the group.
+    /// Plural names of resources. An empty list means all resources of the API group.
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
     scope: SensitiveScope,

@@ -14,7 +14,8 @@
 //! impersonating user could name any group. The check uses the rights of a [`UserWithGroups`] that
 //! the server looked up.
 //!
-//! Roles that cannot be resolved are neither stored nor bound, because their rights are unknown.
+//! Admission rejects writes and bindings of roles that cannot be resolved, because the rights of
+//! these roles are unknown.
 
 mod bindings;
 mod projects;

@@ -58,7 +58,8 @@ impl Grants {
         })
     }
 
-    /// Checks whether a user has all rights of another user, so that impersonation adds none.
+    /// Checks whether a user has all rights of the user to impersonate, so that the impersonation
+    /// adds no rights.
     pub fn may_act_for(
         &self,
         who: RightsHolder<'_>,

@@ -31,7 +31,8 @@ impl Provenance {
 }
 
 impl Grants {
-    /// The roles that give access to a target; `None` without any role there.
+    /// Returns the roles that grant access to a target; `None` if the user has no role at the
+    /// target.
     pub fn provenance(&self, who: RightsHolder<'_>, target: &Target) -> Option<Provenance> {
         let leading = self.of(who).filter(|grant| gives_access_to(grant, target));
         let granted_roles: Vec<_> = leading

@@ -50,8 +50,7 @@ pub enum Names {
     /// Uses the UIDs that the server stored in the binding. A name without a stored UID grants
     /// nothing.
     Pinned,
-    /// Uses the current object with the name, unless the binding contains the UID of another
-    /// object.
+    /// Uses the current object with the name, unless the binding contains a different UID.
     Current,
 }
 

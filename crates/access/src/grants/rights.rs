@@ -169,8 +169,8 @@ fn rights_at<'a>(grant: &'a Grant, scope: &Scope) -> impl Iterator<Item = &'a Ri
     whole.into_iter().chain(own.then_some(&scoped.project))
 }
 
-/// Reports whether a grant gives access to a target. A role without rules on the hub gives no
-/// access to the hub.
+/// Reports whether a grant allows access to a target. A role without rules on the hub does not
+/// allow access to the hub.
 pub(super) fn gives_access_to(grant: &Grant, target: &Target) -> bool {
     match target {
         Target::Hub => {

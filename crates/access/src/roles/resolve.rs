@@ -31,7 +31,8 @@ pub enum Unresolved {
     /// The role inherits itself.
     #[error("the role inherits itself: {}; remove one of these roles from spec.inherits", .0.join(" → "))]
     Circle(Vec<String>),
-    /// An inherited role has another context (cluster or project) than the inheriting role.
+    /// The context (cluster or project) of an inherited role differs from the context of the
+    /// inheriting role.
     #[error(
         "{role:?} inherits {inherited:?}, which is for {}: inherit roles of the same context",
         place(*.context)

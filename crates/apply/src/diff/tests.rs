@@ -56,7 +56,7 @@ fn binding(name: &str, role: &str, users: &[&str]) -> ClusterRoleBinding {
     }
 }
 
-/// A change of a role by another writer.
+/// A change of a role by a client other than Drover.
 type Change = fn(&mut ClusterRole);
 
 fn names<K: ResourceExt>(objects: &[K]) -> Vec<String> {

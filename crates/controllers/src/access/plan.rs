@@ -1,10 +1,10 @@
 //! Pure functions that plan the changes from the present to the desired objects.
 //!
-//! The subjects of a role are split into chunks, and a subject may move to another chunk. Objects
-//! are written one by one. The plan therefore has three steps: (1) remove revoked subjects from all
-//! objects of the role, (2) add the subjects of the desired objects without removing any subject,
-//! (3) remove the subjects that moved from their old objects. A subject that keeps a role has it
-//! after every write.
+//! The subjects of a role are split into chunks, and a subject may move to a different chunk. The
+//! server writes the objects one after the other. The plan therefore has three steps: (1) remove
+//! revoked subjects from all objects of the role, (2) add the subjects of the desired objects
+//! without removing any subject, (3) remove the subjects that moved from their old objects. A
+//! subject that keeps a role has the role after every write.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,10 +1,11 @@
 //! Unmanaged bindings in a cluster that name Drover's users and groups.
 //!
-//! A user who may write bindings in a cluster can name a Drover user there. While the hub binds
-//! that user to the cluster in any way, the binding stays, and `explain` reports it. When no
-//! binding on the hub names the user any more, the server removes the user from the unmanaged
-//! binding, and deletes a binding without subjects. Otherwise the old binding would add access to
-//! the next role that the user receives. Users with a disabled account, provider or role stay.
+//! A user who may write bindings in a cluster can name a Drover user there. While any binding on
+//! the hub names this user for the cluster, the server keeps the binding in the cluster, and the
+//! route that explains access reports it. When no binding on the hub names the user any more, the
+//! server removes the user from the unmanaged binding, and deletes a binding without subjects.
+//! Otherwise the old binding would add access to the next role that the user receives. The server
+//! does not remove users with a disabled account, provider or role.
 
 mod bound;
 

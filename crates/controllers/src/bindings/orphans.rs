@@ -1,7 +1,7 @@
 //! Queries the hub to confirm that the subject, cluster or project of a binding was deleted.
 //!
 //! The stores of different kinds are updated independently, and a store may be minutes older than
-//! another store. An object that is missing in a store may exist on the hub. The controller asks
+//! another store. An object that is missing in a store may exist on the hub. The controller queries
 //! the hub before it deletes a binding, because a deletion is permanent.
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use super::decide::{Dependency, DependencyKind, dependencies};
 use crate::status_writer::{Change, Write};
 use drover_hub::{HubError, Stores, call};
 
-/// Maximum number of bindings that one reconciliation deletes; the next one continues.
+/// Maximum number of bindings that one reconciliation deletes. The next reconciliation continues.
 const MAX_DELETIONS: usize = 100;
 
 /// The hub's responses about subjects, clusters and projects during one reconciliation.

@@ -137,8 +137,9 @@ fn copy_report(status: &mut ClusterStatus, facts: &ClusterFacts) {
     }
 }
 
-/// Copies the pods' requests and usage, which change constantly. The server writes them only
-/// together with another change, with a new resource, or with the periodic update of `lastSeen`.
+/// Copies the pods' requests and usage, which change constantly. The server writes these values
+/// only together with a change of other values, with a new resource, or with the periodic update of
+/// `lastSeen`.
 fn copy_amounts(status: &mut ClusterStatus, facts: &ClusterFacts) {
     if let Some(nodes) = &facts.reported.nodes {
         status.requests.clone_from(&nodes.requests);

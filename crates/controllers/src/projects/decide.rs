@@ -16,10 +16,10 @@ use super::CREATED_WITH_ANNOTATION;
 /// Metadata of the cluster's namespaces by name.
 pub(crate) type Namespaces = BTreeMap<String, ObjectMeta>;
 
-/// The decision about each project of a cluster, by project UID.
+/// The changes and impediments of each project of a cluster, by project UID.
 pub(crate) type Decisions = BTreeMap<String, Decision>;
 
-/// The decision about one project.
+/// The namespaces that one project keeps, gains and creates, and the impediments of the project.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Decision {
     /// Namespaces that the project owns already and keeps: UIDs by name.
@@ -75,8 +75,8 @@ impl Decision {
     }
 }
 
-/// Decides about all projects of one cluster. The older of two conflicting projects owns the
-/// namespace.
+/// Assigns namespaces to all projects of one cluster. If two projects list the same namespace, the
+/// older project owns the namespace.
 pub(crate) fn decide(projects: &[Arc<Project>], found: &Namespaces) -> Decisions {
     let mut projects: Vec<&Project> = projects.iter().map(|project| &**project).collect();
     projects.sort_by_key(|project| (project.creation_timestamp(), project.uid()));

@@ -274,8 +274,8 @@ fn generate_secret() -> Result<String, ProjectsError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Writes the result to the project's status; returns true if the project needs another
-/// reconciliation soon.
+/// Writes the result to the project's status. Returns true if the project must be reconciled again
+/// soon.
 async fn write_result(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,

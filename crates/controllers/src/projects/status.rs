@@ -92,8 +92,8 @@ pub(super) async fn write(
     Ok(true)
 }
 
-/// Waits until the store shows the written project. With the previous object, the next
-/// reconciliation could assign the same namespace to another project.
+/// Waits until the store shows the written project. With an outdated project, the next
+/// reconciliation could assign the same namespace to two projects.
 async fn wait_until_visible(hub: &Hub, written: &Project) {
     let (projects, uid) = (&hub.stores().projects, uid(written));
     while !projects.wait_for(written).await && projects.by_uid(&uid).is_some() {

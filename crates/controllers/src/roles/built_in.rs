@@ -134,7 +134,7 @@ pub(crate) async fn run(hub: &Hub, runtime: &Runtime) {
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// The writes that the built-in roles of one kind need.
+/// Computes the writes that create or repair the built-in roles of one kind.
 struct PendingWrites<K> {
     missing: Vec<K>,
     drifted: Vec<Change<K>>,
@@ -170,8 +170,8 @@ impl BuiltInRoles {
     }
 }
 
-/// Creates the missing roles. A rejected role does not prevent the others; a failing hub ends the
-/// reconciliation.
+/// Creates the missing roles. If the hub rejects a role, the function continues with the next role.
+/// After any other error of the hub, the reconciliation ends.
 async fn create_all<K: BuiltInKind>(
     api: &Api<K>,
     store: &Store<K>,

@@ -106,9 +106,9 @@ async fn compare(
 /// Adds the client's account to the webhook's exemptions if the webhook exempts an account that is
 /// not the client's.
 ///
-/// After a change of the server's account, the webhook would review the server's own writes, and no
-/// server would answer. The rules stay in force for all other accounts. The leader later installs
-/// the webhook with only its own account.
+/// After a change of the server's account, the hub would send the server's own writes to the
+/// webhook before a server handles webhook calls. The webhook still reviews the writes of all other
+/// accounts. The leader later installs the webhook with only its own account.
 pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
     let Some(mut found) = configuration(client).await? else {
         return Ok(());

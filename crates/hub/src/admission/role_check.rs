@@ -4,15 +4,15 @@
 //! The stores can be slightly older than the hub's state.
 //!
 //! - *Rejected writes are checked again*: when `kubectl apply -f` creates a role and its binding,
-//!   the hub asks about the binding before the stores contain the role. So the check repeats a
-//!   rejected write whenever the grants change, for `GRANTS_TIMEOUT` at most. Each repetition uses
-//!   the writer's current identity and roles and keeps no earlier result.
+//!   the hub requests the review of the binding before the stores contain the role. The server
+//!   therefore checks a rejected write again whenever the grants change, for `GRANTS_TIMEOUT` at
+//!   most. Each check uses the writer's current identity and roles, and no earlier result.
 //! - *Allowed writes are checked once*: a recently revoked role stays effective until the stores
-//!   sync, as in all decisions of Drover. A new binding pins the UID of its role, and a role that
-//!   was deleted and created again has another UID. So the check reads the objects that a new
-//!   binding or project names from the hub, and requires the UIDs of the stores (`matches_hub`). A
-//!   role may be deleted only if no role on the hub refers to it (`is_unused`). A race remains
-//!   between these reads and the hub's own write.
+//!   sync, as in all decisions of Drover. The check reads the objects that a new binding or project
+//!   names from the hub, and requires that their UIDs are equal to the UIDs in the stores
+//!   (`matches_hub`), because a role can be deleted and created again. A role may be deleted only
+//!   if no role on the hub refers to it (`is_unused`). A race remains between these reads and the
+//!   hub's own write.
 //! - *The hub repeats the review* when the object changes before it is stored.
 //! - Two concurrent writes may be checked against the same state. Each write is compared with its
 //!   writer's permissions. Roles that inherit each other grant nothing.

@@ -277,8 +277,8 @@ impl Objects {
     }
 }
 
-/// Uses the namespaces of the project's status in its pinned cluster. The spec may name namespaces
-/// that the project does not own.
+/// Uses the namespaces in the project's status, and the cluster UID in its spec. The spec may name
+/// namespaces that the project does not own.
 fn project_facts(
     project: &Project,
     uid: &str,

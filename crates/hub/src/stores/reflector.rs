@@ -1,7 +1,7 @@
 //! Keeps a store current with a list and a continuous watch.
 //!
-//! kube's watcher hides bookmarks and successful reconnects, so its user cannot distinguish an idle
-//! kind from a dead connection. Drover rejects decisions from stores that are too old, so this
+//! kube's watcher hides bookmarks and successful reconnects. A kind without changes therefore looks
+//! the same as a broken connection. Drover rejects decisions from stores that are too old, so this
 //! module implements a separate reflector. Each response of the hub resets the age of the store,
 //! including bookmarks and the normal end of a watch. Each watch ends after `WATCH_SECONDS`, so the
 //! reflector resets the age at least at this interval.
@@ -27,7 +27,8 @@ use drover_entropy::backoff::Backoff;
 
 /// The requested duration of one watch in seconds.
 const WATCH_SECONDS: u32 = 45;
-/// The time without events after which a watch counts as dead, because its normal end is overdue.
+/// The duration without events after which the reflector closes a watch, because the normal end of
+/// the watch is overdue.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
 /// The minimum duration of a watch. The reflector retries after a shorter watch with backoff.
 const MIN_WATCH: Duration = Duration::from_secs(1);
@@ -83,7 +84,7 @@ pub trait Sink: Send + Sync {
     fn apply(&self, object: Self::Object);
     /// Removes the object with this name. `namespace` is `None` for a cluster-scoped kind.
     fn remove(&self, namespace: Option<&str>, name: &str);
-    /// Records that the hub's watch is alive.
+    /// Records a response of the hub to the watch, which resets the age of the store.
     fn touch(&self);
 }
 

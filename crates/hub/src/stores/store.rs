@@ -262,7 +262,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Notifies the watchers of a deleted object and drops its entry. UIDs are never reused.
+    /// Notifies the watchers of a deleted object and removes its entry. UIDs are never reused.
     fn tick_gone(&self, uid: &str) {
         let watched = self.shared.watched.lock().remove(uid);
         if let Some(changed) = watched {
@@ -280,7 +280,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Records that the hub's watch is alive.
+    /// Records a response of the hub to the watch, which resets the age of the store.
     pub fn touch(&self) {
         let since = self.shared.started.elapsed().as_millis();
         self.shared

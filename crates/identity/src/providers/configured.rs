@@ -75,7 +75,8 @@ pub struct Configured {
     /// The resource version of the Secret.
     secret_version: Option<String>,
     responses: Mutex<ResponseState>,
-    /// The limit of concurrent logins, so that one unresponsive provider does not block others.
+    /// The limit of concurrent logins at this provider. The limit prevents an unresponsive provider
+    /// from blocking logins at other providers.
     pub(super) login_permits: Semaphore,
     /// The lock for requests while Drover's own credentials are untested.
     trying: tokio::sync::Mutex<()>,

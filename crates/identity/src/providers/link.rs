@@ -1,4 +1,5 @@
-//! Links two users of one person, and unlinks them, for an administrator.
+//! Moves an identity between two users of one person, or removes an identity from a user, on
+//! request of an administrator.
 //!
 //! Only linking assigns identities of two providers to one user. Linking moves the identity and its
 //! provider tokens to the target user. Linking revokes the tokens of both users that depend on the
@@ -67,7 +68,7 @@ pub enum LinkError {
     /// The provider tokens could not be moved.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
-    /// Not all tokens were revoked.
+    /// The server could not revoke all tokens that depend on the identity.
     #[error(transparent)]
     Revoke(#[from] RevokeError),
     /// A call to the hub failed.

@@ -73,8 +73,8 @@ impl LoginState {
         })
     }
 
-    /// Encrypts the state for the cookie. The provider's UID is authenticated, so the cookie is
-    /// invalid for another provider.
+    /// Encrypts the state for the cookie. The encryption authenticates the provider's UID, so the
+    /// cookie is valid only for this provider.
     pub fn seal(&self, seal: &Seal, provider: &ProviderUid) -> Result<SecretString, NoRandomness> {
         let plain = serde_json::to_vec(self).unwrap_or_default();
         let sealed = seal.close(provider.as_str(), &plain)?;

@@ -1,4 +1,5 @@
-//! Stores the tokens of identity providers, encrypted in one Secret per user, which the User owns.
+//! Stores the tokens of identity providers. Each user has one Secret with encrypted tokens. The
+//! User object owns the Secret.
 
 use std::fmt;
 

@@ -272,7 +272,7 @@ fn return_path(text: Option<&str>) -> Result<ReturnPath, Status> {
 }
 
 /// Returns the state of the pending login. Returns `None` for two cookies with the same name,
-/// because another host could have set one of them.
+/// because a different host of the domain could have set one of the cookies.
 fn presented_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
     let lines = headers.get_all(COOKIE).iter();
     let pairs = lines

@@ -1,4 +1,4 @@
-//! Properties that hold for all roles and bindings.
+//! Properties that must be true for all roles and bindings.
 
 use drover_api::group::GROUP;
 use drover_api::kinds::RoleTemplateSpec;

@@ -5,7 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
 
-/// A project whose UID is its name; a smaller `age` means older. The suffix in `name!` means adopt.
+/// Returns a project whose UID is its name. A smaller `age` means an older project. A namespace
+/// with the suffix `!` is to be adopted.
 pub(in crate::projects) fn project(name: &str, age: i64, namespaces: &str) -> Project {
     let expected = namespaces.split_whitespace().map(|name| ProjectNamespace {
         name: name.trim_end_matches('!').to_owned(),

@@ -9,7 +9,7 @@ use super::*;
 const HERE: [u8; 4] = [198, 51, 100, 1];
 const THERE: [u8; 4] = [198, 51, 100, 2];
 
-/// Returns the review endpoint of a hub that never answers.
+/// Returns the review endpoint with a fake hub that never responds.
 fn reviews() -> Reviews {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
