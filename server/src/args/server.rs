@@ -234,7 +234,7 @@ pub struct Recover {
     /// The hub that stores the user.
     #[command(flatten)]
     pub hub: HubKubeconfig,
-    /// Name of the user; the next login must change the new password
+    /// Name of the user; the user must change the new password at the next login
     #[arg(long, value_name = "NAME", default_value = "admin")]
     pub user: String,
 }

@@ -118,7 +118,7 @@ Examples:
 
 Only the roles of Drover are evaluated. For the RBAC of the cluster itself, use kubectl auth can-i.")]
 pub struct AccessExplain {
-    /// Verb, such as get, list or delete
+    /// Verb of the action, such as get, list or delete
     pub verb: String,
     /// Resource in the syntax of kubectl, such as pods, po, pods/log or deployments.apps; or a path
     /// such as /metrics
@@ -163,7 +163,7 @@ pub enum ProjectCommand {
     Create(ProjectCreate),
     /// List the projects that you can see
     List {
-        /// Only projects of this cluster
+        /// Show only projects of this cluster
         #[arg(long, value_name = "NAME")]
         cluster: Option<String>,
         /// The output format.

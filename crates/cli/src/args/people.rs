@@ -36,10 +36,11 @@ pub struct TokenCreateArgs {
     /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Cluster that the token is valid for [default: all clusters that you can access]
+    /// Cluster for which the token is valid [default: all clusters that you can access]
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Lifetime [default: the setting token-default-ttl, maximum: the setting token-max-ttl]
+    /// Lifetime of the token [default: the setting token-default-ttl, maximum: the setting
+    /// token-max-ttl]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
     /// The output format.
@@ -50,7 +51,7 @@ pub struct TokenCreateArgs {
 /// Arguments of `drover token delete`.
 #[derive(Debug, Args)]
 pub struct TokenId {
-    /// ID of the token: the part between the underscores
+    /// ID of the token: the part of the token between the underscores
     pub id: String,
 }
 
@@ -259,7 +260,7 @@ pub struct SettingName {
 pub struct SettingSet {
     /// Name of the setting
     pub name: String,
-    /// New value
+    /// New value of the setting
     #[arg(required_unless_present = "default")]
     pub value: Option<String>,
     /// Reset the setting to its default

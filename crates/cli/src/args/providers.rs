@@ -58,7 +58,7 @@ The file contains the spec of an AuthProvider without clientSecret and bindPassw
     clientId: Ov23liA1b2C3d4E5f6G7
 Users can log in with the provider after you enable the provider. Test the provider first.")]
 pub struct ProviderCreate {
-    /// Name of the identity provider; a part of the names of its groups
+    /// Name of the identity provider; the names of the provider's groups contain this name
     pub name: String,
     /// File with the spec, YAML or JSON
     #[arg(short, long, value_name = "FILE")]
