@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_table_shows_reached_and_missed_goals() {
+    fn benchmark_table_marks_reached_and_missed_goals() {
         let mut figures = Figures::default();
         figures.add("added_p50_ms", 0.25, Goal::AtMost(0.5));
         figures.add("rps_ratio", 2.0, Goal::AtLeast(3.0));

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn command_in_a_terminal_gets_unchanged_arguments() {
+    async fn command_in_a_terminal_receives_unchanged_arguments() {
         let output = shell()
             .in_terminal(["-c", "test -t 0 && printf '%s' \"$0\"", "it's one"])
             .await

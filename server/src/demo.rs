@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_valid_and_unique() {
+    fn demo_cluster_names_are_valid_and_unique() {
         let mut names: Vec<String> = (0..1200).map(name).collect();
         assert!(
             names

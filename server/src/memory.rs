@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_budget_parts_fit_into_every_limit() {
+    fn sum_of_memory_budgets_stays_below_every_memory_limit() {
         for mib in [64_u64, 128, 256, 512, 1024, 2048, 4096, 65_536] {
             let plan = plan(mib << 20);
             let divided = u64::try_from(plan.divided()).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn chart_default_of_one_gib_is_divided_as_documented() {
+    fn memory_budgets_for_the_chart_default_of_one_gib_match_the_documentation() {
         let told = plan(1 << 30).to_string();
         assert_eq!(
             told,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn large_machines_keep_the_fixed_upper_bounds() {
+    fn memory_budgets_have_fixed_maximums_on_large_machines() {
         let plan = plan(1 << 40);
         assert_eq!(plan.hub, HubMemory::default());
         assert_eq!(plan.tunnels, TunnelMemory::default());

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn lexer_drops_comments_and_keeps_doc_comments() {
+    fn lexer_removes_comments_and_returns_doc_comments() {
         let source = "//! Module.\n/* a /* b */ \" */ // c\n//// d\n/// Item `x`.\nfn f() {}";
         assert_eq!(
             words(source),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_rust_input_ends_the_token_list() {
+    fn incomplete_rust_input_ends_the_token_list() {
         for source in ["\"a", "r#\"a", "/* a", "'", "'\\", "\"\\", "r#"] {
             let _ = tokens(source);
         }

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn same_seed_draws_the_same_samples() {
+    fn equal_seeds_draw_equal_text_samples() {
         let samples = samples();
         let mut reversed = samples.clone();
         reversed.reverse();
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn other_seed_draws_other_samples() {
+    fn different_seeds_draw_different_text_samples() {
         let samples = samples();
         assert_ne!(
             draw("abc", Category::TestName, 10, &samples),

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn pod_without_a_node_does_not_count_in_the_cluster_requests() {
+    fn requests_of_unscheduled_pods_are_excluded_from_cluster_requests() {
         let read = |spec, status| {
             let spec: PodSpec = serde_json::from_value(spec).unwrap();
             let status: PodStatus = serde_json::from_value(status).unwrap();

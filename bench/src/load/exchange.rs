@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_lines_are_counted_across_chunks() {
+    fn json_lines_of_a_response_are_counted_across_http_chunks() {
         let text = b"1f\r\n{\"a\":{}}\n{}\n\r\n4\r\n{1}\n\r\n";
         for cut in 0..text.len() {
             let (one, other) = text.split_at(cut);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_parsed_incrementally() {
+    fn http_chunks_are_parsed_incrementally() {
         let body = b"4;x=y\r\nwiki\r\n10\r\n0123456789abcdef\r\n0\r\nA: b\r\n\r\n";
         for size in 1..=body.len() {
             let mut chunks = Chunks::default();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_chunks_are_rejected() {
+    fn malformed_http_chunks_are_rejected() {
         for body in ["g\r\n", "0\r\n\r\nmore", "fffffffffffffffff\r\n"] {
             assert_eq!(Chunks::default().feed(body.as_bytes()), None, "{body:?}");
         }

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scattered_numbers_are_distributed_evenly() {
+    fn pseudorandom_request_numbers_are_evenly_distributed() {
         let source = Numbers::scattered_over(100);
         let mut met = [0_u32; 100];
         for number in 0..10_000 {

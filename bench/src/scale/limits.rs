@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sufficient_limit_is_accepted_and_impossible_limit_is_reported() {
+    fn open_file_limit_is_raised_or_the_error_contains_the_required_command() {
         assert!(allow_files(3).is_ok());
         let text = allow_files(u64::MAX - 1).unwrap_err().to_string();
         assert!(text.contains("ulimit -Hn"), "{text}");

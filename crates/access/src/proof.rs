@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn proof_is_valid_for_one_key_cluster_and_purpose() {
+    fn key_proof_is_valid_only_for_its_key_cluster_and_purpose() {
         let (pair, public) = key(1);
         let (_, other) = key(2);
         let (a, b) = (ClusterUid::new("a"), ClusterUid::new("b"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn public_keys_round_trip_and_malformed_keys_are_rejected() {
+    fn agent_public_keys_round_trip_and_malformed_keys_are_rejected() {
         let (_, public) = key(3);
         assert_eq!(PublicKey::parse(&public.encode()), Ok(public));
         for bad in ["", "AAAA", "not base64", &STANDARD.encode([0; 33])] {

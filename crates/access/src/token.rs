@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn token_of_one_family_is_rejected_by_the_other() {
+    fn token_parser_rejects_tokens_of_other_token_types() {
         let user = issue::<ForUsers>(&[7; 32]);
         let registration = issue::<ForRegistration>(&[7; 32]);
         assert!(RegistrationToken::parse(user.token.expose_secret()).is_none());
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_tokens_are_rejected() {
+    fn malformed_drover_tokens_are_rejected() {
         let good = issue::<ForUsers>(&[9; 32]).token.expose_secret().to_owned();
         for bad in [
             "",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn hash_does_not_contain_the_secret() {
+    fn token_hash_does_not_contain_the_secret() {
         let issued = issue::<ForUsers>(&[3; 32]);
         let forged = format!("drover_{}_{}", issued.id, issued.hash.as_str());
         assert!(UserToken::parse(&forged).is_none());

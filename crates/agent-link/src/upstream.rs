@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn unverifiable_api_server_is_rejected_with_the_fix() {
+    fn unverified_api_server_certificate_is_rejected_with_the_fix() {
         for (text, wanted) in [
             (
                 refusal(|c| c.cluster_url = "http://10.0.0.1".parse().unwrap()),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn request_uri_is_reduced_to_path_and_query() {
+    fn upstream_request_uri_contains_only_path_and_query() {
         for (asked, wanted) in [
             ("http://169.254.169.254/latest?x=1", "/latest?x=1"),
             ("/api/v1/pods?watch=1", "/api/v1/pods?watch=1"),

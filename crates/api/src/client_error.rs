@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn parse_error_does_not_quote_the_complete_value() {
+    fn parse_error_contains_only_an_excerpt_of_the_value() {
         let json = format!("{:?}", "x".repeat(100_000));
         let parse = serde_json::from_str::<u8>(&json).unwrap_err();
         let error = shorten_parse_error(kube::Error::SerdeError(parse));

@@ -373,7 +373,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn crd_with_names_of_another_crd_is_not_accepted() {
+    fn crd_with_names_used_by_another_crd_is_not_accepted() {
         let mut taken = widgets();
         taken["metadata"]["name"] = "gadgets.example.com".into();
         taken["status"]["acceptedNames"] =

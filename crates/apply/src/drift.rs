@@ -53,7 +53,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn digest_depends_on_the_set_of_objects_only(
+        fn drift_digest_depends_only_on_the_set_of_objects(
             objects in proptest::collection::btree_map("[a-c]{1,3}", "[0-9]{1,3}", 0..6),
             other in proptest::collection::btree_map("[a-c]{1,3}", "[0-9]{1,3}", 0..6),
         ) {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn combined_error_contains_the_first_error_and_counts_the_rest() {
+    fn combined_apply_error_contains_first_error_and_number_of_others() {
         assert!(combine([]).is_ok());
         let one = combine([timeout("a")]).unwrap_err().to_string();
         assert_eq!(one, "cannot a: no response within 15 s");

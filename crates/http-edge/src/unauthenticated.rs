@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn large_body_of_an_agent_is_refused() {
+    async fn too_large_request_body_of_an_agent_is_rejected() {
         let large = Body::from(" ".repeat(MAX_AGENT_BYTES + 1));
         let read = AgentJson::<Value>::from_request(from([192, 0, 2, 1], large), &()).await;
         assert!(read.is_err());

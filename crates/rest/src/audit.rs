@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_filter_is_named_in_the_error() {
+    fn error_of_invalid_audit_filter_names_the_parameter() {
         let query = AuditQuery::default;
         let text = |text: &str| Some(text.to_owned());
         for (query, field) in [

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_page_parameter_is_named_in_the_error() {
+    fn error_of_invalid_page_parameter_names_the_parameter() {
         let store = Store::<Setting>::new(Changed::default());
         for (limit, token, field) in [
             (Some(0), None, "limit"),

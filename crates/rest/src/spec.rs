@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn role_spec_with_invalid_field_is_refused() {
+    fn role_spec_with_invalid_field_is_rejected() {
         let rule = json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] });
         let complete =
             json!({ "context": "Project", "rules": [rule], "inherits": [], "locked": true });

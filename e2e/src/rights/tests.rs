@@ -87,7 +87,7 @@ fn unused_verbs_names_groups_and_namespaces_are_reported() {
 }
 
 #[test]
-fn rejected_request_does_not_count_as_use() {
+fn permission_of_a_rejected_request_is_reported_as_unused() {
     let mut refused = event("get", "secrets", "own", "a");
     refused["annotations"] = json!({ "authorization.k8s.io/decision": "forbid" });
     let found = wrong(&rule(&["get"], &["a"]), Some("own"), &[refused]);

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_folder_replaces_the_old_folder_completely() {
+    fn new_ui_build_replaces_all_files_of_the_previous_build() {
         let root = tempfile::tempdir().unwrap();
         let (fresh, dist) = (root.path().join("dist.new"), root.path().join("dist"));
         for (folder, file) in [(&dist, "old"), (&fresh, "new")] {

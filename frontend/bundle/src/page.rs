@@ -149,14 +149,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_name_changes_with_the_content() {
+    fn ui_file_name_contains_a_hash_of_the_content() {
         let names = [b"a", b"b"].map(|bytes| hashed("app", "js", bytes).path);
         assert_ne!(names[0], names[1]);
         assert_eq!(names[0], "assets/app-ca978112ca1bbdca.js");
     }
 
     #[test]
-    fn template_requires_exactly_the_given_placeholders() {
+    fn page_template_must_contain_exactly_the_given_placeholders() {
         let value = "x".to_owned();
         let filled = |text| filled("t", text, &[("a", &value)]).map_err(|e| e.to_string());
         assert_eq!(filled("<{{a}} {{a}}>"), Ok("<x x>".to_owned()));

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn age_has_one_unit() {
+    fn age_is_shown_in_one_unit() {
         let at = |second| Timestamp::from_second(second).unwrap();
         for (seconds, wanted) in [
             (0, "0s"),

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delay_doubles_up_to_the_limit_and_resets_after_a_success() {
+    fn retry_delay_doubles_up_to_the_limit_and_resets_after_success() {
         let mut backoff = Backoff::default();
         let mut waits = |chance| -> Vec<u128> {
             let mut some = || backoff.after_failure(chance).as_millis();

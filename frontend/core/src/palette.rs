@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn word_starts_and_adjacent_characters_score_higher() {
+    fn command_search_ranks_word_starts_and_adjacent_characters_higher() {
         let titles = ["Change password", "Go to clusters", "Use the dark theme"];
         assert_eq!(ranked_matches("", titles), [0, 1, 2]);
         assert_eq!(ranked_matches("gtc", titles), [1]);

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_is_parsed_to_message_and_field_errors() {
+    fn error_response_is_parsed_to_message_and_field_errors() {
         let body = br#"{"kind":"Status","code":422,"message":"new: has 12 to 512 characters",
             "details":{"causes":[{"field":"new","message":"has 12 to 512 characters"}]}}"#;
         let problem = Problem::of_answer(422, body);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn response_without_a_status_is_a_problem() {
+    fn error_response_without_a_status_object_is_parsed() {
         let problem = Problem::of_answer(502, b"<html>Bad gateway</html>");
         assert_eq!(problem.kind, ProblemKind::Failed);
         assert_eq!(
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn status_in_a_stream_has_a_code() {
+    fn error_status_in_a_watch_stream_is_parsed_with_its_code() {
         let object = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
         assert_eq!(Problem::of_status(&object).kind, ProblemKind::Expired);
     }

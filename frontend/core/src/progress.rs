@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failed_items_are_listed_by_name() {
+    fn failed_items_of_a_bulk_action_are_listed_by_name() {
         let mut progress = Progress::of(3);
         progress.note("a", Ok(()));
         progress.note("b", Err("It is gone.".to_owned()));

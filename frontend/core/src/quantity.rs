@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_have_thousands_separators() {
+    fn counts_are_displayed_with_thousands_separators() {
         for (value, wanted) in [
             (0, "0"),
             (999, "999"),

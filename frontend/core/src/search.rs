@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_requires_all_terms() {
+    fn text_filter_requires_all_terms() {
         let object = r#"{"metadata":{"name":"berlin-1","labels":{"env":"prod","Team":"A"}},
             "spec":{"description":"The old one"},"status":{"kubernetesVersion":"v1.36.1"}}"#;
         let object: HubCluster = serde_json::from_str(object).unwrap();

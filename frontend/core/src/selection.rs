@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn range_selection_follows_the_shown_order() {
+    fn range_selection_uses_the_displayed_order() {
         let mut selection = Selection::default();
         selection.set("c", true);
         selection.reach(&order(), "a", true);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn select_all_adds_the_filtered_rows_to_the_selection() {
+    fn select_all_selects_all_rows_that_match_the_filter() {
         let mut selection = Selection::default();
         selection.set("a", true);
         let passing = &order()[..2];
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn removed_rows_are_deselected() {
+    fn rows_removed_from_the_list_are_deselected() {
         let mut selection = Selection::default();
         selection.set_all(&order(), true);
         assert!(selection.retain(|key| key < "c"));

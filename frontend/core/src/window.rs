@@ -55,7 +55,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn visible_rows_are_rendered_with_few_others(
+        fn list_renders_visible_rows_and_a_few_adjacent_rows(
             rows in 0_usize..100_000, scrolled in 0.0..2e6_f64, visible in 0.0..2_000.0_f64,
         ) {
             let window = Window::at(scrolled, visible, 40.0, rows);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_scroll_values_render_few_rows() {
+    fn list_with_invalid_scroll_position_renders_few_rows() {
         for odd in [f64::NAN, f64::INFINITY, -50.0] {
             let window = Window::at(odd, odd, 40.0, 10_000);
             assert!(window.end - window.first <= MAX_ROWS, "{odd}");

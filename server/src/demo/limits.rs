@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_many_clusters_are_refused_with_the_allowed_number() {
+    fn demo_with_too_many_clusters_is_rejected_with_the_maximum_number() {
         let limits = |threads, files| Limits { threads, files };
         assert_eq!(limits(None, None).carry(u32::MAX), Ok(()));
         assert_eq!(limits(Some(1), Some(1)).carry(0), Ok(()));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn lowest_cgroup_limit_is_used() {
+    fn demo_limit_uses_the_lowest_cgroup_pids_limit() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();

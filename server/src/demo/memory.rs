@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn huge_pages_are_disabled_for_the_process() {
+    fn demo_process_disables_transparent_huge_pages() {
         let elsewhere = std::thread::spawn(in_small_pages).join();
         elsewhere.unwrap();
         assert!(rustix::thread::transparent_huge_pages_are_disabled().unwrap());

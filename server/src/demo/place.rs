@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_folders_named_like_simulated_clusters_are_listed() {
+    fn demo_lists_only_folders_with_names_of_simulated_clusters() {
         let data = tempfile::tempdir().unwrap();
         let folder = DemoFolder::within(data.path());
         assert!(folder.names().is_empty());

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn browser_gets_the_smallest_accepted_encoding() {
+    fn ui_file_is_sent_in_the_smallest_accepted_encoding() {
         for (header, wanted) in [
             (Some("gzip, deflate, br, zstd"), Encoding::Brotli),
             (Some("gzip"), Encoding::Gzip),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_encoding_is_not_chosen() {
+    fn ui_file_without_brotli_variant_is_sent_as_gzip_or_uncompressed() {
         let only_gzip = File {
             brotli: None,
             ..BOTH

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_posts_only_to_named_origins() {
+    fn content_security_policy_allows_form_posts_only_to_configured_origins() {
         let policy = Policy::default();
         let actions = || {
             let header = policy.header();

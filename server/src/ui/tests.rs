@@ -36,7 +36,7 @@ fn header(response: &Response, name: HeaderName) -> &str {
 }
 
 #[tokio::test]
-async fn every_screen_has_a_url() {
+async fn every_ui_screen_has_a_url() {
     for path in [
         "/",
         "/about",
@@ -53,7 +53,7 @@ async fn every_screen_has_a_url() {
 }
 
 #[tokio::test]
-async fn api_and_missing_paths_never_return_the_page() {
+async fn api_paths_and_missing_paths_do_not_return_the_ui_page() {
     for path in [
         "/v1/nothing",
         "/v1",
@@ -79,7 +79,7 @@ async fn api_and_missing_paths_never_return_the_page() {
 }
 
 #[tokio::test]
-async fn non_browser_request_for_a_screen_gets_an_error() {
+async fn request_for_a_ui_screen_from_a_non_browser_client_returns_404() {
     for (method, accept) in [
         (Method::GET, "*/*"),
         (Method::GET, "application/json"),
@@ -96,7 +96,7 @@ async fn non_browser_request_for_a_screen_gets_an_error() {
 }
 
 #[tokio::test]
-async fn page_can_run_only_its_own_files() {
+async fn content_security_policy_allows_only_scripts_of_the_server() {
     let response = visit("/").await;
     let policy = header(&response, CONTENT_SECURITY_POLICY);
     assert!(policy.starts_with("default-src 'none'; script-src 'self' 'wasm-unsafe-eval';"));
@@ -129,7 +129,7 @@ async fn page_can_run_only_its_own_files() {
 }
 
 #[tokio::test]
-async fn cached_version_gets_304() {
+async fn request_with_current_etag_returns_304() {
     let first = visit("/").await;
     let tag = header(&first, ETAG).to_owned();
     assert!(tag.len() > 2);
@@ -160,7 +160,7 @@ async fn head_request_has_no_body() {
 }
 
 #[tokio::test]
-async fn every_file_is_served_in_every_encoding() {
+async fn every_ui_file_is_served_in_every_encoding() {
     for file in files::all() {
         let path = format!("/{}", file.path.trim_start_matches("index.html"));
         for (accepted, wanted) in [
@@ -181,7 +181,7 @@ async fn every_file_is_served_in_every_encoding() {
 }
 
 #[test]
-fn assets_are_cacheable_and_the_page_is_not() {
+fn ui_assets_are_cacheable_and_the_page_is_revalidated() {
     for file in files::all() {
         let kept = file.caching().contains("immutable");
         assert_eq!(kept, file.path.starts_with("assets/"), "{}", file.path);

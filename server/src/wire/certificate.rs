@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprint_is_computed_from_the_first_ca_certificate() {
+    fn ca_fingerprint_is_computed_from_the_first_certificate() {
         let ours = Authority::new();
         let Certified {
             certificate: leaf,

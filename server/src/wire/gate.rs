@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn hsts_is_set_only_with_certificate_files() {
+    async fn hsts_header_is_set_only_if_certificate_files_are_configured() {
         for (hsts, wanted) in [(Hsts::On, Some(HSTS)), (Hsts::Off, None)] {
             let router = with_gate(Router::new(), Leadership::alone(), hsts);
             let answer = router.oneshot(Request::new(Body::empty())).await.unwrap();

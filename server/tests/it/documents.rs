@@ -21,7 +21,7 @@ fn assert_kept(example: &Value, read: &Value) {
 }
 
 #[test]
-fn openid_connect_examples_are_provider_specs() {
+fn documented_openid_connect_examples_are_valid_provider_specs() {
     let page = include_str!("../../../docs/openid-connect.md");
     let examples: Vec<&str> = page
         .split("```yaml\n")
@@ -97,7 +97,7 @@ fn unknown(command: &Command, words: &str) -> Option<String> {
 }
 
 #[test]
-fn commands_of_documents_exist() {
+fn documented_commands_exist() {
     let drover = Args::command();
     let mut wrong = Vec::new();
     let mut seen = 0;
@@ -137,7 +137,7 @@ fn sources() -> String {
 }
 
 #[test]
-fn metrics_and_reasons_of_documents_exist() {
+fn documented_metrics_and_condition_reasons_exist() {
     let sources = sources();
     let monitoring = include_str!("../../../docs/monitoring.md");
     let metrics: Vec<&str> = monitoring

@@ -27,7 +27,7 @@ fn manifest(keys: &[u8], image: &str, pull: &str) -> Manifest {
 }
 
 /// Returns the values that `drover cluster import --values` prints for this manifest. The test
-/// `chart_values_hold_all_variable_fields_of_the_manifest` checks the format.
+/// `chart_values_contain_all_variable_fields_of_the_manifest` checks the format.
 fn values(of: &Manifest) -> Value {
     let keys: Vec<_> = of.plan_keys.iter().map(PublicKey::encode).collect();
     json!({

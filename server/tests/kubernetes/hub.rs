@@ -107,7 +107,7 @@ async fn custom_resource_definitions_are_installed_upgraded_and_never_downgraded
 }
 
 #[tokio::test]
-async fn servers_started_at_the_same_time_share_secrets_and_elect_one_leader() {
+async fn concurrently_started_servers_share_secrets_and_elect_one_leader() {
     let hub = TestHub::kubernetes().await;
     let stop = [CancellationToken::new(), CancellationToken::new()];
     let (left, right) = tokio::join!(
@@ -263,7 +263,7 @@ async fn damaged_certificate_is_replaced_and_damaged_authority_is_reported(hub: 
 }
 
 #[tokio::test]
-async fn users_stay_signed_in_while_the_hub_is_down_and_writes_get_an_error() {
+async fn users_stay_signed_in_while_the_hub_is_down_and_writes_return_an_error() {
     let mut hub = TestHub::kubernetes().await;
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
@@ -317,7 +317,7 @@ async fn users_stay_signed_in_while_the_hub_is_down_and_writes_get_an_error() {
 }
 
 #[tokio::test]
-async fn data_folder_is_locked_by_one_server_and_readable_by_the_next() {
+async fn data_folder_is_locked_by_one_server_and_usable_after_its_end() {
     let hub = TestHub::embedded();
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn names_imported_by_the_root_count_as_their_module() {
+    fn name_reexported_by_the_crate_root_refers_to_its_module() {
         let a = ("a", "use crate::C;");
         let c = ("c", "fn f(_: crate::W) {}");
         assert_eq!(cycles(&[ROOT, a, ("b", ""), c]).lines().count(), 2);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn code_for_tests_may_refer_to_any_module() {
+    fn test_code_can_refer_to_any_module() {
         let a = (
             "a",
             "#[cfg(test)]\nmod tests;\n#[cfg(test)]\n#[expect(x)]\nuse crate::{b::B};\n\
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn feature_gated_code_counts_as_a_reference() {
+    fn reference_in_feature_gated_code_is_included() {
         let a = ("a", "#[cfg(any(test, feature = \"x\"))]\nuse crate::b::B;");
         let b = ("b", "use crate::a::A;");
         assert_ne!(cycles(&[ROOT, a, b, ("c", "")]), "");

@@ -102,7 +102,7 @@ fn is_test_name(word: &str) -> bool {
 }
 
 #[test]
-fn security_has_a_section_for_every_attack_group_and_its_tests_exist() {
+fn security_document_has_a_section_per_attack_group_and_its_tests_exist() {
     let sources: Vec<String> = files(".rs").iter().map(|file| read(file)).collect();
     let security = read("docs/security.md");
     let (_, attacks) = security.split_once("\n## Attacks\n").unwrap();

@@ -302,7 +302,7 @@ fn crates_depend_in_one_direction() {
 }
 
 #[test]
-fn programs_contain_no_test_crates() {
+fn release_programs_do_not_depend_on_test_crates() {
     for member in members() {
         for (dependency, kind) in &member.dependencies {
             assert!(

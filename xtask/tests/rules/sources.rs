@@ -63,7 +63,7 @@ fn before_tests(text: &str) -> &str {
 const MESSAGES: &str = "frontend/core/src/messages/";
 
 #[test]
-fn source_files_are_short() {
+fn source_files_have_at_most_500_lines() {
     let mut lengths: Vec<(usize, String)> = files(".rs")
         .into_iter()
         .filter(|file| !file.starts_with(MESSAGES))
@@ -83,7 +83,7 @@ fn source_files_are_short() {
 }
 
 #[test]
-fn folders_have_few_source_files() {
+fn folders_have_at_most_20_source_files() {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for file in files(".rs") {
         let (folder, _) = file.rsplit_once('/').unwrap();
@@ -107,7 +107,7 @@ fn modules_are_named_by_their_file() {
 }
 
 #[test]
-fn module_names_describe_their_content() {
+fn module_names_are_not_generic() {
     for file in files(".rs") {
         let parts = file.trim_end_matches(".rs").split('/');
         for part in parts {

@@ -365,7 +365,7 @@ fn views_take_their_text_from_the_message_catalogue() {
 }
 
 #[test]
-fn texts_in_views_are_found() {
+fn rule_detects_literal_texts_in_views() {
     let source = r#"
         fn screen() -> impl IntoView {
             // "A comment."

@@ -199,7 +199,7 @@ fn only_server_writes_objects_of_hub_access() {
 }
 
 #[test]
-fn only_nodes_get_tokens_of_servers_account() {
+fn only_nodes_can_request_tokens_of_servers_account() {
     let empty = json!({});
     let nodes = ["system:nodes".to_owned()];
     let ask = |writer, name, groups| {

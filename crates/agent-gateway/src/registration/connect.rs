@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_proofs_are_refused() {
+    fn malformed_key_proofs_are_rejected() {
         let encode = |json: &str| STANDARD.encode(json);
         let good =
             r#"{"clusterUid":"u","nonce":"n","replica":"pod","agentVersion":"1","signature":"s"}"#;

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn url_is_quoted_in_the_curl_command() {
+    fn import_url_is_shell_quoted_in_the_curl_command() {
         let line = curl_line("https://a:';id;'", "AAAA=");
         let url = r"--header @- 'https://a:'\'';id;'\''/v1/import/manifest' |";
         assert!(line.contains(url), "{line}");

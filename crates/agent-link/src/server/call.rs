@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_classified_by_reason() {
+    fn error_responses_of_the_server_are_classified_by_status_reason() {
         let said = r#"{"kind":"Status","reason":"Forbidden","message":"no",
             "details":{"causes":[{"reason":"TokenExpired"}]}}"#;
         let plain = r#"{"kind":"Status","reason":"Unauthorized","message":"no"}"#;

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_skew_ignores_differences_below_a_minute() {
+    fn clock_skew_below_a_minute_is_not_reported() {
         let at = |s| Timestamp::from_second(s).unwrap();
         assert_eq!(ClockSkew::between(at(1000), at(1030)), None);
         let ahead = ClockSkew::between(at(1000), at(100)).unwrap().to_string();

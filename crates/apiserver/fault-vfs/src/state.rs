@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn power_failure_may_leave_interrupted_write_partial() {
+    fn interrupted_write_can_be_partial_after_power_failure() {
         let mut world = DiskState::default();
         let path = Path::new("a");
         world.opened(path, Some(Vec::new()));

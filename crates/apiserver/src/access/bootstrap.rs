@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn binding_to_another_role_is_recreated_and_missing_subjects_are_restored() {
+    fn bootstrap_binding_to_wrong_role_is_recreated_and_missing_subjects_are_restored() {
         let expected = named(RbacKind::ClusterRoleBinding, "system:public-info-viewer");
         let mut stored = expected.object.clone();
         stored["subjects"] = json!([{"kind": "User", "name": "x"}]);

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn change_of_finalizers_and_owners_skips_escalation_check() {
+    fn role_update_of_finalizers_and_owners_skips_escalation_check() {
         let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
         let old = role(&rules);
         let mut new = old.clone();

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn expiry_does_not_list_events_before_the_next_expiration() {
+    async fn event_expiry_lists_no_events_before_the_next_expiration() {
         let hub = Arc::new(OneEvent::default());
         let now: Arc<Mutex<Timestamp>> =
             Arc::new(Mutex::new("2026-01-01T00:10:00Z".parse().unwrap()));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn event_age_starts_at_its_last_change() {
+    fn event_expires_relative_to_its_last_change() {
         let mut event = json!({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"}});
         let age = |event: &Value| last_change(event).unwrap().to_string();
         assert_eq!(age(&event), "2026-01-01T00:00:00Z");

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_of_pattern_share_the_compiled_pattern() {
+    fn clones_of_a_schema_pattern_share_the_compiled_regex() {
         let pattern = Pattern::new(r"^a+\Z");
         let shared = pattern.clone();
         assert!(pattern.0.program.get().is_none());

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_for_unknown_paths_create_no_metric_labels() {
+    fn metrics_do_not_contain_unknown_request_paths() {
         let metrics = Metrics::default();
         let info = parse(&Method::GET, "/apis/made/up/things", false, None);
         metrics.answered(&info, StatusCode::NOT_FOUND, false, None);

@@ -377,7 +377,7 @@ mod tests {
     use crate::store::stored::Stored;
 
     #[test]
-    fn queue_of_a_lagging_watcher_is_dropped() {
+    fn event_queue_of_a_lagging_watcher_is_dropped() {
         let bounds = Bounds {
             ring_events: 1,
             ring_bytes: 1 << 20,

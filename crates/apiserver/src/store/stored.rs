@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn revision_is_not_inserted_into_text_similar_to_metadata() {
+    fn revision_is_inserted_only_into_metadata_and_not_into_similar_text() {
         let value = json!({
             "a": {"metadata": {"name": "inner"}},
             "data": {"x": "\"metadata\":{\"name\"", "y\\\"metadata": "}]{"},
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn value_with_resource_version_is_not_stored() {
+    fn value_that_contains_a_resource_version_is_not_stored() {
         let refused = |text: &'static str| Splice::find(text.as_bytes()).unwrap_err();
         assert_eq!(
             refused(r#"{"metadata":{"labels":{},"resourceVersion":"1"}}"#),

@@ -135,7 +135,7 @@ async fn request_body_size_is_limited() {
 }
 
 #[tokio::test]
-async fn body_must_have_the_kind_of_the_path() {
+async fn request_body_with_a_kind_different_from_the_path_is_rejected() {
     let hub = Hub::new().await;
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}});
     let refused = hub.post(MAPS, secret).await;

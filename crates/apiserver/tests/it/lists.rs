@@ -223,7 +223,7 @@ async fn table_of_list_has_columns_and_a_row_per_object() {
 }
 
 #[tokio::test]
-async fn list_and_get_support_partial_object_metadata() {
+async fn list_and_get_return_partial_object_metadata_on_request() {
     let hub = with_maps(2).await;
     let list = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
     let found = hub

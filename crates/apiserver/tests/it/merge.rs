@@ -205,7 +205,7 @@ fn configuration_with_wrong_kind_or_managed_fields_is_rejected() {
 }
 
 #[test]
-fn raw_extension_has_a_single_owner_for_all_fields() {
+fn raw_extension_fields_have_one_common_field_owner() {
     let kind = kind("apps", "controllerrevisions", "");
     let revision = json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "x"},

@@ -151,7 +151,7 @@ async fn update_of_missing_object_returns_404_unless_kind_allows_create() {
 }
 
 #[tokio::test]
-async fn body_must_have_name_and_namespace_of_the_path() {
+async fn request_body_with_name_or_namespace_different_from_the_path_is_rejected() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     let refused = hub.put(&format!("{MAPS}/a"), config_map("b")).await;

@@ -20,7 +20,7 @@ fn eviction(preconditions: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn eviction_preconditions_protect_recreated_pods() {
+async fn eviction_with_wrong_uid_or_version_precondition_returns_409() {
     let (hub, meta) = hub_with_pod().await;
     let evict = format!("{PODS}/p/eviction");
     for other in [

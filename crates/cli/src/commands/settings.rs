@@ -102,7 +102,7 @@ mod tests {
     use crate::args::Format;
 
     #[test]
-    fn settings_are_printed_with_effective_value_and_problem() {
+    fn settings_command_prints_effective_value_and_problem() {
         let plain = SettingView {
             name: "token-max-ttl".to_owned(),
             description: "Maximum lifetime of a token".to_owned(),

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn request_in_flight_keeps_its_connection_open_for_a_bounded_time() {
+    async fn connection_with_request_in_flight_stays_open_for_a_limited_time() {
         let activity = Activity::default();
         let request = activity.begin();
         advance(Duration::from_secs(599)).await;

@@ -344,7 +344,7 @@ async fn rapid_reset_attack_closes_only_its_own_connection() {
 }
 
 #[tokio::test]
-async fn request_in_flight_finishes_at_shutdown() {
+async fn request_in_flight_is_completed_during_shutdown() {
     let limits = Limits {
         drain: SOON,
         ..Limits::SERVER

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_holder_name_is_ignored() {
+    fn lease_holder_name_without_process_id_is_ignored() {
         for name in [
             "",
             "host",

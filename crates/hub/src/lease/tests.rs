@@ -132,7 +132,7 @@ async fn leader_with_hanging_calls_becomes_unconfirmed_before_lease_expires() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn server_ends_after_being_unconfirmed_too_long() {
+async fn server_exits_if_its_lease_is_unconfirmed_for_too_long() {
     let hub = Hub::default();
     let me = Presence::new("a");
     let (leadership, _stop, _task) = hub.join(&me);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_reader_is_not_stalled_while_it_reads() {
+    fn stream_of_slow_reader_is_not_stalled_while_the_reader_reads() {
         assert_eq!(
             stalls(&[(0, 0, 9), (50, 1, 9), (100, 2, 9), (150, 3, 9)]),
             []

@@ -350,7 +350,7 @@ async fn unanswered_streams_reach_the_limit_and_time_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reset_storm_ends_only_requests() {
+async fn mass_reset_by_the_agent_fails_only_the_reset_requests() {
     let mut scene = Scene::open(ROOMY).await;
     for _ in 0..2_000 {
         let (user, stream) = scene.request().await;
@@ -393,7 +393,7 @@ async fn ping_flood_without_reading_pongs_closes_the_tunnel() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_stream_error_allows_a_retry() {
+async fn http2_refused_stream_error_is_reported_as_retryable() {
     let mut scene = Scene::open(ROOMY).await;
     let (user, stream) = scene.request().await;
     scene

@@ -129,7 +129,7 @@ async fn assert_alive(tunnel: &Tunnel) {
 }
 
 #[test]
-fn partition_closes_both_ends_in_time_and_the_agent_reconnects() {
+fn network_partition_closes_both_tunnel_ends_and_the_agent_reconnects() {
     simulate(async |mut tunnels, served| {
         let tunnel = tunnels.recv().await.unwrap();
         assert_alive(&tunnel).await;
@@ -169,7 +169,7 @@ fn partition_closes_both_ends_in_time_and_the_agent_reconnects() {
 }
 
 #[test]
-fn one_way_partition_closes_the_end_without_incoming_data() {
+fn one_way_network_partition_closes_the_tunnel_end_without_incoming_data() {
     simulate(async |mut tunnels, _| {
         let tunnel = tunnels.recv().await.unwrap();
         assert_alive(&tunnel).await;

@@ -48,7 +48,7 @@ async fn request_and_response_pass_through_the_tunnel_unchanged() {
 }
 
 #[tokio::test]
-async fn trailers_pass_in_both_directions() {
+async fn http_trailers_are_forwarded_in_both_directions() {
     let pair = TunnelPair::open(agent(|request| async move {
         let sent = request.into_body().collect().await.unwrap();
         let trailers = sent.trailers().cloned().unwrap_or_default();
@@ -206,7 +206,7 @@ async fn hop_by_hop_headers_are_not_forwarded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unanswered_request_ends_at_its_head_timeout() {
+async fn request_without_response_head_fails_at_its_timeout() {
     let pair = TunnelPair::open(agent(|_| std::future::pending())).await;
     let mut request = get("/");
     let limit = Duration::from_secs(30);

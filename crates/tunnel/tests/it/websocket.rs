@@ -216,7 +216,7 @@ async fn websocket_frames_interoperate_with_tungstenite() {
 }
 
 #[tokio::test]
-async fn close_frame_is_answered_and_ends_the_stream() {
+async fn websocket_close_frame_is_answered_and_closes_the_stream() {
     let (near, far) = duplex(1 << 16);
     let mut ours = ByteStream::new(near, Role::Client);
     let mut theirs = WebSocketStream::from_raw_socket(far, OtherRole::Server, None).await;

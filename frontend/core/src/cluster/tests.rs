@@ -160,7 +160,7 @@ fn camel_case_reasons_are_shown_as_words() {
 }
 
 #[test]
-fn load_uses_usage_or_else_requests() {
+fn cluster_load_is_computed_from_usage_or_from_requests_without_metrics() {
     let mut cluster = well();
     assert_eq!(Load::of(&cluster, "cpu"), None);
     cluster.capacity.insert("cpu".to_owned(), "4".to_owned());

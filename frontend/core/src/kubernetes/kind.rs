@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_match_the_kubernetes_api() {
+    fn resource_paths_match_the_kubernetes_api() {
         let deployments = Kind::of_plural("deployments").unwrap();
         assert_eq!(
             deployments.list_path("berlin", None),

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn object_commands_match_the_page() {
+    fn kubectl_commands_of_an_object_match_its_page() {
         let pod = named(Kind::PODS, Some("shop"), "web-0");
         let start = "kubectl --context berlin --namespace shop";
         assert_eq!(pod.describe(), format!("{start} describe pod web-0"));

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn single_namespace_of_a_member_is_selected() {
+    fn only_namespace_of_a_member_is_selected_automatically() {
         let rights = member(&["till"]);
         assert_eq!(preselected(String::new(), &rights), "till");
         assert_eq!(preselected("bank".to_owned(), &rights), "bank");
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn member_of_several_namespaces_selects_a_namespace_before_the_request() {
+    fn member_of_several_namespaces_must_select_a_namespace_before_objects_are_listed() {
         let rights = member(&["a", "b"]);
         let choice = Scope::Choose(vec!["a".to_owned(), "b".to_owned()]);
         assert_eq!(Scope::of("", false, &rights), choice);

@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn wrapped_parts_concatenate_to_the_line(line in "\\PC{0,60}", columns in 0_usize..20) {
+        fn parts_of_a_wrapped_line_concatenate_to_the_line(line in "\\PC{0,60}", columns in 0_usize..20) {
             let parts = parts(&line, columns);
             let whole: String = parts.iter().map(|part| &line[part.clone()]).collect();
             prop_assert_eq!(&whole, &line);
@@ -135,7 +135,7 @@ mod tests {
         }
 
         #[test]
-        fn layout_maps_each_row_to_a_line(heights in prop::collection::vec(1_usize..4, 0..20)) {
+        fn log_layout_maps_each_row_to_a_line(heights in prop::collection::vec(1_usize..4, 0..20)) {
             let layout = Layout::of(heights.clone());
             let mut row = 0;
             for (line, height) in heights.into_iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_characters_take_two_columns() {
+    fn wide_characters_occupy_two_columns() {
         assert_eq!(parts("日本語", 4), [0..6, 6..9]);
         assert_eq!(height("abcdef", 3), 2);
         assert_eq!(height("", 3), 1);

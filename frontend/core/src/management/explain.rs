@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn resource_is_typed_in_the_form_of_kubectl() {
+    fn resource_input_accepts_the_kubectl_form() {
         for (typed, resource) in [
             ("pods", "pods"),
             ("deploy", "deploy"),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_contains_the_resource_and_the_error_of_the_cluster() {
+    fn explain_result_contains_the_resource_and_the_cluster_error() {
         let mut answer = Explanation {
             user: None,
             resource: Some(ExplainedResource {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_cluster_role_gives_an_uncertain_verdict() {
+    fn explain_result_is_uncertain_if_the_rules_of_a_cluster_role_are_unknown() {
         let through = |through| ThroughView {
             subject: "drover:user:u1".to_owned(),
             user: Some("ann".to_owned()),

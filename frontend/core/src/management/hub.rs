@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cluster_object_converts_to_the_same_view() {
+    fn cluster_object_and_rest_response_convert_to_the_same_view() {
         let object = r#"{"apiVersion":"management.drover.dev/v1alpha1","kind":"Cluster","metadata":
           {"name":"berlin","uid":"u","resourceVersion":"7","creationTimestamp":"2026-11-20T08:00:00Z",
           "labels":{"env":"prod"}},"spec":{"description":"ours"},"status":{"kubernetesVersion":"v1.36.1",

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_typed_in_the_form_of_kubectl() {
+    fn label_input_accepts_the_kubectl_form() {
         let labels = read(" env=prod,team=shop  empty= ").unwrap();
         assert_eq!(written(&labels), "empty= env=prod team=shop");
         assert_eq!(read("").map(|labels| labels.len()), Ok(0));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_follow_the_rules_of_kubernetes() {
+    fn label_validation_matches_kubernetes() {
         let long = "a".repeat(63);
         for (text, good) in [
             ("a=b", true),

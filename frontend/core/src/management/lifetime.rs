@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_have_the_format_of_settings() {
+    fn lifetime_durations_are_formatted_like_settings() {
         for (text, seconds, written) in [
             ("30d", 2_592_000, "30 days"),
             ("1d", 86_400, "1 day"),

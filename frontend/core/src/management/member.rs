@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn member_commands_match_the_page() {
+    fn cli_commands_of_a_member_match_its_page() {
         assert_eq!(
             berlin().grant_command(&wish("cluster-viewer", "ann")),
             "drover access grant cluster-viewer --cluster=berlin --user=ann"
@@ -301,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn remove_is_disabled_without_the_right_and_enabled_for_deleted_roles() {
+    fn remove_button_is_disabled_without_right_and_enabled_for_members_of_deleted_roles() {
         let roles = [role("cluster-owner", true)];
         assert!(roles[0].may_grant && !may_remove(&roles, "cluster-owner"));
         assert!(may_remove(&roles, "gone"));
     }
 
     #[test]
-    fn each_scope_has_separate_role_paths() {
+    fn each_member_scope_has_its_own_rest_paths_and_command() {
         assert_eq!(berlin().roles(), "/v1/roles?cluster=berlin");
         assert_eq!(Scope::Everywhere.member("m-1"), "/v1/global-members/m-1");
         assert_eq!(
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn user_search_is_limited_to_the_scope_of_the_grant() {
+    fn user_search_request_contains_the_scope_of_the_grant() {
         let shop = Scope::Project("shop".to_owned());
         assert_eq!(
             shop.people("ann&co"),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_matches_shown_values_of_members() {
+    fn member_filter_matches_displayed_values() {
         let member = MemberView {
             id: "m-1".to_owned(),
             role: "cluster-owner".to_owned(),

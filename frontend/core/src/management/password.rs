@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_random_byte_changes_the_password() {
+    fn generated_password_depends_on_each_random_byte() {
         let distinct: BTreeSet<u8> = LETTERS.iter().copied().collect();
         assert_eq!(distinct.len(), 32, "all characters are different");
         let mut random = [0; BYTES];

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_matches_shown_values_of_projects() {
+    fn project_filter_matches_displayed_values() {
         for (typed, wanted) in [
             ("", true),
             ("BERLIN shop", true),

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn false_condition_is_failing_with_a_reason() {
+    fn condition_with_status_false_is_shown_as_failing_with_its_reason() {
         let gone = told("False", "UserGone", "the user is gone");
         assert_eq!(gone.status, Status::Failing);
         assert_eq!(gone.words, "user gone");
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_or_unknown_condition_is_pending() {
+    fn missing_or_unknown_condition_is_shown_as_pending() {
         assert_eq!(Readiness::of(&[]).status, Status::Coming);
         let waits = told("Unknown", "Pending", "waits for the role");
         assert_eq!(waits.status, Status::Coming);

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_right_is_shown_only_to_users_without_it() {
+    fn missing_right_is_shown_only_to_users_without_this_right() {
         assert_eq!(RequiredRight::DeleteCluster.unless(true), None);
         let told = RequiredRight::DeleteCluster.unless(false).unwrap();
         assert_eq!(

@@ -203,13 +203,13 @@ mod tests {
     use crate::lifetime;
 
     #[test]
-    fn unknown_setting_can_be_edited() {
+    fn setting_unknown_to_the_ui_can_be_edited() {
         assert_eq!(note("tomorrow").concerns, t().settings.unknown());
         assert_eq!(note("session-ttl").entry, Entry::Lifetime);
     }
 
     #[test]
-    fn limits_of_lifetimes_are_valid_durations() {
+    fn lifetime_limits_in_setting_texts_are_valid_durations() {
         for text in ["60s", "3650d"] {
             let bounds = t().settings.lifetime_bounds();
             assert!(bounds.contains(text) && lifetime::parse(text).is_some());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn each_known_setting_has_a_section_and_limits() {
+    fn each_known_setting_has_a_ui_section_and_a_text_with_limits() {
         for (name, _) in NOTES {
             let note = note(name);
             assert!(

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sign_in_methods_have_buttons() {
+    fn sign_in_page_has_buttons_for_other_sign_in_methods() {
         let providers = [
             provider("corp", SignInMethod::Redirect),
             provider("ldap", SignInMethod::Password),

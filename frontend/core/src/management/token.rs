@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn token_expires_soon_in_the_last_fifth_of_its_lifetime_and_at_most_a_week() {
+    fn token_is_marked_as_expiring_in_last_fifth_of_lifetime_but_at_most_one_week() {
         const DAY: i64 = 86_400;
         let ends = |life, age| end(&token(0, life), Timestamp::from_second(age).unwrap());
         for (life, age, wanted) in [
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_matches_shown_values_of_tokens() {
+    fn token_filter_matches_displayed_values() {
         let token = token(0, 10);
         for (typed, wanted) in [
             ("", true),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_relative_to_now() {
+    fn token_times_are_displayed_relative_to_the_current_time() {
         let at = |second| Timestamp::from_second(second).unwrap();
         assert_eq!(relative(at(100), at(40)), "in 60s");
         assert_eq!(relative(at(40), at(100)), "60s ago");

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_matches_the_provider_of_a_user_and_groups_are_listed() {
+    fn user_filter_matches_login_and_provider_and_groups_are_listed() {
         let identity = serde_json::json!({
             "id": "p-1",
             "provider": "corp",
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn held_role_shows_its_scope() {
+    fn role_of_a_user_is_displayed_with_its_scope() {
         let role = |cluster: Option<&str>, project: Option<&str>| HeldRole {
             role: "viewer".to_owned(),
             cluster: cluster.map(str::to_owned),
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_matches_shown_values_of_users() {
+    fn user_filter_matches_displayed_values() {
         let ann = user("ann", true, true);
         for (typed, wanted) in [
             ("", true),

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn search_ignores_case() {
+    fn log_search_ignores_case() {
         let find = Find::new("erRor");
         assert_eq!(find.places("Error: no ERROR"), [0..5, 10..15]);
         assert!(!find.is_in("err or"));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn next_match_wraps_around() {
+    fn log_search_continues_at_the_first_match_after_the_last_match() {
         assert_eq!(step(0, None, true), None);
         assert_eq!(step(3, None, true), Some(0));
         assert_eq!(step(3, Some(2), true), Some(0));
@@ -114,7 +114,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn match_ranges_are_valid_in_any_line(line in "\\PC{0,40}", wanted in "\\PC{0,3}") {
+        fn search_match_ranges_are_on_character_boundaries(line in "\\PC{0,40}", wanted in "\\PC{0,3}") {
             for place in Find::new(&wanted).places(&line) {
                 prop_assert!(line.get(place).is_some_and(|found| found.chars().count() == wanted.chars().count()));
             }

@@ -76,7 +76,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_do_not_depend_on_chunk_boundaries(
+        fn decoded_lines_do_not_depend_on_chunk_boundaries(
             text in "[a-c\n]{0,40}", cuts in prop::collection::vec(1_usize..6, 0..40),
         ) {
             let mut lines = Lines::of_at_most(64);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn last_line_needs_no_newline() {
+    fn last_line_without_newline_is_returned() {
         let mut lines = Lines::cut_at(4);
         assert_eq!(lines.push(b"a\nbc"), Ok(vec![b"a".to_vec()]));
         assert_eq!(lines.push(b"def"), Ok(vec![]));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rest_of_a_truncated_line_is_not_a_new_line() {
+    fn rest_of_a_truncated_line_is_not_returned_as_a_new_line() {
         let mut lines = Lines::cut_at(3);
         assert_eq!(lines.push(b"abcd"), Ok(vec![]));
         assert_eq!(

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_of_server_tables_are_parsed() {
+    fn ages_in_kubernetes_tables_are_parsed() {
         for (text, seconds) in [
             ("0s", Some(0)),
             ("119s", Some(119)),

@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whitespace_and_empty_lines_are_ignored() {
+    fn list_input_ignores_whitespace_and_empty_lines() {
         assert_eq!(non_empty(" the shop "), Some("the shop".to_owned()));
         assert_eq!(non_empty(" \n"), None);
         assert_eq!(lines("a\n\n b \n").collect::<Vec<_>>(), ["a", "b"]);

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_is_encoded_as_one_path_segment() {
+    fn object_name_is_encoded_as_one_path_segment() {
         assert_eq!(segment("../secrets?x#ü"), "..%2Fsecrets%3Fx%23%C3%BC");
         assert_eq!(segment("web-0.shop_~"), "web-0.shop_~");
     }

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn only_static_programs_for_supported_processors_are_accepted() {
+    fn image_accepts_only_static_programs_for_supported_processors() {
         assert_eq!(platform(&program(62, &[1, 2])), Ok(Platform::Amd64));
         assert_eq!(platform(&program(183, &[])), Ok(Platform::Arm64));
         assert_eq!(platform(&program(62, &[1, 3])), Err(ElfError::Dynamic));
@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arbitrary_bytes_never_panic(tail in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn elf_parser_does_not_panic_on_arbitrary_bytes(tail in proptest::collection::vec(any::<u8>(), 0..200)) {
             let mut bytes = program(62, &[]);
             bytes.truncate(16);
             bytes.extend(tail);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn renewed_files_are_loaded_and_damaged_files_keep_the_old_certificate() {
+    fn renewed_certificate_files_are_loaded_and_damaged_files_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let authority = Authority::new();
         let first = write(folder.path(), &authority);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn expired_certificate_is_always_replaced() {
+    fn expired_certificate_is_replaced_by_any_readable_certificate() {
         let folder = tempfile::tempdir().unwrap();
         // A certificate of another CA replaces an expired certificate in this test.
         write(folder.path(), &Authority::new());

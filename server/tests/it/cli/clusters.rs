@@ -34,7 +34,7 @@ async fn ten_thousand_clusters_are_listed_page_by_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn list_ends_silently_when_the_pipe_is_closed() {
+async fn list_command_exits_without_error_when_its_output_pipe_is_closed() {
     let (stub, drover) = logged_in().await;
     stub.world.lock().clusters = 10_000;
     let mut command = drover.command(&["cluster", "list", "-o", "yaml"]);
@@ -50,7 +50,7 @@ async fn list_ends_silently_when_the_pipe_is_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn import_prints_only_the_manifest_of_new_and_existing_clusters() {
+async fn import_command_prints_only_the_manifest_to_standard_output() {
     let (stub, drover) = logged_in().await;
     for said in ["Created the cluster", "registers the cluster once"] {
         let ended = drover
@@ -77,7 +77,7 @@ async fn import_prints_only_the_manifest_of_new_and_existing_clusters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn import_closes_its_output_before_it_waits_for_the_cluster() {
+async fn import_command_closes_standard_output_before_it_waits_for_the_cluster() {
     let (stub, drover) = logged_in().await;
     let mut command = drover.command(&["cluster", "import", "berlin", "--wait"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -116,7 +116,7 @@ async fn import_closes_its_output_before_it_waits_for_the_cluster() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wait_timeout_shows_the_last_state() {
+async fn wait_command_shows_the_last_state_at_its_timeout() {
     let (_stub, drover) = logged_in().await;
     let ended = drover
         .run(&["cluster", "import", "berlin", "--wait", "--timeout", "1s"])
@@ -125,7 +125,7 @@ async fn wait_timeout_shows_the_last_state() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn delete_requires_confirmation() {
+async fn delete_command_requires_confirmation() {
     let (stub, drover) = logged_in().await;
     drover
         .run(&["cluster", "delete", "berlin"])
@@ -144,7 +144,7 @@ async fn delete_requires_confirmation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn delete_with_wait_reports_an_incomplete_cleanup() {
+async fn delete_command_with_wait_reports_an_incomplete_cleanup() {
     let (stub, drover) = logged_in().await;
     let delete = ["cluster", "delete", "berlin", "--yes", "--wait"];
     let ended = drover.run(&delete).await.ok();
@@ -155,7 +155,7 @@ async fn delete_with_wait_reports_an_incomplete_cleanup() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubeconfig_is_printed_written_or_merged() {
+async fn kubeconfig_command_prints_or_writes_or_merges_the_file() {
     let (stub, drover) = logged_in().await;
     let text = "apiVersion: v1\nkind: Config\ncurrent-context: berlin\ncontexts:\n- name: berlin\n  context: {cluster: berlin, user: a}\n";
     stub.world.lock().kubeconfig = text.to_owned();

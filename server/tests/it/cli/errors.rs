@@ -4,7 +4,7 @@ use super::program::Drover;
 use super::stub::{SESSION, Stub};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn errors_have_their_exit_codes_and_advice() {
+async fn cli_errors_have_specific_exit_codes_and_advice() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover
         .run(&["cluster", "list"])
@@ -43,7 +43,7 @@ async fn errors_have_their_exit_codes_and_advice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn responses_of_other_servers_are_reported() {
+async fn cli_reports_unexpected_server_responses() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     stub.world.lock().instead = Some((StatusCode::BAD_GATEWAY, "", "<html>Bad Gateway</html>"));
@@ -57,7 +57,7 @@ async fn responses_of_other_servers_are_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redirects_are_not_followed() {
+async fn http_redirects_are_not_followed() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let before = stub.seen().len();
@@ -67,7 +67,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn token_is_read_from_variable_or_file() {
+async fn cli_token_is_read_from_environment_variable_or_file() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ca = drover.home.path().join("ca.pem");
     std::fs::write(&ca, &stub.authority_pem).unwrap();

@@ -139,7 +139,7 @@ fn connection_options(program: &Command) -> Vec<String> {
 }
 
 #[test]
-fn document_contains_the_help_of_every_command() {
+fn cli_document_contains_the_help_of_every_command() {
     let program = program();
     let mut text = INTRODUCTION.to_owned();
     writeln!(text, "{}", connection_options(&program).join("\n")).unwrap();
@@ -160,7 +160,7 @@ fn document_contains_the_help_of_every_command() {
 }
 
 #[test]
-fn connection_options_are_the_same_in_all_commands() {
+fn connection_options_are_equal_in_all_commands() {
     fn check(command: &Command, path: &str, options: &[String]) {
         for arg in arguments(command).filter(|arg| is_connection(arg)) {
             assert!(options.contains(&item(arg)), "{path}: {}", arg.get_id());

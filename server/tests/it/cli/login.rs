@@ -27,7 +27,7 @@ async fn login_is_stored_in_a_private_file_and_used() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn login_changes_the_password_if_the_server_requires_it() {
+async fn login_command_changes_the_password_if_the_server_requires_a_change() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().must_change = true;
     let mut args = vec![
@@ -87,7 +87,7 @@ async fn login_with_ldap_uses_the_password_of_the_directory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_password_shows_the_servers_message_and_stores_nothing() {
+async fn wrong_password_shows_the_server_message_and_stores_no_login() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().password = "another".to_owned();
     let ended = drover
@@ -99,7 +99,7 @@ async fn wrong_password_shows_the_servers_message_and_stores_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn untrusted_server_gets_no_password() {
+async fn password_is_not_sent_to_an_untrusted_server() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let other = Stub::start().await;
     let login = [
@@ -155,7 +155,7 @@ async fn system_authorities_and_ca_file_are_trusted_without_confirmation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changed_certificate_authority_is_rejected_and_gets_no_token() {
+async fn token_is_not_sent_to_a_server_with_a_changed_certificate_authority() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let address = stub.authority().parse().unwrap();
@@ -181,7 +181,7 @@ async fn changed_certificate_authority_is_rejected_and_gets_no_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn logout_ends_the_session_and_deletes_the_token() {
+async fn logout_command_ends_the_session_and_deletes_the_stored_token() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     drover.run(&["logout"]).await.ok();

@@ -61,7 +61,7 @@ async fn credential_with_an_expired_login_shows_the_login_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cluster_imported_again_with_the_same_name_gets_no_token() {
+async fn credential_for_a_deleted_cluster_is_not_issued_to_its_recreated_cluster() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let args = [
@@ -100,7 +100,7 @@ fn kubeconfig(url: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubeconfig_works_with_another_address_of_the_same_server() {
+async fn kubeconfig_accepts_a_different_address_of_the_same_server() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let announced = "https://drover.example:8443";
@@ -136,7 +136,7 @@ async fn kubeconfig_without_a_login_shows_the_login_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubeconfig_with_another_program_is_rejected() {
+async fn kubeconfig_with_an_unknown_exec_program_is_rejected() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     stub.world.lock().kubeconfig =

@@ -7,7 +7,7 @@ use super::program::Drover;
 use super::stub::Stub;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn roles_and_global_members_use_their_rest_paths() {
+async fn role_and_global_member_commands_send_requests_to_their_rest_paths() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let asked = async |line: &str, answer: &'static str| {

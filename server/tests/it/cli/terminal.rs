@@ -91,7 +91,7 @@ async fn authority_is_confirmed_once_and_passwords_are_not_echoed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn declined_authority_gets_no_request() {
+async fn cli_sends_no_request_after_the_user_declines_the_certificate_authority() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let (mut person, program) = pair();
     let mut command = drover.command(&["login", &stub.url]);

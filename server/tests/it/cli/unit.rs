@@ -36,7 +36,7 @@ fn systemd_unit_uses_the_state_directory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn systemd_unit_can_use_another_hub() {
+async fn systemd_unit_accepts_an_external_hub() {
     let drover = Drover::new();
     let unit = unit();
     let mut variables = environment(&unit);

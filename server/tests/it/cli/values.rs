@@ -21,7 +21,7 @@ fn manifest() -> Manifest {
 }
 
 #[test]
-fn chart_values_hold_all_variable_fields_of_the_manifest() {
+fn chart_values_contain_all_variable_fields_of_the_manifest() {
     let (manifest, text) = (manifest(), manifest().write().unwrap());
     let values = chart_values(text.expose_secret()).unwrap();
     let values: Value = serde_saphyr::from_str(&values).unwrap();

@@ -110,7 +110,7 @@ async fn get(rig: &Rig, token: &str, path: &str) -> super::client::Read {
 }
 
 #[tokio::test]
-async fn hub_service_account_reaches_the_hub_under_its_own_name() {
+async fn hub_service_account_accesses_the_hub_under_its_own_name() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     let got = get(&rig, &hub.token, "/k8s/clusters/local/api/v1/configmaps").await;
@@ -128,7 +128,7 @@ async fn hub_service_account_reaches_the_hub_under_its_own_name() {
 }
 
 #[tokio::test]
-async fn hub_service_account_gets_403_from_other_clusters() {
+async fn hub_service_account_receives_403_from_other_clusters() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     // An existing cluster and a missing cluster get the same response.
@@ -154,7 +154,7 @@ async fn hub_service_account_cannot_impersonate_users() {
 }
 
 #[tokio::test]
-async fn token_rejected_by_the_hub_gets_401() {
+async fn request_with_token_rejected_by_the_hub_returns_401() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     let forged = format!("{}x", hub.token);

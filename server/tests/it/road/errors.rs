@@ -69,7 +69,7 @@ async fn slow_api_server_returns_504_after_the_timeout_of_the_request() {
 }
 
 #[tokio::test]
-async fn slow_api_server_gets_requests_and_is_named_in_errors_after_failed_probes() {
+async fn slow_api_server_receives_requests_and_is_named_in_504_errors_after_failed_probes() {
     let rig = Rig::new().await;
     let slow = |_| std::future::pending();
     let cluster = Cluster::new(slow).on_controller_lane(slow);
@@ -112,7 +112,7 @@ async fn silent_agent_returns_503_with_the_agent_in_the_message() {
 }
 
 #[tokio::test]
-async fn lost_tunnel_returns_an_error_that_the_request_may_have_been_executed() {
+async fn error_after_lost_tunnel_states_that_the_request_may_have_been_executed() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |_| std::future::pending().await);
     let attached = cluster.attach(&rig, "a", "r1").await;

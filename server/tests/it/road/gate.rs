@@ -165,7 +165,7 @@ async fn request_needs_exactly_one_valid_bearer_token() {
 
 // Attack group 7: guessed tokens.
 #[tokio::test]
-async fn token_with_a_valid_id_and_a_wrong_secret_gets_401() {
+async fn token_with_a_valid_id_and_a_wrong_secret_returns_401() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -220,7 +220,7 @@ async fn token_scoped_to_a_cluster_is_rejected_by_other_clusters() {
 }
 
 #[tokio::test]
-async fn user_without_role_gets_the_same_403_for_existing_and_missing_clusters() {
+async fn user_without_role_receives_the_same_403_for_existing_and_missing_clusters() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -294,7 +294,7 @@ async fn ambiguous_paths_are_rejected() {
 }
 
 #[tokio::test]
-async fn http2_authority_and_host_must_agree() {
+async fn request_with_different_http2_authority_and_host_is_rejected() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -314,7 +314,7 @@ async fn http2_authority_and_host_must_agree() {
 
 // Attack group 12: bearer tokens in a WebSocket protocol.
 #[tokio::test]
-async fn token_in_a_websocket_protocol_is_neither_forwarded_nor_echoed() {
+async fn token_in_websocket_subprotocol_header_is_not_forwarded_or_returned() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -371,7 +371,7 @@ async fn smuggled_second_request_is_rejected() {
 
 // Attack group 21: long tokens and group lists of others are legitimate.
 #[tokio::test]
-async fn large_headers_pass_to_the_cluster() {
+async fn large_headers_are_forwarded_to_the_cluster() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

@@ -58,7 +58,7 @@ fn project(namespaces: &[&str]) -> Project {
 }
 
 #[tokio::test]
-async fn lost_group_closes_the_watch_that_it_authorized() {
+async fn watch_authorized_by_a_group_is_closed_when_the_user_leaves_the_group() {
     let rig = Rig::new().await;
     let stores = &rig.stores;
     let spec = json!({ "enabled": true, "oidc": { "issuer": "https://corp.example.com", "clientId": "d" } });

@@ -36,7 +36,7 @@ async fn with_echoing_hub() -> (Rig, Seen) {
 }
 
 #[tokio::test]
-async fn administrators_reach_the_hub_under_their_own_name() {
+async fn administrator_accesses_the_hub_under_their_own_name() {
     let (rig, seen) = with_echoing_hub().await;
     let got = get(
         &rig,
@@ -75,7 +75,7 @@ async fn large_body_is_streamed_to_the_hub() {
 }
 
 #[tokio::test]
-async fn errors_of_the_hub_are_relayed_without_a_retry() {
+async fn hub_errors_are_relayed_without_a_retry() {
     let calls = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
     let rig = Rig::with_hub(Arc::new(move |_| {

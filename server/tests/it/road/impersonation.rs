@@ -138,7 +138,7 @@ async fn user_without_role_in_a_cluster_cannot_impersonate_there() {
 
 // Attack group 4: a permission to impersonate is valid in one cluster only.
 #[tokio::test]
-async fn impersonation_denied_by_the_cluster_gets_403() {
+async fn impersonation_denied_by_the_cluster_returns_403() {
     let rig = Rig::new().await;
     let ((yes, _), (no, _)) = (deciding(true), deciding(false));
     let _attached = (
@@ -178,7 +178,7 @@ async fn impersonation_fails_when_the_cluster_is_unreachable() {
 
 // Attack group 26: user names are visible to authorized callers only.
 #[tokio::test]
-async fn impersonation_without_the_right_reveals_no_user_name() {
+async fn impersonation_without_the_right_does_not_reveal_user_names() {
     let rig = super::members::rig().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

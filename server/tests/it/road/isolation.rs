@@ -25,7 +25,7 @@ fn hostile(_: http::Request<Incoming>) -> Response<AnyBody> {
 
 // Attack group 14: pages served by a cluster.
 #[tokio::test]
-async fn page_of_a_service_proxy_gets_a_sandbox_policy() {
+async fn page_of_a_service_proxy_has_a_sandbox_content_security_policy() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request| hostile(request));
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -55,7 +55,7 @@ async fn page_of_a_service_proxy_gets_a_sandbox_policy() {
 }
 
 #[tokio::test]
-async fn request_with_only_a_foreign_cookie_gets_401_and_service_worker_request_gets_403() {
+async fn foreign_cookie_returns_401_and_service_worker_request_returns_403() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request| hostile(request));
     let _attached = cluster.attach(&rig, "a", "r1").await;

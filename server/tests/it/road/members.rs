@@ -103,7 +103,7 @@ pub(super) async fn ends(mut watch: http::Response<Incoming>) {
 }
 
 #[tokio::test]
-async fn member_of_one_cluster_reaches_only_that_cluster() {
+async fn member_of_one_cluster_can_access_only_that_cluster() {
     let rig = rig().await;
     let (a, b) = (Cluster::echo(), Cluster::echo());
     let _attached = (
@@ -127,7 +127,7 @@ async fn member_of_one_cluster_reaches_only_that_cluster() {
 }
 
 #[tokio::test]
-async fn removed_binding_closes_the_watch_that_it_authorized() {
+async fn watch_is_closed_when_the_binding_that_authorized_the_watch_is_deleted() {
     let rig = rig().await;
     let _attached = watched().attach(&rig, "a", "r1").await;
     let watch = watch(&rig).await;
@@ -140,7 +140,7 @@ async fn removed_binding_closes_the_watch_that_it_authorized() {
 }
 
 #[tokio::test]
-async fn lost_role_closes_its_watch_although_a_weaker_role_remains() {
+async fn watch_is_closed_when_its_role_is_removed_and_a_weaker_role_remains() {
     let rig = rig().await;
     let stores = &rig.stores;
     stores
@@ -156,7 +156,7 @@ async fn lost_role_closes_its_watch_although_a_weaker_role_remains() {
 }
 
 #[tokio::test]
-async fn narrowed_role_closes_the_watch_that_it_authorized() {
+async fn watch_is_closed_when_rights_are_removed_from_the_role_that_authorized_the_watch() {
     let rig = rig().await;
     let _attached = watched().attach(&rig, "a", "r1").await;
     let watch = watch(&rig).await;
@@ -167,7 +167,7 @@ async fn narrowed_role_closes_the_watch_that_it_authorized() {
 }
 
 #[tokio::test]
-async fn additional_or_replacement_role_keeps_the_watch_open() {
+async fn added_or_replaced_role_does_not_close_the_watch() {
     let rig = rig().await;
     let bindings = &rig.stores.cluster_role_template_bindings;
     let _attached = watched().attach(&rig, "a", "r1").await;

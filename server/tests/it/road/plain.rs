@@ -98,7 +98,7 @@ async fn errors_of_the_cluster_are_relayed_unchanged() {
 }
 
 #[tokio::test]
-async fn large_bodies_pass_in_both_directions() {
+async fn large_bodies_are_forwarded_in_both_directions() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         let body = request.into_body().collect().await.unwrap().to_bytes();
@@ -235,7 +235,7 @@ async fn request_cancelled_before_the_response_is_cancelled_at_the_cluster() {
 }
 
 #[tokio::test]
-async fn trailers_pass_in_both_directions() {
+async fn http_trailers_are_forwarded_in_both_directions() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         let collected = request.into_body().collect().await.unwrap();

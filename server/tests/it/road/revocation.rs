@@ -91,7 +91,7 @@ async fn revoked_token_closes_open_watch() {
 }
 
 #[tokio::test]
-async fn disabled_user_loses_open_watch_and_new_requests() {
+async fn open_watch_of_a_disabled_user_is_closed_and_new_requests_are_rejected() {
     let watching = watching("a").await;
     let mut ann = user("ann", true);
     ann.spec.enabled = false;
@@ -101,7 +101,7 @@ async fn disabled_user_loses_open_watch_and_new_requests() {
 }
 
 #[tokio::test]
-async fn disabled_user_loses_streams_that_impersonate_the_user() {
+async fn streams_that_impersonate_a_disabled_user_are_closed() {
     let rig = Rig::new().await;
     let agreeing = quiet().on_controller_lane(async |request: http::Request<Incoming>| {
         if request.uri().path() == "/livez" {
@@ -153,7 +153,7 @@ async fn deleted_cluster_closes_its_open_watches() {
 }
 
 #[tokio::test]
-async fn cluster_recreated_under_its_name_inherits_no_open_watch() {
+async fn open_watch_is_closed_when_its_cluster_is_recreated() {
     let watching = watching("a").await;
     let mut again = cluster("a");
     again.metadata.uid = Some("another".to_owned());
@@ -195,7 +195,7 @@ async fn expired_token_closes_open_watch() {
 }
 
 #[tokio::test]
-async fn watch_over_http2_is_reset() {
+async fn revoked_watch_over_http2_is_reset() {
     let rig = Rig::new().await;
     let _attached = quiet().attach(&rig, "a", "r1").await;
     let path = "http://drover.example/k8s/clusters/a/api/v1/pods?watch=true";
@@ -234,7 +234,7 @@ async fn pending_request_is_rejected_when_its_token_is_revoked() {
 }
 
 #[tokio::test]
-async fn disabled_user_loses_open_exec() {
+async fn open_exec_of_a_disabled_user_is_closed() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_switch(super::upgrades::echo_after_switch);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -273,7 +273,7 @@ async fn disabled_user_loses_open_exec() {
 }
 
 #[tokio::test]
-async fn watch_with_a_token_missing_in_the_cache_stays_open_until_the_cache_is_synced() {
+async fn watch_with_uncached_token_stays_open_until_the_cache_is_synced() {
     let new = token(9, "ann", None);
     let known = (new.token.clone(), user("ann", true));
     let rig = Rig::with_hub(std::sync::Arc::new(move |request| {

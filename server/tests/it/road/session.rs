@@ -36,7 +36,7 @@ fn sent(person: &Person, method: &str, path: &str, page: &[(&str, &str)]) -> Req
 }
 
 #[tokio::test]
-async fn session_of_the_ui_reaches_clusters_without_its_cookie() {
+async fn session_cookie_authenticates_cluster_requests_and_is_not_forwarded() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -97,7 +97,7 @@ async fn cross_origin_pages_cannot_use_the_session() {
 }
 
 #[tokio::test]
-async fn session_is_rejected_as_bearer_token_and_beside_another_credential() {
+async fn session_token_is_rejected_as_bearer_token_and_with_a_second_credential() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

@@ -132,7 +132,7 @@ async fn metrics_and_log_filter_require_an_administrator() {
 }
 
 #[tokio::test]
-async fn log_filter_changes_at_run_time_and_an_invalid_filter_gets_advice() {
+async fn log_filter_changes_at_run_time_and_an_invalid_filter_returns_advice() {
     let telemetry_rig = telemetry_rig().await;
     let ann = &telemetry_rig.rig.ann;
     let (_, text) = ask(&telemetry_rig, ann, "GET", "/v1/log-filter", "").await;

@@ -57,7 +57,7 @@ async fn tunnel_is_detached_when_its_guard_is_dropped() {
 }
 
 #[tokio::test]
-async fn silent_tunnel_gets_no_new_requests_after_five_seconds_and_keeps_its_streams() {
+async fn silent_tunnel_receives_no_new_requests_after_five_seconds_and_keeps_its_streams() {
     let rig = Rig::new().await;
     let (feed, body) = fed();
     let body = parking_lot::Mutex::new(Some(body));
@@ -133,7 +133,7 @@ async fn reconnected_replica_replaces_only_its_own_tunnel() {
 }
 
 #[tokio::test]
-async fn replica_without_connection_to_its_api_server_is_used_last() {
+async fn replica_that_cannot_reach_its_api_server_has_lowest_priority() {
     let rig = Rig::new().await;
     let cut_off = named("cut off").on_controller_lane(async |_| answer(503, "no API server"));
     let _first = cut_off.attach(&rig, "a", "r1").await;
@@ -210,7 +210,7 @@ async fn hostile_agent_does_not_affect_other_clusters() {
 }
 
 #[tokio::test]
-async fn controllers_reach_a_cluster_through_a_kubernetes_client() {
+async fn controllers_access_a_cluster_with_a_kubernetes_client_through_the_tunnel() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_controller_lane(async |request: http::Request<Incoming>| {
         assert!(!request.headers().contains_key("impersonate-user"));

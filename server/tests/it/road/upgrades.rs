@@ -48,7 +48,7 @@ pub(super) async fn ask(stream: &mut TcpStream, rig: &Rig, path: &str) -> String
 }
 
 #[tokio::test]
-async fn spdy_upgrade_passes_bytes_in_both_directions_and_half_closes() {
+async fn spdy_upgrade_forwards_bytes_and_half_close_in_both_directions() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_switch(echo_after_switch);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -94,7 +94,7 @@ async fn spdy_upgrade_passes_bytes_in_both_directions_and_half_closes() {
 }
 
 #[tokio::test]
-async fn exec_with_a_lost_tunnel_is_recorded_as_ended_by_the_cluster() {
+async fn audit_record_of_exec_on_lost_tunnel_has_outcome_upstream_gone() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo().on_switch(echo_after_switch);
     let attached = cluster.attach(&rig, "a", "r1").await;
@@ -113,7 +113,7 @@ async fn exec_with_a_lost_tunnel_is_recorded_as_ended_by_the_cluster() {
 }
 
 #[tokio::test]
-async fn upgrade_request_keeps_its_user_and_its_method() {
+async fn upgrade_request_is_forwarded_with_its_user_and_method() {
     let rig = Rig::new().await;
     let (told, mut heads) = tokio::sync::mpsc::channel(1);
     let cluster = Cluster::echo().on_switch(move |mut stream| {

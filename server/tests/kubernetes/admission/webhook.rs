@@ -72,7 +72,7 @@ fn unreachable_options(hub: &TestHub) -> ServerOptions {
 }
 
 #[tokio::test]
-async fn server_unreachable_from_its_hub_reports_it_and_blocks_no_write() {
+async fn webhook_unreachable_from_the_hub_is_reported_and_does_not_block_writes() {
     let hub = TestHub::kubernetes().await;
     let server = Running::start(unreachable_options(&hub)).await;
     let client = server.hub.client();

@@ -103,7 +103,7 @@ async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
 }
 
 #[tokio::test]
-async fn agents_of_the_previous_protocol_version_connect() {
+async fn agent_with_the_previous_protocol_version_can_connect() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let mut old = replica(&in_pod(&cluster).await, "pod-0");

@@ -209,7 +209,7 @@ async fn agent_outside_of_its_cluster_joins_with_a_kubeconfig() {
 }
 
 #[tokio::test]
-async fn deleted_cluster_keeps_no_objects_of_drover() {
+async fn deleted_cluster_contains_no_drover_objects() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;

@@ -101,7 +101,7 @@ async fn manual_bindings_are_reported_and_removed_with_the_last_role_of_the_user
 }
 
 #[tokio::test]
-async fn cluster_member_sees_only_that_cluster_and_loses_access_with_the_role() {
+async fn cluster_member_can_access_only_that_cluster_until_the_role_is_removed() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     rig.create("bank").await;
@@ -230,7 +230,7 @@ async fn member_manager_cannot_grant_more_than_its_own_permissions() {
 }
 
 #[tokio::test]
-async fn cluster_importer_owns_only_its_own_clusters() {
+async fn user_who_imports_a_cluster_becomes_owner_of_only_that_cluster() {
     let (rig, _cluster) = Rig::with_cluster().await;
     rig.create("bank").await;
     let dora = rig.server.user(&rig.admin, "dora").await;

@@ -224,7 +224,7 @@ async fn assert_namespace_is_unmanaged(cluster: &ControlPlane, name: &str) {
 }
 
 #[tokio::test]
-async fn existing_namespace_is_adopted_only_on_request_and_moves_with_its_bindings() {
+async fn existing_namespace_is_adopted_only_on_request_and_can_move_to_another_project() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;

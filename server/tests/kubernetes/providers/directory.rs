@@ -113,7 +113,7 @@ async fn directory_sign_in_rejects_injected_names_and_wrong_passwords() {
 }
 
 #[tokio::test]
-async fn directory_guessing_is_rate_limited_and_a_wrong_bind_password_is_not_retried() {
+async fn directory_password_attempts_are_limited_and_wrong_bind_password_is_not_retried() {
     let rig = Rig::start().await;
     let slapd = Slapd::with(&people());
     directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;

@@ -35,7 +35,7 @@ pub(super) async fn sign_in(rig: &Rig, fake: &Fake, account: u64) -> SignedIn {
 }
 
 #[tokio::test]
-async fn reused_github_login_is_a_new_user_and_a_revoked_token_ends_access() {
+async fn reused_github_login_creates_a_new_user_and_a_revoked_token_ends_access() {
     let (rig, fake) = (Rig::start().await, Fake::start().await);
     {
         let mut world = fake.world();

@@ -34,7 +34,7 @@ async fn global_role(rig: &Rig, name: &str, spec: Value) -> GlobalRole {
 }
 
 #[tokio::test]
-async fn linked_identities_are_one_user_and_tokens_of_the_moved_identity_end() {
+async fn linked_identities_belong_to_one_user_and_tokens_of_previous_user_are_revoked() {
     let rig = Rig::start().await;
     let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
     let first = rig.sign_in("corp", &corp, "ann").await;
@@ -190,7 +190,7 @@ async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider
 }
 
 #[tokio::test]
-async fn new_user_gets_exactly_the_roles_for_new_users() {
+async fn new_user_receives_exactly_the_default_roles_for_new_users() {
     let rig = Rig::start().await;
     let corp = rig.openid("corp").await;
     let rules = |resource: &str| json!([{ "apiGroups": ["management.drover.dev"], "resources": [resource], "verbs": ["create"] }]);

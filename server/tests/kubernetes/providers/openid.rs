@@ -168,7 +168,7 @@ async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
 }
 
 #[tokio::test]
-async fn cross_origin_page_cannot_start_a_sign_in_or_redirect_it_elsewhere() {
+async fn cross_origin_page_cannot_start_a_sign_in_or_change_its_redirect() {
     let rig = Rig::start().await;
     let _provider = rig.openid("corp").await;
     let path = "/v1/providers/corp/sign-in";
@@ -229,7 +229,7 @@ async fn same_login_at_two_providers_creates_two_users() {
 }
 
 #[tokio::test]
-async fn recreated_provider_grants_nothing_to_users_of_the_previous_provider() {
+async fn users_of_a_deleted_provider_receive_no_access_from_its_recreated_provider() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     administrators(&rig, "drover:corp:team-a", "corp").await;

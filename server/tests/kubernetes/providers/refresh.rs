@@ -35,7 +35,7 @@ async fn hours_ago(rig: &Rig, name: &str, hours: i64) {
 }
 
 #[tokio::test]
-async fn refresh_updates_groups_and_a_refusal_of_the_provider_ends_access() {
+async fn identity_refresh_updates_groups_and_rejected_refresh_revokes_access() {
     let rig = Rig::start().await;
     let mut provider = rig.openid("corp").await;
     let ann = rig.sign_in("corp", &provider, "ann").await;
@@ -70,7 +70,7 @@ async fn refresh_updates_groups_and_a_refusal_of_the_provider_ends_access() {
 }
 
 #[tokio::test]
-async fn unreachable_provider_keeps_access_only_for_the_grace_period() {
+async fn users_of_an_unreachable_provider_have_access_only_for_the_grace_period() {
     let rig = Rig::start().await;
     let mut provider = rig.openid("corp").await;
     let mut tokens = Vec::new();

@@ -40,7 +40,7 @@ fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
 }
 
 #[test]
-fn only_server_gets_tokens_of_its_account_in_any_namespace() {
+fn only_server_can_request_tokens_of_its_service_account() {
     for (writer, namespace, account, allowed) in [
         ("jane", "ops", "drover", false),
         ("jane", "ops", "other", true),

@@ -144,7 +144,7 @@ async fn key_claim_is_released_when_its_cluster_registers_a_different_key() {
 }
 
 #[tokio::test]
-async fn cluster_bound_by_an_earlier_version_keeps_its_key() {
+async fn cluster_registered_by_an_earlier_version_keeps_its_key() {
     let objects = Objects::default();
     let hub = objects.hub();
     objects.cluster("old", Some(&KEY));

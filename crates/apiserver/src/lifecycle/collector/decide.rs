@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn owner_reference_with_other_uid_counts_as_missing() {
+    fn owner_reference_with_wrong_uid_is_treated_as_missing_owner() {
         let reference = OwnerReference {
             uid: "a".to_owned(),
             ..OwnerReference::default()

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn established_crd_stays_established_after_a_name_conflict() {
+    fn established_crd_remains_established_after_a_name_conflict() {
         let mut object = fresh();
         while step(&mut object, &[]) {}
         let other = json!({"metadata": {"name": "other.g"}, "spec": {"group": "g"},

@@ -56,7 +56,7 @@ fn cel_transition_rule_receives_the_old_value_of_the_same_list_item() {
 }
 
 #[test]
-fn optional_old_self_supports_has_value() {
+fn cel_optional_old_self_supports_has_value() {
     let schema = spec(
         &json!([{"rule": "!oldSelf.hasValue() || oldSelf.value().a == self.a",
                 "optionalOldSelf": true, "message": "never changes"}]),
@@ -73,7 +73,7 @@ fn optional_old_self_supports_has_value() {
 }
 
 #[test]
-fn rule_above_the_cost_limit_is_not_evaluated() {
+fn cel_rule_above_the_cost_limit_is_not_evaluated() {
     let schema = spec(
         &json!([{"rule": "self.l.all(a, self.l.all(b, a != b + 1))"}]),
         &json!({"l": {"type": "array", "items": {"type": "integer"}}}),
@@ -85,7 +85,7 @@ fn rule_above_the_cost_limit_is_not_evaluated() {
 }
 
 #[test]
-fn nesting_depth_counts_expanded_macros() {
+fn cel_nesting_depth_limit_includes_expanded_macros() {
     let nesting = |text: &str| compile(text).unwrap().nesting;
     assert_eq!(nesting("self.x == '.all('"), 0);
     assert_eq!(
@@ -111,7 +111,7 @@ fn rule_errors(rule: &Value, length: u32) -> Vec<String> {
 }
 
 #[test]
-fn rule_cost_is_bounded_before_evaluation() {
+fn cel_rule_above_the_cost_limit_is_rejected_before_evaluation() {
     let double = "[self.s].map(x, x + x)".to_owned() + &".map(x, x + x)".repeat(40);
     let ranges = "lists.range(10000).all(a, lists.range(10000).all(b, a != b + 10000))";
     for rule in [

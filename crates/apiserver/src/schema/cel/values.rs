@@ -178,7 +178,7 @@ mod tests {
     use super::{escape, unescape};
 
     #[test]
-    fn unescape_accepts_only_results_of_escape() {
+    fn cel_name_unescaping_accepts_only_escaped_names() {
         for name in [
             "a",
             "a__b",

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn single_large_response_is_sent_despite_memory_limit() {
+    fn single_response_above_the_memory_limit_is_sent() {
         let sending = MemoryLimiter::new(LIMIT);
         let alone = sending.hold("a", 2 * LIMIT.of_all).unwrap();
         assert!(sending.hold("b", 1).is_err());

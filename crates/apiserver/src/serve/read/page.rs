@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn continue_token_for_latest_state_has_no_revision() {
+    fn continue_token_without_revision_round_trips() {
         let position = Position {
             revision: None,
             after: "/core/pods/shop/web".to_owned(),

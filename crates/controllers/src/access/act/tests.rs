@@ -356,7 +356,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn users_keep_access_for_random_changes_of_subjects(
+    fn users_keep_access_during_random_changes_of_binding_subjects(
         (from, to) in (0..3000_usize, 0..2500_usize),
         (since, until) in (0..3000_usize, 0..2500_usize),
     ) {

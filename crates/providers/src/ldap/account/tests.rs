@@ -61,7 +61,7 @@ fn read(schema: LdapSchema, more: &[(&str, &[u8])]) -> Result<Account, ProviderE
 }
 
 #[test]
-fn uuid_attribute_round_trips_between_id_text_and_bytes() {
+fn ldap_uuid_attribute_round_trips_between_id_text_and_bytes() {
     let id = |schema| read(schema, &[("userAccountControl", b"512")]).unwrap().id;
     let posix = id(LdapSchema::Posix);
     assert_eq!(posix, "b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55");
@@ -184,7 +184,7 @@ fn entry_without_name_login_or_id_returns_an_error() {
 }
 
 #[test]
-fn values_unsafe_to_display_are_omitted() {
+fn ldap_values_with_control_or_invalid_characters_are_omitted() {
     for (name, expected) in [
         (&b" Jane Doe "[..], Some("Jane Doe")),
         ("Jäne".as_bytes(), Some("Jäne")),

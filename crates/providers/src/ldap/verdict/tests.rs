@@ -24,7 +24,7 @@ fn outcome_name(verdict: &Result<(), ProviderError>) -> String {
 }
 
 #[test]
-fn unavailable_directory_rejects_no_user() {
+fn unavailable_directory_does_not_reject_users() {
     // timeLimitExceeded, busy, unavailable, unwillingToPerform, operationsError, other, and codes
     // that do not exist.
     for code in [3, 51, 52, 53, 1, 80, 12_345] {

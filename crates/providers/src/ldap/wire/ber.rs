@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decoded_numbers_equal_the_encoded_numbers() {
+    fn ber_numbers_round_trip() {
         for value in [
             0,
             1,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn decoded_elements_equal_the_encoded_elements() {
+    fn ber_elements_round_trip() {
         for length in [0, 1, 127, 128, 255, 256, 65_535, 65_536] {
             let content = vec![7; length];
             let bytes = element(SEQUENCE, &[&content, &[1]]);

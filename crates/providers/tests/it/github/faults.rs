@@ -113,7 +113,7 @@ async fn outages_and_rate_limits_are_unavailable() {
 }
 
 #[tokio::test]
-async fn slow_responses_are_unavailable() {
+async fn slow_github_responses_are_unavailable() {
     let fake = Fake::start().await;
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
@@ -140,7 +140,7 @@ async fn slow_responses_are_unavailable() {
 }
 
 #[tokio::test]
-async fn many_pages_together_have_a_timeout() {
+async fn reading_all_pages_of_a_github_list_has_one_timeout() {
     let fake = Fake::start().await;
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
@@ -240,7 +240,7 @@ async fn rate_limit_headers_set_the_retry_time() {
 }
 
 #[tokio::test]
-async fn rejection_on_each_resource_is_immediate() {
+async fn rejected_token_at_any_github_endpoint_rejects_the_user_immediately() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);

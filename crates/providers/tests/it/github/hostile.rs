@@ -89,7 +89,7 @@ async fn token_is_sent_only_to_its_github_server() {
 }
 
 #[tokio::test]
-async fn endless_list_is_rejected() {
+async fn endless_github_list_is_rejected() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -119,7 +119,7 @@ async fn endless_list_is_rejected() {
 }
 
 #[tokio::test]
-async fn endless_response_is_rejected() {
+async fn endless_github_response_is_rejected() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -145,7 +145,7 @@ async fn endless_response_is_rejected() {
 }
 
 #[tokio::test]
-async fn errors_contain_no_secret() {
+async fn github_errors_contain_no_secret() {
     let fake = Fake::start().await;
     people(&fake);
     let normal = github(&fake);

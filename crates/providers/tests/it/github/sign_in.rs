@@ -75,7 +75,7 @@ async fn authorization_url_requests_the_minimal_scope_with_pkce() {
 }
 
 #[tokio::test]
-async fn second_use_of_a_code_is_rejected() {
+async fn reused_authorization_code_is_rejected() {
     let (fake, github) = with_octocat().await;
     let (query, pending) = allowed(&fake, &github, 583_231);
     github.redeem(&query, &pending, now()).await.unwrap();
@@ -87,7 +87,7 @@ async fn second_use_of_a_code_is_rejected() {
 }
 
 #[tokio::test]
-async fn stolen_code_is_rejected_in_another_sign_in() {
+async fn authorization_code_of_another_sign_in_is_rejected() {
     let (fake, github) = with_octocat().await;
     let (stolen, _) = allowed(&fake, &github, 583_231);
     let (own, pending) = allowed(&fake, &github, 583_231);

@@ -63,7 +63,7 @@ async fn suspended_account_is_rejected_until_it_is_reactivated() {
 }
 
 #[tokio::test]
-async fn revoke_ends_only_the_given_token() {
+async fn token_revocation_invalidates_only_the_given_token() {
     let (fake, github) = with_alice().await;
     let desk = sign_in(&fake, &github, 1).await.unwrap().access_token;
     let phone = sign_in(&fake, &github, 1).await.unwrap().access_token;

@@ -50,7 +50,7 @@ async fn valid_configuration_reports_the_found_users_and_groups() {
 }
 
 #[tokio::test]
-async fn failed_step_names_the_spec_field() {
+async fn failed_connection_test_step_names_the_spec_field() {
     let slapd = Slapd::with(&(person("jane", "") + &person("john", "employeeNumber: 1")));
     let people = |change: fn(&mut LdapSpec)| {
         let mut spec = super::reaching(&slapd);
@@ -97,7 +97,7 @@ async fn failed_step_names_the_spec_field() {
 }
 
 #[tokio::test]
-async fn one_reachable_server_is_sufficient() {
+async fn connection_test_passes_if_one_server_is_reachable() {
     let slapd = Slapd::with(&person("jane", ""));
     let mut spec = super::reaching(&slapd);
     spec.servers.insert(0, "ldaps://127.0.0.1:1".to_owned());

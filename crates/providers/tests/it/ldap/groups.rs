@@ -117,7 +117,7 @@ async fn paged_group_search_returns_all_groups() {
 }
 
 #[tokio::test]
-async fn more_groups_than_the_limit_return_an_error() {
+async fn ldap_groups_above_the_limit_return_an_error() {
     let slapd = Slapd::with(&many(5_001));
     let (field, problem) = field(jane_in(&slapd, |_| ()).await);
     assert_eq!(field, "ldap.groups.filter");

@@ -9,7 +9,7 @@ use drover_testkit::slapd::{Slapd, group, person};
 const JANE: &str = "uid=jane,ou=people,dc=example,dc=org";
 
 #[tokio::test]
-async fn renamed_and_moved_user_keeps_the_id() {
+async fn renamed_and_moved_ldap_user_keeps_the_id() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE])));
     let directory = directory(&super::reaching(&slapd));
     let before = directory.sign_in("jane", &secret("password of jane")).await;
@@ -30,7 +30,7 @@ async fn renamed_and_moved_user_keeps_the_id() {
 }
 
 #[tokio::test]
-async fn recreated_user_has_another_id() {
+async fn recreated_ldap_user_has_a_different_id() {
     let slapd = Slapd::with(&["jane", "john"].map(|login| person(login, "")).concat());
     let directory = directory(&super::reaching(&slapd));
     let password = secret("password of jane");
@@ -116,7 +116,7 @@ async fn refresh_of_invalid_id_returns_error_gone() {
 }
 
 #[tokio::test]
-async fn failing_configuration_rejects_no_user_and_names_the_field() {
+async fn refresh_with_wrong_configuration_keeps_users_and_error_names_the_field() {
     let slapd = Slapd::with(&person("jane", ""));
     let id = directory(&super::reaching(&slapd))
         .sign_in("jane", &secret("password of jane"))

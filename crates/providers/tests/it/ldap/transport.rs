@@ -111,7 +111,7 @@ async fn ldap_certificate_with_unknown_ca_or_wrong_host_name_is_rejected() {
 }
 
 #[tokio::test]
-async fn next_server_is_used_and_unreachable_servers_reject_no_user() {
+async fn next_ldap_server_is_used_and_unreachable_servers_do_not_reject_users() {
     let mut slapd = Slapd::with(&person("jane", ""));
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let closed = format!("ldaps://{}", listener.local_addr().unwrap());
@@ -141,7 +141,7 @@ async fn next_server_is_used_and_unreachable_servers_reject_no_user() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silent_server_is_unavailable() {
+async fn ldap_server_without_response_is_unavailable() {
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let authority = Authority::new();
@@ -247,7 +247,7 @@ async fn ldap_search_references_are_not_followed() {
 }
 
 #[tokio::test]
-async fn entry_of_another_user_is_rejected() {
+async fn ldap_entry_of_another_user_is_rejected() {
     let authority = Authority::new();
     let ids = [
         "b0e1b1f4-7b4c-103e-8f0a-6d2b1c1e3a55",

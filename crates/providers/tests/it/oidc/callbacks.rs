@@ -72,7 +72,7 @@ fn invalid_callback_returns_its_specific_error() {
 }
 
 #[test]
-fn callback_is_valid_for_ten_minutes_at_the_same_issuer() {
+fn callback_is_accepted_for_ten_minutes_from_the_same_issuer() {
     let query = "code=c&state=a-state";
     let at = |seconds| Callback::read(query, &pending(), ISSUER, false, after(seconds)).err();
     assert_eq!(at(595), None);

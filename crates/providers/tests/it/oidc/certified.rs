@@ -158,7 +158,7 @@ async fn rotated_keys_of_a_provider_are_fetched() {
 }
 
 #[tokio::test]
-async fn logout_ends_the_provider_session_and_redirects_back() {
+async fn logout_url_ends_the_provider_session_and_redirects_to_drover() {
     let (provider, oidc) = started().await;
     let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();

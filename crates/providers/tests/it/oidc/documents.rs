@@ -31,7 +31,7 @@ fn read(document: &Value) -> Result<Metadata, ProviderError> {
 }
 
 #[test]
-fn minimal_discovery_document_uses_the_defaults_of_the_specification() {
+fn minimal_discovery_document_is_completed_with_defaults_of_the_specification() {
     let metadata = read(&document(&json!({}))).unwrap();
     assert_eq!(metadata.algorithms, [Algorithm::RS256]);
     let basic = Some(ClientAuthentication::Basic);

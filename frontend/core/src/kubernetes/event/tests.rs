@@ -37,7 +37,7 @@ fn events_are_grouped_by_object_with_the_newest_first() {
 }
 
 #[test]
-fn times_of_an_event_with_a_series_are_read() {
+fn event_times_and_count_are_read_from_its_series() {
     let event = of(serde_json::json!({
         "metadata": {"name": "x", "uid": "u", "creationTimestamp": "2026-11-21T08:00:00Z"},
         "involvedObject": {"kind": "Node", "name": "n1"},
@@ -53,7 +53,7 @@ fn times_of_an_event_with_a_series_are_read() {
 }
 
 #[test]
-fn filter_matches_text_and_properties_of_events() {
+fn event_filter_matches_text_and_properties() {
     let event = of(event("1", "web-0", 10, "Warning"));
     for (text, found) in [
         ("web back-off", true),
@@ -70,7 +70,7 @@ fn filter_matches_text_and_properties_of_events() {
 }
 
 #[test]
-fn feed_keeps_the_newest_events_up_to_the_limit() {
+fn event_feed_keeps_the_newest_events_up_to_the_limit() {
     let mut feed: Feed<Arc<Event>, Newest> = Feed::default();
     let all: Vec<_> = (0..5_000_i32)
         .map(|number| event(&number.to_string(), "a", i64::from(number), "Normal"))

@@ -65,7 +65,7 @@ fn watch_events_update_the_list() {
 }
 
 #[test]
-fn expired_resource_version_causes_a_relist_and_keeps_the_items() {
+fn expired_resource_version_causes_a_relist_and_items_remain_visible() {
     let mut feed = listed();
     let gone = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
     let problem = feed.take(&event("ERROR", &gone)).unwrap_err();
@@ -75,7 +75,7 @@ fn expired_resource_version_causes_a_relist_and_keeps_the_items() {
 }
 
 #[test]
-fn other_watch_errors_keep_the_resource_version() {
+fn watch_errors_except_410_keep_the_resource_version() {
     let mut feed = listed();
     let away = serde_json::json!({"kind": "Status", "code": 503, "message": "later"});
     feed.take(&event("ERROR", &away)).unwrap_err();
@@ -130,7 +130,7 @@ fn relisted_items_are_shown_after_the_last_page() {
 }
 
 #[test]
-fn list_without_a_resource_version_is_an_error() {
+fn list_response_without_a_resource_version_returns_an_error() {
     let mut feed: Feed<Thing> = Feed::default();
     feed.replace(br#"{"metadata":{},"items":[]}"#).unwrap_err();
     assert_eq!(feed.ask(), Ask::List);
@@ -212,7 +212,7 @@ fn resource_version_of_a_table_bookmark_is_read_from_the_list_or_the_row() {
 
 proptest::proptest! {
     #[test]
-    fn arbitrary_responses_do_not_panic(body in "\\PC{0,60}|\\{\"type\":\"ADDED\",\"object\":\\{[a-z:{}\\[\\]\",]{0,40}\\}\\}") {
+    fn arbitrary_watch_responses_do_not_panic(body in "\\PC{0,60}|\\{\"type\":\"ADDED\",\"object\":\\{[a-z:{}\\[\\]\",]{0,40}\\}\\}") {
         let mut rows: Feed<Arc<Row>, Rows> = Feed::default();
         let _ = (rows.replace(body.as_bytes()), rows.take(body.as_bytes()));
         let mut things: Feed<Thing> = Feed::default();

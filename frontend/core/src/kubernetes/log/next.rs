@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn timeout_without_follow_is_an_interruption() {
+    fn timeout_of_a_log_without_follow_is_shown_as_interruption() {
         let runs = Some(Lifecycle::Runs);
         let quiet = next(&request(false, true), Ending::Silent, runs.clone());
         assert_eq!(quiet, Next::GoOn);

@@ -15,7 +15,7 @@ fn stamped(second: u32, text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn line_has_a_timestamp_and_no_escape_sequences() {
+fn log_line_is_parsed_to_timestamp_and_text_without_escape_sequences() {
     let line =
         Entry::read(b"2026-11-22T10:00:01.5Z \x1b[1;31mERROR\x1b[0m it\tis \x1b]0;title\x07bad\r");
     assert_eq!(line.text, "ERROR it        is bad");
@@ -85,14 +85,14 @@ fn log_level_is_detected_from_the_line() {
 }
 
 #[test]
-fn long_line_is_truncated_with_a_note() {
+fn long_log_line_is_truncated_with_a_note() {
     let line = Entry::read("ü".repeat(500_000).as_bytes());
     assert!(line.text.len() < 33 * 1024);
     assert!(line.text.contains("more bytes of this line"));
 }
 
 #[test]
-fn segments_have_matches_and_colors() {
+fn log_line_segments_mark_search_matches_and_colors() {
     let line = Entry::read(b"\x1b[31mred\x1b[0m and red");
     let find = Find::new("D A");
     let segments = line.segments(0..line.text.len(), &find);
@@ -154,7 +154,7 @@ fn downloaded_log_contains_only_lines_of_the_container() {
 }
 
 #[test]
-fn downloaded_log_counts_missing_lines() {
+fn downloaded_log_states_the_number_of_missing_lines() {
     let mut log = Log::default();
     log.push(b"a");
     log.pause(true);
@@ -183,7 +183,7 @@ fn downloaded_log_counts_missing_lines() {
 }
 
 #[test]
-fn lines_after_a_pause_are_consecutive() {
+fn log_lines_are_consecutive_after_a_pause() {
     let mut log = Log::default();
     log.find(Find::new("short"));
     log.push(b"short");
@@ -231,7 +231,7 @@ fn resumed_log_has_no_duplicate_and_no_missing_lines() {
 }
 
 #[test]
-fn resumed_log_skips_known_lines_of_a_second_with_too_many_lines() {
+fn resumed_log_omits_shown_lines_of_a_second_with_many_lines() {
     let mut log = Log::default();
     for number in 0..MAX_LINES + 5 {
         let nanos = 1_000 + number;
@@ -289,7 +289,7 @@ fn log_request_contains_the_selected_options() {
 
 proptest! {
     #[test]
-    fn arbitrary_bytes_become_printable_lines(raw in prop::collection::vec(any::<u8>(), 0..80), wanted in "\\PC{0,2}") {
+    fn arbitrary_bytes_are_converted_to_printable_log_lines(raw in prop::collection::vec(any::<u8>(), 0..80), wanted in "\\PC{0,2}") {
         let line = Entry::read(&raw);
         prop_assert!(!line.text.chars().any(char::is_control), "{:?}", line.text);
         let find = Find::new(&wanted);

@@ -114,7 +114,7 @@ fn failing_pod_has_a_reason_and_advice() {
 }
 
 #[test]
-fn unknown_condition_has_separate_advice() {
+fn condition_with_status_unknown_has_specific_advice() {
     let advice = |plural: &str, kind: &str, status: &str, reason: &str| {
         let value = json!({"status": {"conditions":
             [{"type": kind, "status": status, "reason": reason}]}});
@@ -139,7 +139,7 @@ fn unknown_condition_has_separate_advice() {
 }
 
 #[test]
-fn pod_on_an_unready_node_is_node_not_ready() {
+fn pod_on_an_unready_node_has_reason_node_not_ready() {
     let one = json!([{"name": "web", "image": "x"}]);
     let creating = json!([{"name": "web", "state": {"waiting": {"reason": "ContainerCreating"}}}]);
     let creating = Object::from(pod("Pending", &one, &creating));
@@ -170,7 +170,7 @@ fn pod_on_an_unready_node_is_node_not_ready() {
 }
 
 #[test]
-fn sidecars_count_as_containers_and_ephemeral_containers_do_not() {
+fn container_count_includes_sidecars_and_excludes_ephemeral_containers() {
     let running = |name: &str, ready: bool| {
         json!({"name": name, "ready": ready,
             "state": {"running": {"startedAt": "2026-11-22T00:00:00Z"}}})
@@ -195,7 +195,7 @@ fn sidecars_count_as_containers_and_ephemeral_containers_do_not() {
 }
 
 #[test]
-fn exit_codes_have_explanations() {
+fn known_exit_codes_have_explanations() {
     assert!(meaning(137, Some("OOMKilled")).starts_with("out of memory"));
     assert!(meaning(137, Some("Error")).contains("SIGKILL"));
     assert!(meaning(127, None).contains("not found"));
@@ -204,7 +204,7 @@ fn exit_codes_have_explanations() {
 }
 
 #[test]
-fn container_end_is_final_if_the_restart_policy_forbids_a_restart() {
+fn terminated_container_is_final_if_the_restart_policy_forbids_a_restart() {
     let ended = |policy: &str, code: i64| {
         let mut value = pod(
             "Running",
@@ -255,7 +255,7 @@ fn deployment(wanted: i64, updated: i64, available: i64) -> Value {
 }
 
 #[test]
-fn workload_verdict_shows_the_rollout_progress() {
+fn workload_status_shows_the_rollout_progress() {
     let of =
         |wanted, updated, available| verdict("deployments", deployment(wanted, updated, available));
     assert_eq!(of(3, 3, 3), (Severity::Healthy, "3 of 3 ready".to_owned()));
@@ -319,7 +319,7 @@ fn related_pods_are_listed_by_the_selector_of_the_workload() {
 }
 
 #[test]
-fn job_verdict_shows_completions() {
+fn job_status_shows_completions() {
     let job = json!({"spec": {"completions": 5}, "status": {"active": 1, "succeeded": 2}});
     assert_eq!(
         verdict("jobs", job),
@@ -354,7 +354,7 @@ fn job_verdict_shows_completions() {
 }
 
 #[test]
-fn node_verdict_shows_conditions_and_cordon() {
+fn node_status_shows_failed_conditions_and_cordon() {
     let node = |ready: &str, pressure: &str, cordoned: bool| {
         json!({"metadata": {"name": "n1", "labels": {"node-role.kubernetes.io/control-plane": ""}},
             "spec": {"unschedulable": cordoned,

@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_names_sort_numerically() {
+    fn names_with_numbers_are_sorted_numerically() {
         for (less, more) in [
             ("web-9", "web-10"),
             ("v1.9.3", "v1.10.0"),
@@ -169,7 +169,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn order_of_names_is_total(mut names in prop::collection::vec("[a-b0-2-]{0,6}", 0..24)) {
+        fn natural_name_order_is_a_total_order(mut names in prop::collection::vec("[a-b0-2-]{0,6}", 0..24)) {
             // An inconsistent comparison would panic or leave rows unsorted.
             names.sort_by(|a, b| natural(a, b));
             for pair in names.windows(2) {

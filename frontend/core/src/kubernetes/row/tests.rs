@@ -77,7 +77,7 @@ fn pod_row_has_the_severity_of_its_status() {
 }
 
 #[test]
-fn rows_of_other_kinds_have_a_severity() {
+fn table_rows_of_nodes_workloads_and_other_kinds_have_a_severity() {
     let deployments = columns(&[
         ("Name", "string"),
         ("Ready", "string"),
@@ -122,7 +122,7 @@ fn rows_of_other_kinds_have_a_severity() {
 }
 
 #[test]
-fn relative_times_in_cells_advance() {
+fn ages_in_table_cells_increase_with_time() {
     let pod = row(&pods(), &["web", "1/1", "Running", "3 (5m ago)", "16m"]);
     assert_eq!(pod.text(4, at(1_000)), "16m");
     assert_eq!(
@@ -145,7 +145,7 @@ fn relative_times_in_cells_advance() {
 }
 
 #[test]
-fn columns_sort_by_their_type() {
+fn table_columns_are_sorted_by_their_type() {
     let pods = pods();
     let rows = vec![
         row(&pods, &["web-10", "2/3", "Running", "10", "1m"]),
@@ -170,7 +170,7 @@ fn columns_sort_by_their_type() {
 }
 
 #[test]
-fn filter_matches_text_labels_and_states_of_rows() {
+fn table_filter_matches_text_labels_and_states() {
     let pod = row(&pods(), &["web", "0/1", "CrashLoopBackOff", "3", "16m"]);
     let labels = vec![("app".to_owned(), "Web".to_owned())];
     let pod = (*pod).clone().labelled(labels);

@@ -53,7 +53,7 @@ fn audit_request_selects_changes_by_default() {
 }
 
 #[test]
-fn audit_command_matches_the_filter() {
+fn audit_cli_command_matches_the_filter() {
     let typed = Filter {
         cluster: "berlin".to_owned(),
         outcome: "clientGone".to_owned(),
@@ -69,7 +69,7 @@ fn audit_command_matches_the_filter() {
 }
 
 #[test]
-fn invalid_times_and_codes_are_not_sent() {
+fn audit_filter_with_invalid_time_or_code_is_not_sent() {
     for (text, good) in [
         ("", true),
         ("7d", true),

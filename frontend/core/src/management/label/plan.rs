@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_shows_previous_label_values() {
+    fn label_change_plan_shows_previous_values() {
         let clusters = [
             cluster("a", ""),
             cluster("b", "env=test team=shop"),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_contain_only_changed_labels() {
+    fn label_patches_contain_only_changed_labels() {
         let clusters = [
             cluster("a", "env=prod"),
             cluster("b", "env=prod team=shop"),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_is_empty_after_its_patches_are_applied() {
+    fn label_change_plan_is_empty_after_its_patches_are_applied() {
         let change = change("env=prod a/b=", &["team"]);
         let mut one = cluster("a", "env=test team=shop other=1");
         let plan = Plan::of(&change, [&one]);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn change_between_two_label_sets_is_their_difference() {
+    fn label_change_contains_the_difference_of_two_label_sets() {
         let before = read("env=test team=shop same=1").unwrap();
         let after = read("env=prod same=1 new=2").unwrap();
         let got = Change::between(&before, after);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn existing_labels_are_counted_by_value() {
+    fn clusters_are_counted_per_existing_label_value() {
         let clusters = [
             cluster("a", "env=prod"),
             cluster("b", "env=prod"),

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn concurrent_changes_of_different_fields_are_merged() {
+    fn concurrent_changes_of_different_project_fields_are_merged() {
         let before = shop();
         let mut mine = Draft::of(&before);
         mine.made = "shop-web\nshop-db\nshop-mail".to_owned();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn concurrent_change_of_one_field_is_reported_and_keeps_the_draft() {
+    fn concurrent_change_of_one_project_field_is_reported_and_preserves_the_draft() {
         let before = shop();
         let mut mine = Draft::of(&before);
         mine.display_name = "Store".to_owned();

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn unchanged_form_gives_an_empty_patch() {
+    fn unchanged_project_form_creates_an_empty_patch() {
         let project = view(draft().create());
         let mut again = Draft::of(&project);
         assert_eq!(again.patch(&project), nothing());
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn quotas_of_other_resources_are_kept() {
+    fn project_patch_preserves_quotas_of_resources_not_in_the_form() {
         let mut project = view(draft().create());
         let quota = project.quota.as_mut().unwrap();
         quota.project.insert("services".to_owned(), "3".to_owned());
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_quantity_makes_the_form_incomplete() {
+    fn project_form_with_invalid_quantity_is_incomplete() {
         for (typed, good) in [
             ("", true),
             ("500m", true),

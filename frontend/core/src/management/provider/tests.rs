@@ -28,7 +28,7 @@ fn read(spec: &Value) -> AuthProviderSpec {
 }
 
 #[test]
-fn ldap_form_values_become_the_spec() {
+fn ldap_form_creates_a_spec_with_its_values() {
     let mut draft = typed(
         Protocol::Ldap,
         &[
@@ -66,7 +66,7 @@ fn ldap_form_values_become_the_spec() {
 }
 
 #[test]
-fn provider_edit_keeps_unknown_fields() {
+fn provider_edit_preserves_unknown_spec_fields() {
     let base = json!({
         "displayName": "Ours",
         "enabled": true,
@@ -100,7 +100,7 @@ fn provider_edit_keeps_unknown_fields() {
 }
 
 #[test]
-fn server_types_parse_every_spec_of_the_form() {
+fn every_spec_created_by_the_provider_form_parses_as_the_server_type() {
     for protocol in Protocol::ALL {
         let mut draft = Draft::new(protocol);
         assert!(!draft.is_complete(), "{protocol:?}");
@@ -184,7 +184,7 @@ fn users_with_several_tokens_are_counted_once() {
 }
 
 #[test]
-fn filter_matches_shown_values_of_providers() {
+fn provider_filter_matches_displayed_values() {
     let view = AuthProviderView {
         name: "corp".to_owned(),
         uid: String::new(),
@@ -208,7 +208,7 @@ fn filter_matches_shown_values_of_providers() {
 }
 
 #[test]
-fn protocol_switch_keeps_the_typed_values() {
+fn protocol_switch_preserves_entered_values() {
     let issuer = field(Protocol::Oidc, "spec.oidc.issuer");
     let draft = typed(Protocol::Oidc, &[("spec.oidc.issuer", "https://a.example")]);
     let meanwhile = draft.with_protocol(Protocol::Ldap);

@@ -117,7 +117,7 @@ proptest! {
     }
 
     #[test]
-    fn checkbox_changes_only_its_verb(rule in some_rule(), at in 0..9_usize) {
+    fn verb_checkbox_changes_only_its_verb(rule in some_rule(), at in 0..9_usize) {
         let verb = VERBS.get(at).copied().unwrap_or(ALL);
         let once = toggled(&rule, verb);
         let without = |rule: &PolicyRule| rule.verbs.iter().filter(|it| *it != verb).cloned().collect::<Vec<_>>();
@@ -128,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn text_of_a_field_parses_to_the_same_rule(rule in some_rule()) {
+    fn text_of_a_rule_field_parses_to_the_same_rule(rule in some_rule()) {
         let again = with_others(&rule, &others(&rule));
         prop_assert_eq!(rights(&[again]), rights(std::slice::from_ref(&rule)));
         for field in [RuleField::Groups, RuleField::Resources, RuleField::Names, RuleField::Paths] {
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_yaml_text_does_not_panic_and_is_kept(text in ".{0,60}") {
+    fn arbitrary_role_yaml_does_not_panic_and_is_preserved(text in ".{0,60}") {
         let mut draft = Draft::of(RoleSpec::nothing(Kind::Template));
         draft.type_text(text.clone());
         prop_assert_eq!(draft.text(), text);
@@ -175,7 +175,7 @@ fn rules_that_differ_in_one_field_are_merged() {
 }
 
 #[test]
-fn matrix_row_shows_implied_verbs_and_is_named_by_its_resources() {
+fn permission_row_shows_implied_verbs_and_is_labelled_with_its_resources() {
     let all = rule(&["*", "get"], &["apps"], &["deployments"]);
     assert_eq!(
         (mark(&all, "get"), mark(&all, "patch")),
@@ -188,7 +188,7 @@ fn matrix_row_shows_implied_verbs_and_is_named_by_its_resources() {
 }
 
 #[test]
-fn matrix_row_has_a_field_for_each_set_property_and_keeps_its_type_while_typing() {
+fn permission_row_has_a_field_for_each_set_property_of_its_rule() {
     let fields = |rule: &PolicyRule| {
         let all = [
             RuleField::Groups,
@@ -221,7 +221,7 @@ fn matrix_row_has_a_field_for_each_set_property_and_keeps_its_type_while_typing(
 }
 
 #[test]
-fn yaml_error_has_line_and_field_and_keeps_the_text() {
+fn role_yaml_error_contains_line_and_field_and_preserves_the_text() {
     let mut draft = Draft::of(RoleSpec::nothing(Kind::Template));
     let good = "# of the team\ncontext: Project\nrules:\n- verbs: [get]\n  resources: [pods]\n  apiGroups: ['']\n";
     draft.type_text(good.to_owned());
@@ -266,7 +266,7 @@ fn yaml_error_has_line_and_field_and_keeps_the_text() {
 }
 
 #[test]
-fn conflict_lists_changed_fields() {
+fn role_conflict_lists_fields_that_another_user_changed() {
     let before = GlobalRoleSpec::default();
     let now = GlobalRoleSpec {
         description: Some("new".to_owned()),
@@ -286,7 +286,7 @@ fn conflict_lists_changed_fields() {
 }
 
 #[test]
-fn copied_role_is_unlocked_and_an_inheriting_role_has_the_rights_of_its_parent() {
+fn copied_role_is_unlocked_and_inheriting_role_includes_its_parent() {
     let spec = RoleSpec::Template(RoleTemplateSpec {
         context: RoleContext::Project,
         display_name: Some("Member".to_owned()),
@@ -313,7 +313,7 @@ fn copied_role_is_unlocked_and_an_inheriting_role_has_the_rights_of_its_parent()
 }
 
 #[test]
-fn form_fields_and_context_changes_keep_all_rules() {
+fn role_form_fields_and_context_changes_preserve_all_rules() {
     let mut spec = RoleSpec::nothing(Kind::Template);
     spec.set_external("view, edit");
     spec.set_flag(true);
@@ -359,7 +359,7 @@ fn role_with_an_unknown_field_cannot_be_edited_or_copied() {
 }
 
 #[test]
-fn both_kinds_of_roles_have_separate_paths_and_commands() {
+fn role_templates_and_global_roles_have_separate_paths_and_commands() {
     assert_eq!(Kind::Global.path_of("a"), "/v1/global-roles/a");
     assert_eq!(Kind::Template.create_screen(Some("a")), "/new-role?copy=a");
     assert_eq!(

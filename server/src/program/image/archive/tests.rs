@@ -85,7 +85,7 @@ fn oci_layout_contains_the_program_with_correct_digests() {
 }
 
 #[test]
-fn docker_save_manifest_names_the_same_blobs() {
+fn docker_manifest_and_oci_index_refer_to_the_same_blobs() {
     let files = read(&archive(b"the program"));
     let list = json_of(&files, "manifest.json");
     assert_eq!(list[0]["RepoTags"][0], NAME);
@@ -101,7 +101,7 @@ fn image_bytes_depend_only_on_the_program() {
 }
 
 #[test]
-fn short_names_are_completed_like_containerd_does() {
+fn short_image_names_are_completed_as_in_containerd() {
     for (name, whole) in [
         ("drover-agent:1", "docker.io/library/drover-agent:1"),
         ("me/drover-agent:1", "docker.io/me/drover-agent:1"),
@@ -114,7 +114,7 @@ fn short_names_are_completed_like_containerd_does() {
 }
 
 #[test]
-fn image_runs_its_first_program_and_contains_all() {
+fn image_entrypoint_is_its_first_program_and_all_programs_are_included() {
     let [first, second] = ["drover", "drover-agent"].map(|name| Program {
         name,
         bytes: name.as_bytes().to_vec(),

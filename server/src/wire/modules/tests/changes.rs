@@ -113,7 +113,7 @@ fn read<K: DeserializeOwned>(object: &Value) -> K {
 }
 
 #[tokio::test(start_paused = true)]
-async fn second_of_two_concurrent_project_changes_gets_a_conflict() {
+async fn second_of_two_concurrent_project_changes_returns_409() {
     let hub = FakeHub::default();
     let server = TestServer::with_client(hub.client());
     let admin = server.person(true, TokenPurpose::Session, None);

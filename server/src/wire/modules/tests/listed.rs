@@ -8,7 +8,7 @@ use super::*;
 
 // The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
-async fn listed_routes_exist_and_unlisted_routes_return_404() {
+async fn routes_in_the_route_table_exist_and_other_routes_return_404() {
     let server = TestServer::new();
     let admin = server.person(true, TokenPurpose::Session, None);
     for route in &routes::all() {
@@ -42,7 +42,7 @@ async fn listed_routes_exist_and_unlisted_routes_return_404() {
 }
 
 #[tokio::test]
-async fn name_that_is_not_utf8_gets_a_status_error() {
+async fn object_name_with_invalid_utf8_returns_a_status_error() {
     let server = TestServer::new();
     let admin = server.person(true, TokenPurpose::Session, None);
     for route in routes::all()
@@ -149,7 +149,7 @@ fn every_route_in_the_source_is_in_the_table() {
 }
 
 #[tokio::test]
-async fn api_responses_cannot_run_in_a_browser() {
+async fn rest_responses_have_headers_that_prevent_script_execution() {
     let server = TestServer::new();
     for (path, kind) in [
         ("/v1/version", "application/json"),

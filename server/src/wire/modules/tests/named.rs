@@ -394,7 +394,7 @@ fn create_objects(hub: &FakeHub, server: &TestServer) {
 
 // The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
-async fn every_change_is_recorded_with_the_name_of_its_object() {
+async fn audit_record_of_every_change_contains_the_object_name() {
     let hub = FakeHub::default();
     let server = TestServer::with_client(hub.client());
     let admin = server.person(true, TokenPurpose::Session, None);

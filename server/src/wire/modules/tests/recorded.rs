@@ -23,7 +23,7 @@ pub(super) async fn recorded(server: &TestServer, wanted: impl Fn(&[Value]) -> b
 }
 
 #[tokio::test]
-async fn every_change_and_refusal_under_v1_is_recorded_with_its_caller() {
+async fn audit_log_contains_caller_of_every_change_and_refusal_under_v1() {
     let server = TestServer::new();
     let admin = server.person(true, TokenPurpose::Session, None);
     let person = server.person(false, TokenPurpose::Session, None);
@@ -61,7 +61,7 @@ async fn every_change_and_refusal_under_v1_is_recorded_with_its_caller() {
 }
 
 #[tokio::test]
-async fn administrator_reads_refusals_in_the_audit_log() {
+async fn administrator_can_read_refusals_in_the_audit_log() {
     let server = TestServer::new();
     let admin = server.person(true, TokenPurpose::Session, None);
     let person = server.person(false, TokenPurpose::Session, None);
@@ -101,7 +101,7 @@ async fn administrator_reads_refusals_in_the_audit_log() {
 }
 
 #[tokio::test]
-async fn failed_login_is_recorded_without_the_typed_text() {
+async fn audit_record_of_failed_login_excludes_the_entered_text() {
     let server = TestServer::new();
     server.person(false, TokenPurpose::Session, None);
     for name in ["user-0", "hunter2-hunter2"] {

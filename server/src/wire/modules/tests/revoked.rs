@@ -24,7 +24,7 @@ fn left(hub: &FakeHub) -> Vec<&'static str> {
 
 // The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
-async fn password_reset_revokes_all_tokens_unless_the_administrator_keeps_them() {
+async fn password_reset_revokes_all_tokens_unless_revoke_tokens_is_false() {
     let hub = FakeHub::default();
     let server = TestServer::with_client(hub.client());
     let admin = server.person(true, TokenPurpose::Session, None);

@@ -12,7 +12,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 use super::*;
 
 #[tokio::test]
-async fn no_route_serves_an_unauthenticated_caller() {
+async fn all_protected_routes_reject_unauthenticated_requests() {
     let server = TestServer::new();
     let unknown = issue::<ForUsers>(&[99; 32]);
     for route in &routes::all() {
@@ -47,7 +47,7 @@ async fn no_route_serves_an_unauthenticated_caller() {
 }
 
 #[tokio::test]
-async fn no_route_serves_a_cross_site_or_invalid_session() {
+async fn all_protected_routes_reject_cross_site_requests_and_invalid_sessions() {
     let server = TestServer::new();
     let session = server.person(true, TokenPurpose::Browser, None);
     let program = server.person(true, TokenPurpose::Session, None);
@@ -113,7 +113,7 @@ async fn no_route_serves_a_cross_site_or_invalid_session() {
 }
 
 #[tokio::test]
-async fn token_opens_only_the_routes_of_its_purpose() {
+async fn token_is_accepted_only_by_routes_of_its_purpose() {
     let server = TestServer::new();
     let person = server.person(false, TokenPurpose::Session, None);
     let change = server.person(true, TokenPurpose::PasswordChange, None);
@@ -176,7 +176,7 @@ async fn token_opens_only_the_routes_of_its_purpose() {
 }
 
 #[tokio::test]
-async fn cluster_owner_imports_it_and_viewer_does_not() {
+async fn cluster_can_be_imported_by_its_owner_but_not_by_a_viewer() {
     use serde_json::json;
     let server = TestServer::new();
     let import = Route {
@@ -265,7 +265,7 @@ fn lets_write_settings(server: &TestServer, user: &str) {
 }
 
 #[tokio::test]
-async fn settings_that_affect_security_are_read_only_without_administration() {
+async fn security_settings_can_be_changed_only_by_administrators() {
     let server = TestServer::new();
     let admin = server.person(true, TokenPurpose::Session, None);
     let clerk = server.person(false, TokenPurpose::Session, None);

@@ -7,7 +7,7 @@ use drover_api::kinds::TokenPurpose::{Browser, Kubeconfig, PasswordChange, Sessi
 use super::*;
 
 #[tokio::test]
-async fn only_administrators_see_the_address_that_most_users_share() {
+async fn only_administrators_receive_the_warning_about_a_shared_sign_in_address() {
     let server = TestServer::new();
     let version = routes::all()
         .into_iter()

@@ -104,7 +104,7 @@ fn invalid_response_returns_an_error() {
 }
 
 #[test]
-fn message_length_is_read_from_the_header_and_bounded() {
+fn ldap_message_length_is_read_from_the_header_and_limited() {
     assert_eq!(length(&[]), Ok(None));
     assert_eq!(length(&[0x30]), Ok(None));
     assert_eq!(length(&[0x30, 0x83, 0]), Ok(None));

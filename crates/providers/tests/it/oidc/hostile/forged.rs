@@ -79,7 +79,7 @@ async fn callback_of_another_provider_is_rejected() {
 }
 
 #[tokio::test]
-async fn redirects_are_not_followed() {
+async fn http_redirects_are_not_followed() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
         world

@@ -12,7 +12,7 @@ use super::super::{Verdict, after, as_sign_in, now, shown, spec, verdict};
 use super::{StartedSignIn, World, back, secret, sign_in_with_response};
 
 #[tokio::test]
-async fn only_denied_consent_is_a_refused_sign_in() {
+async fn sign_in_is_refused_only_after_denied_consent() {
     let world = World::start().await;
     for (error, expected) in [
         ("access_denied", Verdict::Refused(Refusal::Denied)),
@@ -39,7 +39,7 @@ async fn only_denied_consent_is_a_refused_sign_in() {
 }
 
 #[tokio::test]
-async fn only_rejected_grants_are_a_refused_refresh() {
+async fn refresh_is_refused_only_if_the_issuer_rejects_the_grant() {
     let world = World::start().await;
     let error = |status: u16, error: &str| Answer::Json(status, json!({ "error": error }));
     let page = |status: u16| Answer::Raw(status, "text/html", b"<h1>no</h1>".to_vec());
@@ -118,7 +118,7 @@ async fn only_rejected_grants_are_a_refused_refresh() {
 }
 
 #[tokio::test]
-async fn unavailable_issuer_rejects_no_user() {
+async fn unavailable_issuer_does_not_reject_users() {
     let world = World::start().await;
     let (url, authority) = (world.issuer.url.clone(), world.issuer.authority.clone());
     world.sign_in().await.unwrap();
@@ -151,7 +151,7 @@ async fn server_with_untrusted_certificate_is_unavailable_and_rejects_no_user() 
 }
 
 #[tokio::test]
-async fn missing_response_times_out() {
+async fn request_to_issuer_without_response_times_out() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
         let later = async {

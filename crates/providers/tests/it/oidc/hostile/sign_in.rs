@@ -99,7 +99,7 @@ async fn client_authentication_follows_the_provider_metadata() {
 }
 
 #[tokio::test]
-async fn authorization_url_keeps_its_query_and_offline_access_requests_consent() {
+async fn authorization_url_preserves_query_and_scope_offline_access_adds_consent_prompt() {
     let issuer = Issuer::start().await;
     let at = format!("{}/authorize?tenant=a%26b", issuer.url);
     issuer.changes_document(&json!({ "authorization_endpoint": at }));
