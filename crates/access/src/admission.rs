@@ -44,8 +44,8 @@
 //! | all | grant permissions beyond their own by a role, a binding or a project | see [`roles`] |
 //!
 //! A *privilege escalation* is a permission that makes its user an administrator of Drover: see
-//! [`privilege_escalation`]. The rules do not apply to Kubernetes itself (garbage collector and other
-//! controllers), whose accounts depend on the hub: see [`AdmissionContext`].
+//! [`privilege_escalation`]. The rules do not apply to Kubernetes itself (garbage collector and
+//! other controllers), whose accounts depend on the hub: see [`AdmissionContext`].
 
 mod administered;
 mod certificates;

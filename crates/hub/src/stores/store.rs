@@ -16,8 +16,7 @@ const VISIBLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All objects of kind `K` in the last synced state; cheap to clone.
 ///
-/// Only [`super::reflector`] writes to the store. A write appears in the store when the hub's watch
-/// sends it. The store therefore applies creations and deletions in the hub's order.
+/// Only [`super::reflector`] writes to the store, and it applies changes in the hub's order.
 pub struct Store<K> {
     shared: Arc<Shared<K>>,
 }
@@ -83,7 +82,7 @@ pub(super) trait AnyStore {
     /// Returns whether the kind has been listed once.
     fn is_synced(&self) -> bool;
 
-    /// Returns the age of the store: the time since the last response of the hub's watch.
+    /// Returns the time since the last response of the hub's watch.
     fn age(&self) -> Duration;
 
     /// Replaces all objects with an empty list.
@@ -174,7 +173,7 @@ impl<K: ResourceExt> Store<K> {
         self.shared.synced.load(Ordering::Acquire)
     }
 
-    /// Returns the age of the store: the time since the last response of the hub's watch.
+    /// Returns the time since the last response of the hub's watch.
     pub fn age(&self) -> Duration {
         let contact = Duration::from_millis(self.shared.contact_ms.load(Ordering::Relaxed));
         self.shared.started.elapsed().saturating_sub(contact)
@@ -232,8 +231,7 @@ impl<K: ResourceExt> Store<K> {
         self.shared.own.subscribe()
     }
 
-    /// A receiver for changes of the object with this UID. The receiver closes after the deletion
-    /// of the object.
+    /// A receiver for changes of the object with this UID. Closes after the object's deletion.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
         let mut watched = self.shared.watched.lock();
         match watched.get(uid) {
@@ -280,7 +278,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Records a response of the hub to the watch, which resets the age of the store.
+    /// Records a response of the hub to the watch. Resets the store's age.
     pub fn touch(&self) {
         let since = self.shared.started.elapsed().as_millis();
         self.shared
