@@ -64,7 +64,7 @@ pub(super) fn bindings() -> Vec<Row> {
             "cluster-admin",
             "Group",
             "system:authenticated",
-            "everybody",
+            "would make all of",
         ),
         everywhere(JANE, "view", "Group", "system:authenticated", ""),
         everywhere(

@@ -280,7 +280,7 @@ async fn registered_cluster_cannot_register_as_a_second_cluster() {
         .await
         .unwrap_err();
     assert!(
-        error.to_string().contains("registered as \"shop\" already"),
+        error.to_string().contains("already registered as \"shop\""),
         "{error}"
     );
     assert!(

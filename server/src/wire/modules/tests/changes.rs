@@ -138,7 +138,10 @@ async fn second_of_two_concurrent_project_changes_returns_409() {
     let (code, body) = patch(json!({ "generation": 1, "displayName": "Bob's" })).await;
     assert_eq!((code, &body["reason"]), (409, &json!("Conflict")), "{body}");
     assert!(
-        body["message"].as_str().unwrap().contains("reload it and try again"),
+        body["message"]
+            .as_str()
+            .unwrap()
+            .contains("reload it and try again"),
         "{body}"
     );
     let name = || {
