@@ -138,7 +138,7 @@ async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider
         (
             json!({ "from": "ann-2", "provider": "corp" }),
             422,
-            "does not have this identity",
+            "has no identity at this provider",
         ),
         (json!({ "from": "bob" }), 409, "already"),
         (json!({ "from": "admin" }), 409, "yourself"),
@@ -163,7 +163,7 @@ async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider
         (
             "bob-2",
             json!({ "confirmedAt": "2020-01-01T00:00:00Z" }),
-            "for too long",
+            "has not confirmed",
         ),
         ("ann-2", json!({ "state": "Refused" }), "rejects the user"),
         ("ann-2", json!({ "state": "Unreachable" }), "sign in"),

@@ -156,7 +156,10 @@ async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
     rig.session(&ended).await;
     let twice = rig.come_back(&back, &cookie).await.expect(401);
     assert!(
-        twice["message"].as_str().unwrap().contains("ended before"),
+        twice["message"]
+            .as_str()
+            .unwrap()
+            .contains("has already finished"),
         "{twice}"
     );
 
