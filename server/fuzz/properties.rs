@@ -16,8 +16,8 @@ use drover_http_edge::networks::TrustedProxies;
 use drover_hub::admission::review;
 use http::{HeaderMap, HeaderValue};
 
-/// Checks that a report of a hostile agent causes no panic and no line above the maximum length, in
-/// chunks of any size.
+/// Parses the report of a hostile agent in chunks of any size. Checks that no line exceeds the
+/// maximum length, and that the reported Kubernetes version is kept.
 pub(crate) fn report(bytes: &[u8]) {
     let (mut lines, mut heard) = (Lines::default(), ReportedStatus::default());
     let cut = bytes.first().map_or(1, |first| usize::from(*first).max(1));

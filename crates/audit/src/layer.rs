@@ -97,8 +97,8 @@ struct Pending {
     audit: Audit,
     subject: Subject,
     noted: AuditNotes,
-    /// The route, if its records need no object name: it creates no object, and its path contains
-    /// no object name.
+    /// The route of a request that neither creates an object nor has an object name in its path;
+    /// otherwise `None`.
     route: Option<&'static str>,
     /// The object name in the path. The object may not exist.
     named: Option<Box<str>>,

@@ -71,7 +71,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// A compared server.
+/// A server whose responses the conformance test compares with the responses of another server.
 #[derive(Debug)]
 pub struct Side {
     pub(super) name: &'static str,

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn feed_completes_an_initial_list_that_takes_longer_than_the_history() {
+    async fn initial_list_of_the_feed_completes_although_its_history_was_compacted() {
         let (_folder, store) = open(StoreOptions {
             history: Duration::from_millis(1),
             short_history: Duration::from_millis(1),

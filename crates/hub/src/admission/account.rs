@@ -57,7 +57,8 @@ pub enum ExemptError {
     /// The client's account is unknown.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// The conditions of the webhook exempt no server account, so no account can be added.
+    /// The conditions of the webhook contain no exemption for a server account, so the server cannot
+    /// add its own account to them.
     #[error(transparent)]
     NoExemption(AccountMismatch),
 }

@@ -278,7 +278,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Records a response of the hub to the watch. Resets the store's age.
+    /// Records the time of a response of the hub, which resets the store's age.
     pub fn touch(&self) {
         let since = self.shared.started.elapsed().as_millis();
         self.shared

@@ -250,7 +250,7 @@ impl Sink for KindSink {
     }
 }
 
-/// The unique key of an object in its kind. Names contain no slash.
+/// Returns `namespace/name`. The key is unique within a kind, because names contain no slash.
 fn key(namespace: Option<&str>, name: &str) -> String {
     format!("{}/{name}", namespace.unwrap_or_default())
 }

@@ -41,8 +41,7 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
-/// Runs the steps. Returns each trigger with its sequence number, and the periods without
-/// leadership.
+/// Runs the steps. Returns the key and the sequence number of each trigger.
 async fn play(options: Options, reconciler: &Scripted, steps: &[Step]) -> Vec<(u8, usize)> {
     let leads = watch::Sender::new(true);
     let gate = LeaderGate::watching(leads.subscribe(), |leads| *leads);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use kube_cel::cel::Value as Cel;
 use kube_cel::cel::objects::Key;
 
-/// Maximum number of fields that are bounded by name. Larger maps are bounded without field names.
+/// Maximum number of map entries for which a [`Size`] contains a separate bound for each key. A
+/// larger map has one bound for all entries.
 const MAX_NAMED_FIELDS: usize = 64;
 /// Number of bytes of text that have the weight of one value.
 const BYTES_PER_UNIT: u64 = 16;

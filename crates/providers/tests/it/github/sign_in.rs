@@ -193,7 +193,7 @@ async fn missing_scope_is_an_error_not_an_empty_group_list() {
 }
 
 #[tokio::test]
-async fn wrong_client_error_names_the_setting() {
+async fn wrong_client_id_or_secret_is_reported_with_its_field() {
     let fake = Fake::start().await;
     fake.world().account(1, "octocat");
     let right = github(&fake);
