@@ -84,7 +84,9 @@ pub(crate) async fn hub_service_account_has_its_roles_on_the_hub_only(world: &mu
     let words = ["get", "configmaps", "--as=admin", "--namespace", NAMESPACE];
     let refused = local.output(words).await.unwrap();
     assert!(
-        refused.stderr.contains("your roles do not allow impersonating users"),
+        refused
+            .stderr
+            .contains("your roles do not allow impersonating users"),
         "{refused:?}"
     );
     for cluster in ["east", "nowhere"] {
