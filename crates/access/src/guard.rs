@@ -304,9 +304,9 @@ mod tests {
             ] {
                 let answer = check(&Method::GET, target, given);
                 assert_eq!(answer, Err(Refused::ForeignTarget), "{lane} {target}");
-                let road = target.trim_start_matches("https://api");
-                let road: Uri = format!("{CLUSTER_PATH_PREFIX}a{road}").parse().unwrap();
-                assert!(ClusterPath::parse(&road).is_err(), "{target}");
+                let path = target.trim_start_matches("https://api");
+                let uri: Uri = format!("{CLUSTER_PATH_PREFIX}a{path}").parse().unwrap();
+                assert!(ClusterPath::parse(&uri).is_err(), "{target}");
             }
             let answer = check(&Method::OPTIONS, "*", given);
             assert_eq!(answer, Err(Refused::ForeignTarget), "{lane}");

@@ -213,10 +213,10 @@ impl ApiServer {
         let keys = keys::rotate(
             shared.store.clone(),
             Arc::clone(&tokens),
-            &metrics,
+            metrics.clone(),
             shutdown.clone(),
         );
-        let controllers = lifecycle::run(hub, tokens, options, metrics.clone(), shutdown.clone());
+        let controllers = lifecycle::run(hub, tokens, options, metrics, shutdown.clone());
         tokio::join!(controllers, keys);
         self.inner.shared.shutdown.cancel();
     }

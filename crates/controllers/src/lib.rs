@@ -254,7 +254,7 @@ impl Controllers {
         Some(ManagedCluster::new(self.clone(), uid.clone(), state))
     }
 
-    /// Returns the UIDs of the managed clusters for which `filter` returns true.
+    /// Returns the UIDs of the managed clusters for which `matches` returns true.
     fn uids(&self, matches: impl Fn(&ManagedCluster) -> bool) -> Vec<ClusterUid> {
         let all = self.clusters.lock().clone();
         let clusters = all

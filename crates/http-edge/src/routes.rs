@@ -102,14 +102,10 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router.split_for_parts().0
     }
 
-    /// Returns the OpenAPI paths and schemas of all operations.
-    pub fn into_openapi(self) -> OpenApi {
-        self.router.into_openapi()
-    }
-
-    /// Returns the methods, paths and rights of all routes.
-    pub fn into_list(self) -> Vec<Route> {
-        self.list
+    /// Returns the methods, paths and rights of all routes, and the OpenAPI paths and schemas of
+    /// their operations.
+    pub fn into_parts(self) -> (Vec<Route>, OpenApi) {
+        (self.list, self.router.into_openapi())
     }
 }
 

@@ -3,9 +3,7 @@
 use drover_api::agent::PROOF_HEADER;
 use serde_json::{Value, json};
 
-use drover_http_edge::routes::Right;
-
-use crate::routes;
+use drover_http_edge::routes::{Right, Route};
 
 /// Name of the security scheme of user tokens.
 const TOKEN: &str = "token";
@@ -14,8 +12,8 @@ const REGISTRATION_TOKEN: &str = "registrationToken";
 /// Name of the security scheme of agents' proofs.
 const PROOF: &str = "proof";
 
-/// Adds the security schemes, and the security and errors of each operation.
-pub(super) fn complete(mut document: Value) -> Value {
+/// Adds the security schemes, and the security and errors of the operation of each route.
+pub(super) fn complete(mut document: Value, routes: &[Route]) -> Value {
     document["components"]["securitySchemes"] = json!({
         TOKEN: { "type": "http", "scheme": "bearer", "bearerFormat": "drover_<id>_<secret>" },
         REGISTRATION_TOKEN: {
@@ -28,7 +26,7 @@ pub(super) fn complete(mut document: Value) -> Value {
         "description": "The problem and its fix, as metav1.Status (Kubernetes)",
         "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Status" } } },
     });
-    for route in routes::all() {
+    for route in routes {
         let method = route.method.as_str().to_ascii_lowercase();
         let operation = document["paths"].get_mut(&*route.path);
         let Some(operation) = operation.and_then(|path| path.get_mut(&method)) else {

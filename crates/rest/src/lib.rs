@@ -35,7 +35,6 @@ use self::sign_in::{auth_providers, device, me, providers, session};
 
 pub use self::access::explain::cluster_bindings::ClusterQueryLimiter;
 pub use self::accounts::people::Lookups;
-use drover_agent_gateway::registration;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::Reader;
 use drover_http_edge::routes::{Right, Routes};
@@ -179,11 +178,13 @@ fn declared() -> Routes<RestState> {
 
 /// The OpenAPI document of all routes under `/v1`.
 pub fn document() -> serde_json::Value {
-    let document = Document::openapi()
-        .merge_from(declared().into_openapi())
-        .merge_from(registration::declared().into_openapi())
-        .merge_from(telemetry::declared().into_openapi());
-    document::complete(serde_json::to_value(document).unwrap_or_default())
+    let mut document = Document::openapi();
+    let mut list = Vec::new();
+    for (routes, operations) in routes::parts() {
+        list.extend(routes);
+        document.merge(operations);
+    }
+    document::complete(serde_json::to_value(document).unwrap_or_default(), &list)
 }
 
 /// The router of `declared`.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use drover_agent_gateway::registration;
 use drover_http_edge::routes::{Right, Route};
 use http::Method;
+use utoipa::openapi::OpenApi;
 
 use crate::telemetry;
 
@@ -26,11 +27,17 @@ const fn other(method: Method, path: &'static str, right: Right) -> Route {
     }
 }
 
+/// The routes and the OpenAPI operations of each part of the REST API.
+pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 3] {
+    [
+        crate::declared().into_parts(),
+        registration::declared().into_parts(),
+        telemetry::declared().into_parts(),
+    ]
+}
+
 /// All routes of the server.
 pub fn all() -> Vec<Route> {
-    let mut all = crate::declared().into_list();
-    all.extend(telemetry::declared().into_list());
-    all.extend(registration::declared().into_list());
-    all.extend(OTHER_ROUTES);
-    all
+    let routes = parts().into_iter().flat_map(|(routes, _)| routes);
+    routes.chain(OTHER_ROUTES).collect()
 }

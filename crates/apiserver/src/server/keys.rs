@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_reconcile::{
-    Action, Attempt, Backoff, Controller, LeaderGate, Metrics, Options, Reconciler, Trigger,
+    Action, Attempt, Backoff, LeaderGate, Metrics, Options, Reconciler, Runtime,
 };
 use futures::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
@@ -73,21 +73,25 @@ impl Reconciler for Rotation {
     }
 }
 
-/// Runs the controller that rotates the signing key until `shutdown`.
+/// Runs the controller that rotates the signing key until `stop`.
 pub(super) async fn rotate(
     store: Store,
     tokens: Arc<Tokens>,
-    metrics: &Metrics,
-    shutdown: CancellationToken,
+    metrics: Metrics,
+    stop: CancellationToken,
 ) {
     let options = Options {
         timeout: Some(TIMEOUT),
         backoff: BACKOFF,
         ..Options::new("signing-keys")
     };
-    let controller = Controller::new(Trigger::new(options, metrics), Rotation { store, tokens });
-    let controller = controller.at_start(|| vec![()]);
-    controller.run(LeaderGate::always_open(), shutdown).await;
+    let runtime = Runtime {
+        metrics,
+        leader: LeaderGate::always_open(),
+        stop,
+    };
+    let rotation = Rotation { store, tokens };
+    runtime.run_single(options, rotation, []).await;
 }
 
 /// Stores the new key before tokens are signed with it, so that a restart does not invalidate

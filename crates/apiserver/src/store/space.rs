@@ -123,12 +123,18 @@ pub(super) struct Shrunk {
     pub(super) more: bool,
 }
 
-/// Returns free pages to the disk until the deadline, in the current transaction.
-pub(super) fn shrink(conn: &Connection, deadline: Instant) -> rusqlite::Result<Shrunk> {
+/// Returns free pages to the disk until the deadline, in the current transaction. `continues` is
+/// true if the deadline interrupted the previous call.
+pub(super) fn shrink(
+    conn: &Connection,
+    deadline: Instant,
+    continues: bool,
+) -> rusqlite::Result<Shrunk> {
     let free = pragma(conn, "freelist_count")?;
     let kept = MIN_FREE_PAGES + pragma(conn, "page_count")? / 8;
-    // The moves cost more than a few pages are worth.
-    if free <= 2 * kept {
+    // A transaction for a few pages costs more than the space is worth.
+    let minimum = if continues { kept } else { 2 * kept };
+    if free <= minimum {
         return Ok(Shrunk {
             pages: 0,
             more: false,
@@ -147,4 +153,37 @@ pub(super) fn shrink(conn: &Connection, deadline: Instant) -> rusqlite::Result<S
     // A file without incremental vacuum returns no pages.
     let more = pages > 0 && i64::try_from(pages).is_ok_and(|pages| pages < free - kept);
     Ok(Shrunk { pages, more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupted_shrink_continues_to_the_minimum_of_free_pages() {
+        let folder = tempfile::tempdir().unwrap();
+        let conn = Connection::open(folder.path().join("hub.db")).unwrap();
+        let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+            INSERT INTO t SELECT zeroblob(3000) FROM n";
+        conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; CREATE TABLE t(value BLOB)")
+            .unwrap();
+        conn.execute_batch(rows).unwrap();
+        conn.execute_batch("DELETE FROM t").unwrap();
+
+        // The deadline interrupts each step after one page.
+        let past = Instant::now();
+        let mut continues = false;
+        loop {
+            let shrunk = shrink(&conn, past, continues).unwrap();
+            if !shrunk.more {
+                break;
+            }
+            assert_eq!(shrunk.pages, 1);
+            continues = true;
+        }
+        let free = pragma(&conn, "freelist_count").unwrap();
+        let pages = pragma(&conn, "page_count").unwrap();
+        assert!(free <= MIN_FREE_PAGES + pages / 8, "{free} of {pages}");
+        assert!(!shrink(&conn, past, false).unwrap().more);
+    }
 }

@@ -70,6 +70,8 @@ pub(super) struct Tasks {
     forced: u64,
     forced_done: Vec<(u64, oneshot::Sender<u64>)>,
     schedule: CompactionSchedule,
+    /// True if the time of a step ended before the step had returned all free pages to the disk.
+    shrinking: bool,
     /// The time of the last failed attempt to free space.
     no_room: Option<Instant>,
     moved_log: Option<Instant>,
@@ -84,6 +86,7 @@ impl Tasks {
             forced: 0,
             forced_done: Vec::new(),
             schedule: CompactionSchedule::new(now),
+            shrinking: false,
             no_room: None,
             moved_log: None,
             uncertain: None,
@@ -240,9 +243,10 @@ impl Writer {
             };
             let forced = self.tasks.forced;
             let held = (written.revision, written.history);
+            let shrinking = self.tasks.shrinking;
             let step = self
                 .retention
-                .step(&transaction, &floors, held, forced, rows)?;
+                .step(&transaction, &floors, held, forced, rows, shrinking)?;
             written.history = written.history.saturating_sub(step.cut_bytes);
             written.step = Some(step);
         }
@@ -261,6 +265,8 @@ impl Writer {
             Some(step) => {
                 let next = step.next;
                 self.tasks.schedule.stepped(Instant::now(), step.more, next);
+                let shrank = step.pages > 0;
+                self.tasks.shrinking = step.more && (shrank || self.tasks.shrinking);
                 *self.floors.write() = step.floors;
             }
             None if changed => self.tasks.schedule.changed(Instant::now()),

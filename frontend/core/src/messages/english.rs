@@ -1191,10 +1191,6 @@ catalogue! {
         retry = "Retry failed";
     }
 
-    /// Messages about the URLs of screens.
-    address: Address {
-    }
-
     /// The page for unknown addresses.
     not_found: NotFound {
         title = "Not found";

@@ -96,7 +96,8 @@ pub(in crate::store) fn now_ms() -> i64 {
 
 impl Retention {
     /// Deletes at most `rows` rows that are too old, exceed the limit of `bytes`, or are not after
-    /// `forced`.
+    /// `forced`. Then returns free pages to the disk; `shrinking` is true if an earlier step began
+    /// this and did not finish.
     pub(in crate::store) fn step(
         &self,
         conn: &Connection,
@@ -104,6 +105,7 @@ impl Retention {
         (revision, bytes): (u64, u64),
         forced: u64,
         rows: usize,
+        shrinking: bool,
     ) -> rusqlite::Result<Step> {
         let deadline = Instant::now() + SLICE;
         let start = floors.exactly("");
@@ -115,7 +117,7 @@ impl Retention {
         let left = bytes.saturating_sub(step.cut_bytes);
         step.more |= step.cut > 0 && left > self.history_bytes;
         if !step.more {
-            let shrunk = space::shrink(conn, deadline)?;
+            let shrunk = space::shrink(conn, deadline, shrinking)?;
             (step.pages, step.more) = (shrunk.pages, shrunk.more);
         }
         Ok(step)
@@ -438,7 +440,9 @@ mod tests {
         fixture.retention.history_bytes = 2 * row;
         let (conn, floors) = (&fixture.conn, &fixture.floors);
         let step = |bytes, rows| {
-            let step = fixture.retention.step(conn, floors, (100, bytes), 0, rows);
+            let step = fixture
+                .retention
+                .step(conn, floors, (100, bytes), 0, rows, false);
             step.unwrap()
         };
         let first = step(bytes, 1);
