@@ -46,7 +46,7 @@ pub enum PinError {
 /// Returns the UID for a name, if the object existed when the binding was created.
 ///
 /// The admission of the binding checked its creator against the objects of that time. An object
-/// that was created later could be a role with more rights or a cluster of another user.
+/// that was created later could be a role with more permissions or a cluster of another user.
 pub fn pin<'a>(
     what: &'static str,
     name: &str,

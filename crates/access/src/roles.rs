@@ -1,9 +1,9 @@
 //! Rules of Drover's roles, and their comparison.
 //!
 //! A [`RoleTemplate`](drover_api::kinds::RoleTemplateSpec) has rules, names of the cluster's own
-//! ClusterRoles, and inherited roles. [`resolve`] computes the [`Scoped`] rights, or the reason for
-//! a failure. [`Rights::missing`] detects privilege escalation: users can grant, change and remove
-//! only rights that they have.
+//! ClusterRoles, and inherited roles. [`resolve`] computes the [`Scoped`] permissions, or the
+//! reason for a failure. [`Rights::missing`] detects privilege escalation: users can grant, change
+//! and remove only permissions that they have.
 
 mod built_in;
 mod known;
@@ -25,10 +25,10 @@ pub use resolve::{Unresolved, resolve};
 pub(crate) use valid::check_all;
 pub use valid::{InvalidRule, Reach};
 
-/// Maximum number of missing rights that an error message lists.
+/// Maximum number of missing permissions that an error message lists.
 const MAX_LISTED_RULES: usize = 20;
 
-/// The rights in one scope.
+/// The permissions in one scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rights {
     /// RBAC rules.
@@ -37,26 +37,26 @@ pub struct Rights {
     pub external: BTreeSet<String>,
 }
 
-/// The rights of a role by scope.
+/// The permissions of a role by scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scoped {
-    /// Rights in the whole cluster.
+    /// Permissions in the whole cluster.
     pub cluster: Rights,
-    /// Rights in the project's namespaces; empty for a cluster role.
+    /// Permissions in the project's namespaces; empty for a cluster role.
     pub project: Rights,
 }
 
-/// The rights that a user lacks.
+/// The permissions that a user lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
-    /// Missing rules, each with a single right.
+    /// Missing rules, each with a single permission.
     pub rules: Vec<Rule>,
     /// Missing ClusterRoles of the cluster.
     pub external: Vec<String>,
 }
 
 impl Rights {
-    /// Returns all rights on all resources and paths.
+    /// Returns all permissions on all resources and paths.
     pub fn everything() -> Self {
         Self {
             rules: everything().to_vec(),
@@ -64,7 +64,7 @@ impl Rights {
         }
     }
 
-    /// Creates the rights of these rules.
+    /// Creates the permissions of these rules.
     pub fn of(rules: &[PolicyRule]) -> Self {
         Self {
             rules: rules.iter().map(rule).collect(),
@@ -77,19 +77,19 @@ impl Rights {
         self.rules.iter().map(policy_rule).collect()
     }
 
-    /// Reports whether the set of rights is empty.
+    /// Reports whether the set of permissions is empty.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.external.is_empty()
     }
 
-    /// Reports whether single rules grant all rights on objects and on paths.
+    /// Reports whether single rules grant all permissions on objects and on paths.
     pub fn is_everything(&self) -> bool {
         everything()
             .iter()
             .all(|part| self.rules.iter().any(|rule| rule == part))
     }
 
-    /// Adds rights; duplicates are dropped.
+    /// Adds permissions; duplicates are dropped.
     pub fn extend(&mut self, others: &Self) {
         let mut said: HashSet<&Rule> = self.rules.iter().collect();
         let new = others.rules.iter().filter(|rule| said.insert(rule));
@@ -98,12 +98,12 @@ impl Rights {
         self.external.extend(others.external.iter().cloned());
     }
 
-    /// Returns the rights in `desired` that `self` lacks; `None` if `self` covers all rights in
-    /// `desired`.
+    /// Returns the permissions in `desired` that `self` lacks; `None` if `self` covers all
+    /// permissions in `desired`.
     ///
     /// The server knows only the ClusterRoles of Kubernetes, which may aggregate further rules. A
     /// ClusterRole of the cluster is therefore covered only by the same ClusterRole or by all
-    /// rights.
+    /// permissions.
     pub fn missing(&self, desired: &Self) -> Option<Lacking> {
         let mut owned = self.rules.clone();
         owned.extend(
@@ -125,9 +125,9 @@ impl Rights {
         (!covered).then_some(lacking)
     }
 
-    /// Returns the rights that the cluster's RBAC receives. Excludes rules for Drover's API group,
-    /// because these rules are about objects on the hub. In a cluster that is also a hub, they
-    /// would grant access to unrelated objects.
+    /// Returns the permissions that the cluster's RBAC receives. Excludes rules for Drover's API
+    /// group, because these rules are about objects on the hub. In a cluster that is also a hub,
+    /// they would grant access to unrelated objects.
     #[must_use]
     pub fn downstream(&self) -> Self {
         let rules = self.rules.iter().filter_map(|rule| {

@@ -204,7 +204,7 @@ impl RegistrationState {
     }
 }
 
-/// Returns the registration routes with their required rights.
+/// Returns the registration routes with their required permissions.
 pub fn declared() -> Routes<RegistrationState> {
     Routes::default()
         .add(Right::Agent, routes!(register))

@@ -2,7 +2,7 @@
 //! `metav1.Status`.
 //!
 //! `GET /v1/openapi.json` lists the routes with their bodies. The crate `drover-rest` declares the
-//! routes with the rights that they require.
+//! routes with the permissions that they require.
 
 use std::collections::BTreeMap;
 
@@ -178,7 +178,7 @@ wire! {
         /// The user's identities at identity providers.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<IdentityView>,
-        /// The caller's rights for this user.
+        /// The caller's permissions for this user.
         #[serde(default)]
         rights: UserRights,
     }
@@ -341,13 +341,13 @@ wire! {
         /// Time of the server's last contact with the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
-        /// The caller's rights in the cluster.
+        /// The caller's permissions in the cluster.
         #[serde(default)]
         rights: ClusterRights,
     }
 }
 impl ClusterView {
-    /// Returns the view of a Cluster object for a caller with these rights.
+    /// Returns the view of a Cluster object for a caller with these permissions.
     pub fn of(
         meta: ObjectMeta,
         spec: ClusterSpec,
@@ -433,8 +433,8 @@ wire! {
         /// The reason why `value` is not in effect.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
-        /// The reason why the caller cannot change the setting, including the missing right. Absent
-        /// if the caller can change the setting.
+        /// The reason why the caller cannot change the setting, including the missing permission.
+        /// Absent if the caller can change the setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_only: Option<String>,
     }

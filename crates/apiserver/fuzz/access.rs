@@ -46,7 +46,7 @@ pub(crate) fn token(data: &[u8]) {
     );
 }
 
-/// Checks that impersonation without rights is rejected, and that a privileged caller becomes
+/// Checks that impersonation without permissions is rejected, and that a privileged caller becomes
 /// exactly the user in the headers. The headers are removed in both cases.
 pub(crate) fn impersonation(data: &[u8]) {
     let mut headers = HeaderMap::new();

@@ -1,7 +1,7 @@
-//! Routes, each declared once with its handler, its required right and its OpenAPI operation.
+//! Routes, each declared once with its handler, its required permission and its OpenAPI operation.
 //!
 //! A [`Routes`] builds the router, the OpenAPI document and the list of routes from the same
-//! declarations. A test of the server calls each listed route without its required right.
+//! declarations. A test of the server calls each listed route without its required permission.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use http::Method;
 use utoipa::openapi::{OpenApi, PathItem};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-/// The right that a route requires of its caller. The handler's extractor enforces it.
+/// The permission that a route requires of its caller. The handler's extractor enforces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// No authentication is required.
@@ -33,14 +33,14 @@ pub enum Right {
     Permit,
 }
 
-/// A route: one method of one path, with the required right.
+/// A route: one method of one path, with the required permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The method. Tests use it to call a route that accepts all methods.
     pub method: Method,
     /// The path in axum's syntax, for example `/v1/users/{name}`.
     pub path: Cow<'static, str>,
-    /// The right that the handler requires.
+    /// The permission that the handler requires.
     pub right: Right,
 }
 
@@ -102,8 +102,8 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self.router.split_for_parts().0
     }
 
-    /// Returns the methods, paths and rights of all routes, and the OpenAPI paths and schemas of
-    /// their operations.
+    /// Returns the methods, paths and permissions of all routes, and the OpenAPI paths and schemas
+    /// of their operations.
     pub fn into_parts(self) -> (Vec<Route>, OpenApi) {
         (self.list, self.router.into_openapi())
     }

@@ -120,7 +120,7 @@ impl Visibility {
         self.grants.may_enter(self.rights_holder(), &Target::Hub)
     }
 
-    /// Returns whether the caller has a role in the project, or the right to get the project.
+    /// Returns whether the caller has a role in the project, or permission to get the project.
     pub fn can_see_project(&self, project: &Project) -> bool {
         project_scope(project).is_some_and(|scope| {
             let has_role = self.grants.has_role_at(self.rights_holder(), &scope);

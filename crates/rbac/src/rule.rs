@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// Maximum number of atomic rights to which [`missing`] expands a rule.
+/// Maximum number of atomic permissions to which [`missing`] expands a rule.
 pub const MAX_ATOMS: usize = 100_000;
-/// Maximum number of missing rights that [`missing`] returns.
+/// Maximum number of missing permissions that [`missing`] returns.
 pub const MAX_MISSING: usize = 1_000;
 
 /// The resource or path that a rule is matched against.
@@ -113,7 +113,7 @@ impl Rule {
         })
     }
 
-    /// The number of atomic rights: combinations of one verb, group, resource and name.
+    /// The number of atomic permissions: combinations of one verb, group, resource and name.
     pub fn size(&self) -> usize {
         let on_objects = [&self.groups, &self.resources, &self.verbs]
             .iter()
@@ -123,7 +123,7 @@ impl Rule {
         on_objects.saturating_add(self.urls.len().saturating_mul(self.verbs.len()))
     }
 
-    /// The rule expanded to atomic rights of one verb, group, resource and name.
+    /// The rule expanded to atomic permissions of one verb, group, resource and name.
     fn atoms(&self) -> impl Iterator<Item = Self> {
         let names = self.names.iter().map(Some);
         let any = self.names.is_empty().then_some(None);
@@ -220,10 +220,11 @@ pub fn everything() -> [Rule; 2] {
     ]
 }
 
-/// The rights of `wanted` that `owned` does not cover, as atomic rules; at most [`MAX_MISSING`].
+/// The permissions of `wanted` that `owned` does not cover, as atomic rules; at most
+/// [`MAX_MISSING`].
 ///
-/// A rule of more than [`MAX_ATOMS`] rights is not expanded: the function returns the complete rule, unless a
-/// single owned rule covers it.
+/// A rule of more than [`MAX_ATOMS`] permissions is not expanded: the function returns the complete
+/// rule, unless a single owned rule covers it.
 pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     let mut missing = Vec::new();
     for rule in wanted {
@@ -245,7 +246,7 @@ pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     missing
 }
 
-/// Formats missing rights for error messages: one sorted line per resource.
+/// Formats missing permissions for error messages: one sorted line per resource.
 pub fn describe_missing(missing: &[Rule]) -> String {
     let mut lines = BTreeSet::new();
     let mut by_resource: BTreeMap<_, Vec<String>> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! The REST API under `/v1`.
 //!
-//! [`Routes`] builds the router, the OpenAPI document and the list of required rights from one
-//! declaration of each route. The handler's extractor (`caller`) enforces the right.
+//! [`Routes`] builds the router, the OpenAPI document and the list of required permissions from one
+//! declaration of each route. The handler's extractor (`caller`) enforces the permission.
 
 mod access;
 mod accounts;

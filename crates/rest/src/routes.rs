@@ -1,4 +1,4 @@
-//! The list of all routes of the server with their required rights.
+//! The list of all routes of the server with their required permissions.
 
 use std::borrow::Cow;
 

@@ -101,7 +101,7 @@ fn focus_main(prevent_scroll: bool) {
     }
 }
 
-/// Shows links to the pages that the user's rights allow.
+/// Shows links to the pages that the user's permissions allow.
 #[component]
 fn Navigation() -> impl IntoView {
     let session = expect_context::<Session>();

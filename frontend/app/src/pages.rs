@@ -33,8 +33,8 @@ impl Page {
     }
 }
 
-/// Returns the pages that the user's rights allow, in the order of the palette. The function reads
-/// the rights without tracking.
+/// Returns the pages that the user's permissions allow, in the order of the palette. The function
+/// reads the permissions without tracking.
 pub(crate) fn pages(session: Session) -> Vec<Page> {
     let mut pages = pages_of_all_users(session);
     pages.extend(pages_by_rights(session));

@@ -97,11 +97,11 @@ impl Session {
             .with_untracked(|session| session.as_ref().is_some_and(|it| it.me.administrator))
     }
 
-    /// Returns the user's rights on the hub. The rights only control the page; the server checks
-    /// permissions.
+    /// Returns the user's permissions on the hub. The permissions only control the page; the server
+    /// checks permissions.
     ///
-    /// The read is not tracked, because [`Session::replace`] mounts all screens again when a right
-    /// changes.
+    /// The read is not tracked, because [`Session::replace`] mounts all screens again when a
+    /// permission changes.
     pub(crate) fn rights(self) -> CallerRights {
         let rights = |session: &SessionView| session.me.rights;
         self.view

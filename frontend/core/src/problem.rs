@@ -22,7 +22,7 @@ pub enum ProblemKind {
     Offline,
     /// Status 401: the user is not signed in.
     SignedOut,
-    /// Status 403: the user does not have the right.
+    /// Status 403: the user does not have the permission.
     Forbidden,
     /// Status 404: the object does not exist.
     NotFound,

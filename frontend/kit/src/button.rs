@@ -57,7 +57,7 @@ pub fn Button(
     /// True to disable the button.
     #[prop(optional, into)]
     disabled: Signal<bool>,
-    /// The text for the right that the user does not have. The text disables the button and is
+    /// The text for the permission that the user does not have. The text disables the button and is
     /// shown as the reason.
     #[prop(optional, into)]
     missing: Signal<Option<String>>,

@@ -22,8 +22,8 @@ pub struct Item {
     pub on_choose: Callback<()>,
     /// The visual weight of the item.
     pub weight: Weight,
-    /// The text for the right that the user does not have. The text disables the item and is shown
-    /// as the reason.
+    /// The text for the permission that the user does not have. The text disables the item and is
+    /// shown as the reason.
     pub missing: Option<String>,
 }
 

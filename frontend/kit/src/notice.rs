@@ -12,7 +12,7 @@ pub enum Absence {
     Empty,
     /// No object matches the filter.
     NoMatch,
-    /// The user does not have the required right.
+    /// The user does not have the required permission.
     NoPermission,
     /// The server cannot be reached.
     Offline,

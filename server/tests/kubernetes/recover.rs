@@ -81,7 +81,7 @@ async fn recovered_user_becomes_administrator_if_no_other_administrator_exists(h
     let session = server.first_login("ann", &ann.stdout).await;
     server.get("/v1/users", &session).await.expect(403);
 
-    // Changes of the password and of the rights do not revoke this API token.
+    // Changes of the password and of the permissions do not revoke this API token.
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
     let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let old = made["token"].as_str().unwrap().to_owned();

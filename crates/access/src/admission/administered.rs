@@ -5,10 +5,10 @@
 //! | an AuthProvider | it determines the identity of users, including administrators |
 //! | settings that affect security ([`Setting::needs_administrator`]) | they select the agent's
 //! image in all clusters, and the lifetime of credentials |
-//! | the agent image of a cluster | the agent has all rights in its cluster |
+//! | the agent image of a cluster | the agent has all permissions in its cluster |
 //! | an administrator, by User object or role | other users must not lock out administrators |
 //! | owner references and finalizers of Drover's kinds | the garbage collector deletes an object
-//! whose owner does not exist, so the right to update would include the right to delete |
+//! whose owner does not exist, so permission to update would include permission to delete |
 
 use drover_api::group::GROUP;
 use serde_json::Value;
@@ -68,7 +68,7 @@ fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
     fields.find(|field| write.changes(&format!("/metadata/{field}")))
 }
 
-/// Labels and annotations of a user grant no rights.
+/// Labels and annotations of a user grant no permissions.
 fn changes_rights_of_user(write: &Write<'_>) -> bool {
     write.operation == Operation::Delete || write.changes("/spec")
 }
@@ -94,7 +94,7 @@ pub(super) fn admit(
     let what = match matter {
         Matter::Provider => "an AuthProvider determines the identity of users".to_owned(),
         Matter::Setting => format!("the setting {:?} affects security", write.object_name()),
-        Matter::Image => "spec.agent.image runs in the cluster with all rights".into(),
+        Matter::Image => "spec.agent.image runs in the cluster with all permissions".into(),
         Matter::User if above_others(write, changed, hub_roles) => {
             format!("{:?} is an administrator", write.object_name())
         }

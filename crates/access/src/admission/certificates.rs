@@ -20,7 +20,7 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     if write.is_by_drover_user() && asks && signer == Some(SELF_APPROVED_SIGNER) {
         return Err(Refusal::new(
             "Kubernetes approves node certificates automatically, and a certificate stays valid \
-             after you lose your rights: request the certificate with a kubeconfig of the \
+             after you lose your permissions: request the certificate with a kubeconfig of the \
              hub itself",
         ));
     }
@@ -30,7 +30,7 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "a client certificate for the hub stays valid after you lose your rights: approve the \
+        "a client certificate for the hub stays valid after you lose your permissions: approve the \
          request with a kubeconfig of the hub itself",
     ))
 }

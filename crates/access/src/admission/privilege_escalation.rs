@@ -1,5 +1,5 @@
-//! Rights on the hub that permit privilege escalation: a user with such a right can become an
-//! administrator of Drover.
+//! Permissions on the hub that permit privilege escalation: a user with such a permission can
+//! become an administrator of Drover.
 
 use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub enum RuleScope<'a> {
     Namespace(&'a str),
 }
 
-/// Scope in which a right permits privilege escalation.
+/// Scope in which a permission permits privilege escalation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SensitiveScope {
     /// Cluster-scoped objects.
@@ -31,7 +31,7 @@ struct Right {
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
     scope: SensitiveScope,
-    /// The right as the end of the message "the role lets users …".
+    /// The permission as the end of the message "the role lets users …".
     what: &'static str,
 }
 
@@ -114,7 +114,7 @@ const RIGHTS: &[Right] = &[
         resources: &["roles", "clusterroles"],
         verbs: &["bind", "escalate"],
         scope: SensitiveScope::Private,
-        what: "grant rights that they do not have",
+        what: "grant permissions that they do not have",
     },
     Right {
         group: "admissionregistration.k8s.io",
@@ -167,8 +167,8 @@ const IMPERSONATED: &[&str] = &[
     "nodes",
 ];
 
-/// The first right among a role's rules that permits privilege escalation, as the end of "the role
-/// lets users …"; `server` is the server's user name on the hub.
+/// The first permission among a role's rules that permits privilege escalation, as the end of "the
+/// role lets users …"; `server` is the server's user name on the hub.
 pub fn of_role(role: &Value, scope: RuleScope<'_>, server: &str) -> Option<&'static str> {
     let rules = role.get("rules").and_then(Value::as_array);
     rules

@@ -136,8 +136,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
         ),
         None => format!(
             "the role lets users {right}, which would make them administrators of Drover even \
-             after you lose your rights: make them administrators with \"drover user\", or bind a \
-             role with fewer rights"
+             after you lose your permissions: make them administrators with \"drover user\", or bind a \
+             role with fewer permissions"
         ),
     }))
 }
@@ -147,7 +147,7 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
 fn missing(write: &Write<'_>) -> Refusal {
     let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
     Refusal::new(format!(
-        "there is no {} {:?}, so its rights are unknown: create the role first, then bind it",
+        "there is no {} {:?}, so its permissions are unknown: create the role first, then bind it",
         text("/roleRef/kind"),
         text("/roleRef/name")
     ))

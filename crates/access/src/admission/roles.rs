@@ -1,21 +1,21 @@
-//! Admission of roles, bindings and projects: users cannot grant rights that they do not have.
+//! Admission of roles, bindings and projects: users cannot grant permissions that they do not have.
 //!
-//! | write | rights that the writer needs |
+//! | write | permissions that the writer needs |
 //! |---|---|
-//! | a RoleTemplate | all its old and new rights, in every cluster |
-//! | a GlobalRole | all its old and new rights, on the hub and in every cluster |
-//! | creation or deletion of a binding | all rights of the role, in the binding's scope |
-//! | quota, defaults and pod security of a project | the right to change projects, in the project's
-//! cluster |
-//! | namespaces of a project | the right to change them, in the project; to adopt one: all rights
-//! in the cluster, or the right to change the namespaces of the project that has it |
+//! | a RoleTemplate | all its old and new permissions, in every cluster |
+//! | a GlobalRole | all its old and new permissions, on the hub and in every cluster |
+//! | creation or deletion of a binding | all permissions of the role, in the binding's scope |
+//! | quota, defaults and pod security of a project | permission to change projects in the cluster |
+//! | namespaces of a project | permission to change the namespaces of the project |
+//! | adoption of a namespace | all permissions in the cluster, or permission to change the
+//! namespaces of the namespace's current project |
 //!
 //! The check ignores the groups of the request, because the hub receives only some of them and an
-//! impersonating user could name any group. The check uses the rights of a [`UserWithGroups`] that
-//! the server looked up.
+//! impersonating user could name any group. The check uses the permissions of a [`UserWithGroups`]
+//! that the server looked up.
 //!
-//! Admission rejects writes and bindings of roles that cannot be resolved, because the rights of
-//! these roles are unknown.
+//! Admission rejects writes and bindings of roles that cannot be resolved, because the permissions
+//! of these roles are unknown.
 
 mod bindings;
 mod projects;
@@ -61,25 +61,26 @@ impl UserWithGroups {
     }
 }
 
-/// The rights of a writer.
+/// The permissions of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriterRights {
     /// A Drover user with roles.
     User(UserWithGroups),
-    /// A Drover name whose User is deleted or disabled. The check ignores its rights on the hub.
+    /// A Drover name whose User is deleted or disabled. The check ignores its permissions on the
+    /// hub.
     DisabledUser,
-    /// A user with all rights on the hub. This user could create an administrator.
+    /// A user with all permissions on the hub. This user could create an administrator.
     HubAdministrator,
     /// Any other user of the hub.
     OtherUser,
 }
 
-/// The writer whose rights must be looked up.
+/// The writer whose permissions must be looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// A Drover user, whose state and groups are stored on the hub.
     User(UserName),
-    /// A user of the hub without Drover name, whose rights the hub must review.
+    /// A user of the hub without Drover name, whose permissions the hub must review.
     HubUser,
     /// A Drover name that is not a user.
     InvalidUser,
@@ -97,7 +98,7 @@ impl Writer {
 }
 
 impl WriterRights {
-    /// Performs a check of the writer's rights.
+    /// Performs a check of the writer's permissions.
     fn check(
         &self,
         check: impl FnOnce(RightsHolder<'_>) -> Result<(), Escalation>,
@@ -123,7 +124,7 @@ impl WriterRights {
         }
     }
 
-    /// Reports whether the writer has all rights on the hub and in every cluster.
+    /// Reports whether the writer has all permissions on the hub and in every cluster.
     pub(super) fn administers(&self, hub_roles: HubRoles<'_>) -> bool {
         match self {
             Self::HubAdministrator => true,
@@ -135,7 +136,7 @@ impl WriterRights {
 
 fn other_user() -> Refusal {
     Refusal::new(
-        "only Drover users and users with all rights on the hub can write roles, bindings and \
+        "only Drover users and users with all permissions on the hub can write roles, bindings and \
          projects: use Drover's own address of the hub, the cluster \"local\"",
     )
 }
@@ -144,7 +145,7 @@ fn disabled_user() -> Refusal {
     Refusal::new("your user was deleted or disabled: ask an administrator to enable it")
 }
 
-/// Kinds whose writes grant or revoke rights.
+/// Kinds whose writes grant or revoke permissions.
 const RESOURCES: [&str; 6] = [
     "clusterroletemplatebindings",
     "globalrolebindings",
@@ -182,7 +183,7 @@ pub struct ObjectReference<'a> {
     pub name: &'a str,
 }
 
-/// The references of a new binding or project that determine the required rights.
+/// The references of a new binding or project that determine the required permissions.
 pub fn references_in<'a>(write: &Write<'a>) -> Vec<ObjectReference<'a>> {
     if write.operation != Operation::Create || !concerns(write) {
         return Vec::new();
@@ -219,7 +220,8 @@ pub fn deleted_role<'a>(write: &Write<'a>) -> Option<&'a str> {
     (deletes && concerns(write)).then(|| write.object_name())
 }
 
-/// Reports whether a write leaves the spec unchanged. Such a write grants and revokes no right.
+/// Reports whether a write leaves the spec unchanged. Such a write grants and revokes no
+/// permission.
 pub(super) fn keeps_spec(write: &Write<'_>) -> bool {
     write.operation == Operation::Update && !write.changes("/spec")
 }
@@ -280,9 +282,9 @@ fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
 enum Before<T> {
     /// The write creates the object.
     Nothing,
-    /// The parsed spec before the write. For a role, also the resolved rights.
+    /// The parsed spec before the write. For a role, also the resolved permissions.
     Known(T),
-    /// The previous spec cannot be read or resolved. It may have granted any right.
+    /// The previous spec cannot be read or resolved. It may have granted any permission.
     Unknown,
 }
 
@@ -312,7 +314,7 @@ impl<T> Before<T> {
         }
     }
 
-    /// Requires all rights for a change of an unknown spec.
+    /// Requires all permissions for a change of an unknown spec.
     fn check(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         match self {
             Self::Nothing | Self::Known(_) => Ok(()),
@@ -321,13 +323,13 @@ impl<T> Before<T> {
     }
 }
 
-/// Requires all rights on the hub and in every cluster.
+/// Requires all permissions on the hub and in every cluster.
 fn require_all_rights(writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
     require_all_rights_in(writer, hub_roles, &Scope::Hub)?;
     require_all_rights_in(writer, hub_roles, &Scope::EveryCluster)
 }
 
-/// Requires all rights in a scope.
+/// Requires all permissions in a scope.
 fn require_all_rights_in(
     writer: &WriterRights,
     hub_roles: HubRoles<'_>,

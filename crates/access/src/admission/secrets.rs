@@ -46,7 +46,7 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     let logs_in = write.namespace == SYSTEM_NAMESPACE && kind == Some(BOOTSTRAP_TOKEN);
     if logs_in && write.is_by_drover_user() {
         return Err(Refusal::new(
-            "a bootstrap token for the hub stays valid after you lose your rights: create the \
+            "a bootstrap token for the hub stays valid after you lose your permissions: create the \
              token with a kubeconfig of the hub itself",
         ));
     }
@@ -68,7 +68,7 @@ pub(super) fn admit_account(write: &Write<'_>, server: &str) -> Result<(), Refus
 fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusal> {
     if super::account(server) == Some((write.namespace, account)) {
         return Err(Refusal::new(
-            "a token of the server's account has all rights of the server: only nodes can \
+            "a token of the server's account has all permissions of the server: only nodes can \
              request it, for the server's pods",
         ));
     }
@@ -76,7 +76,7 @@ fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusa
         && (write.is_by_drover_user() || write.is_by_service_account())
     {
         return Err(Refusal::new(format!(
-            "a token of an account in {:?} stays valid after you lose your rights: use an \
+            "a token of an account in {:?} stays valid after you lose your permissions: use an \
              account in a different namespace",
             write.namespace
         )));

@@ -1,4 +1,4 @@
-//! Tests of exempt writers, and of writes that add no rights. The tests in
+//! Tests of exempt writers, and of writes that add no permissions. The tests in
 //! `server/tests/kubernetes/admission.rs` do not include these cases.
 
 use serde_json::json;
@@ -100,7 +100,7 @@ fn drover_user_cannot_bind_missing_role() {
             !allowed,
             "{refused}"
         );
-        // Existing subjects gain no rights.
+        // Existing subjects gain no permissions.
         let write = Write {
             old: Some(&ann),
             ..write

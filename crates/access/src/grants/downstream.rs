@@ -9,22 +9,22 @@ use super::{Grants, Role, Scope, Subject};
 use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 
-/// The rights of a role in one scope, with its subjects.
+/// The permissions of a role in one scope, with its subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Name of the role on the hub.
     pub role: String,
     /// UID of the role.
     pub uid: String,
-    /// The rights in the scope; never empty.
+    /// The permissions in the scope; never empty.
     pub rights: Rights,
-    /// Scope of the rights.
+    /// Scope of the permissions.
     pub scope: DownstreamScope,
     /// Subjects of the role.
     pub subjects: BTreeSet<Subject>,
 }
 
-/// Scope of rights in a cluster.
+/// Scope of permissions in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DownstreamScope {
     /// All namespaces of the cluster, and cluster-scoped objects.
@@ -36,7 +36,7 @@ pub enum DownstreamScope {
 /// The access in one cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Downstream {
-    /// The rights of all granted roles, sorted by role and scope.
+    /// The permissions of all granted roles, sorted by role and scope.
     pub bound: Vec<Bound>,
     /// All users with a role in the cluster, directly or by a group. The user lane may impersonate
     /// them.

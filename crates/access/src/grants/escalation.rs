@@ -1,4 +1,4 @@
-//! Checks against privilege escalation: users can grant and change only rights that they have.
+//! Checks against privilege escalation: users can grant and change only permissions that they have.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use thiserror::Error;
 use super::{Grants, RightsHolder, Scope};
 use crate::roles::{Lacking, Rights, Scoped};
 
-/// The rights that a write requires and the writer lacks.
+/// The permissions that a write requires and the writer lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("your own roles {scope} lack rights that this write requires: {lacking}")]
+#[error("your own roles {scope} lack permissions that this write requires: {lacking}")]
 pub struct Escalation {
     /// The scope, as the end of the message "your own roles …".
     pub scope: &'static str,
-    /// The missing rights.
+    /// The missing permissions.
     pub lacking: Lacking,
 }
 
 impl Grants {
-    /// Checks whether a user may grant a role in a scope, which requires all rights of the role
-    /// there.
+    /// Checks whether a user may grant a role in a scope, which requires all permissions of the
+    /// role there.
     pub fn may_grant(
         &self,
         who: RightsHolder<'_>,
@@ -46,7 +46,7 @@ impl Grants {
         }
     }
 
-    /// Checks whether a user may grant rights in individual namespaces of the hub.
+    /// Checks whether a user may grant permissions in individual namespaces of the hub.
     pub fn may_grant_in_hub_namespaces(
         &self,
         who: RightsHolder<'_>,
@@ -58,8 +58,8 @@ impl Grants {
         })
     }
 
-    /// Checks whether a user has all rights of the user to impersonate, so that the impersonation
-    /// adds no rights.
+    /// Checks whether a user has all permissions of the user to impersonate, so that the
+    /// impersonation adds no permissions.
     pub fn may_act_for(
         &self,
         who: RightsHolder<'_>,
@@ -72,11 +72,11 @@ impl Grants {
     }
 
     /// Checks whether a user may write or delete a RoleTemplate. A RoleTemplate may be granted in
-    /// every cluster, so the user needs all its old and new rights in every cluster.
+    /// every cluster, so the user needs all its old and new permissions in every cluster.
     ///
-    /// The check includes the old rights. Otherwise a user could remove the role's rules and grant
-    /// the harmless role. The grant would contain the old rules after an administrator restores
-    /// them.
+    /// The check includes the old permissions. Otherwise a user could remove the role's rules and
+    /// grant the harmless role. The grant would contain the old rules after an administrator
+    /// restores them.
     pub fn may_write_template(
         &self,
         who: RightsHolder<'_>,

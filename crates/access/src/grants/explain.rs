@@ -61,7 +61,7 @@ impl Grants {
         grants.any(|grant| self.allows(grant, question).is_some())
     }
 
-    /// The namespaces of a cluster's projects in which a user has rights.
+    /// The namespaces of a cluster's projects in which a user has permissions.
     pub fn project_namespaces(
         &self,
         who: RightsHolder<'_>,

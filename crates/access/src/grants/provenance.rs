@@ -45,8 +45,8 @@ impl Grants {
         (!granted_roles.is_empty()).then_some(Provenance(granted_roles))
     }
 
-    /// Reports whether a subject still has all rights on which a decision depends, from the same or
-    /// other roles.
+    /// Reports whether a subject still has all permissions on which a decision depends, from the
+    /// same or other roles.
     pub fn still_has(&self, who: RightsHolder<'_>, provenance: &Provenance) -> bool {
         provenance
             .0

@@ -59,8 +59,8 @@ pub enum Names {
 pub struct ResolvedRoles(pub Vec<(Scope, Arc<Role>)>);
 
 impl ResolvedRoles {
-    /// Checks whether a user has all rights of these roles, which granting or revoking the roles
-    /// requires.
+    /// Checks whether a user has all permissions of these roles, which granting or revoking the
+    /// roles requires.
     pub fn check_grantable(
         &self,
         grants: &Grants,

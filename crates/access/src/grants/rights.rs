@@ -1,4 +1,4 @@
-//! The combined rights of a user in a scope.
+//! The combined permissions of a user in a scope.
 
 use drover_api::group::GROUP;
 use drover_api::ids::ClusterUid;
@@ -29,7 +29,7 @@ impl Grants {
         found.into_iter().flatten().map(|&index| &self.all[index])
     }
 
-    /// All rights of a user in a scope, including those of larger scopes.
+    /// All permissions of a user in a scope, including those of larger scopes.
     pub fn rights_in(&self, who: RightsHolder<'_>, scope: &Scope) -> Rights {
         let mut rights = Rights::default();
         for part in self.of(who).flat_map(|grant| rights_at(grant, scope)) {
@@ -38,7 +38,7 @@ impl Grants {
         rights
     }
 
-    /// The rights of a user in a namespace of the hub, in addition to those on the whole hub.
+    /// The permissions of a user in a namespace of the hub, in addition to those on the whole hub.
     pub fn rights_in_hub_namespace(&self, who: RightsHolder<'_>, namespace: &str) -> Rights {
         let mut rights = self.rights_in(who, &Scope::Hub);
         let here = self.of(who).filter(|grant| grant.scope == Scope::Hub);
@@ -151,7 +151,7 @@ impl Grants {
     }
 }
 
-/// The rights of a grant that apply to a scope.
+/// The permissions of a grant that apply to a scope.
 fn rights_at<'a>(grant: &'a Grant, scope: &Scope) -> impl Iterator<Item = &'a Rights> + use<'a> {
     let scoped = &grant.role.scoped;
     let whole = match (scope, &grant.scope) {

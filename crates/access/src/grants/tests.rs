@@ -399,7 +399,7 @@ fn user_cannot_grant_rights_beyond_their_own() {
     let refused = grants.may_grant(user("bob").rights_holder(), &scoped("reader"), &a());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "your own roles in the cluster lack rights that this write requires: {APIGroups:[\"\"], \
+        "your own roles in the cluster lack permissions that this write requires: {APIGroups:[\"\"], \
          Resources:[\"pods\"], Verbs:[\"get\"]}"
     );
 }
@@ -423,7 +423,8 @@ fn user_without_rights_of_role_cannot_change_or_delete_it() {
         ("eve", Some(&writer), Some(&none), false),
         ("eve", Some(&writer), None, false),
         ("eve", None, Some(&writer), false),
-        // Rights in one cluster do not suffice, because the role may be granted in any cluster.
+        // Permissions in one cluster do not suffice, because the role may be granted in any
+        // cluster.
         ("ann", None, Some(&reader), false),
         ("ann", None, Some(&none), true),
     ] {
@@ -449,7 +450,7 @@ fn impersonation_requires_all_rights_of_impersonated_user() {
     };
     let (ann, bob, joe) = (user("ann"), user("bob"), user("joe"));
     assert!(may(&bob, &ann) && !may(&ann, &bob));
-    assert!(may(&ann, &joe), "the other user has no rights");
+    assert!(may(&ann, &joe), "the other user has no permissions");
     let in_group = user("joe").in_groups(&["drover:oidc:devs"]);
     assert!(!may(&bob, &in_group), "by a group in another cluster");
 }
@@ -587,7 +588,7 @@ fn administrator_has_all_rights_until_disabled() {
     assert_eq!(
         disabled.downstream(&cluster("a")),
         Downstream::default(),
-        "a disabled administrator has no rights"
+        "a disabled administrator has no permissions"
     );
 }
 

@@ -9,8 +9,8 @@ use super::{InvalidRule, Reach, Rights, Scoped, check_all};
 
 /// Maximum depth of inheritance.
 const MAX_DEPTH: usize = 16;
-/// Maximum number of a role's rules, and of the individual rights in these rules. The size of a
-/// ClusterRole is limited, and admission compares the rights at each write.
+/// Maximum number of a role's rules, and of the individual permissions in these rules. The size of
+/// a ClusterRole is limited, and admission compares the permissions at each write.
 const MAX_RULES: usize = 500;
 const MAX_RIGHTS: usize = 5_000;
 
@@ -53,7 +53,7 @@ pub enum Unresolved {
     TooDeep,
     /// The role has too many rules.
     #[error(
-        "the role has more than {MAX_RULES} rules or {MAX_RIGHTS} single rights with all \
+        "the role has more than {MAX_RULES} rules or {MAX_RIGHTS} single permissions with all \
          inherited roles: split it into several roles"
     )]
     TooLarge,
@@ -85,7 +85,7 @@ fn place(context: RoleContext) -> &'static str {
     }
 }
 
-/// The rights of a role with all inherited roles; `None` if the role does not exist.
+/// The permissions of a role with all inherited roles; `None` if the role does not exist.
 ///
 /// `find` returns a role by name. Each role is visited once, so the time is linear in the number of
 /// roles.

@@ -100,7 +100,7 @@ fn error_of_invalid_role_inheritance_contains_the_fix() {
         ),
         (
             "large",
-            "the role has more than 500 rules or 5000 single rights with all inherited roles: \
+            "the role has more than 500 rules or 5000 single permissions with all inherited roles: \
              split it into several roles",
         ),
     ] {
@@ -243,7 +243,7 @@ fn built_in_roles_are_valid_and_owners_can_grant_them() {
         }
         assert!(
             !global.spec.new_user_default,
-            "{}: a user without roles has no rights",
+            "{}: a user without roles has no permissions",
             global.name
         );
     }

@@ -4,7 +4,7 @@
 //! The server does not store issued challenges. A challenge contains its time, and a MAC over the
 //! time, the Cluster and the ID of the server process. A restart loses the used challenges and
 //! invalidates all older challenges. The server stores only challenges that an agent has answered
-//! with the right key, until they expire. The number of stored challenges per Cluster is limited.
+//! with the correct key, until they expire. The number of stored challenges per Cluster is limited.
 //! So unauthenticated clients cannot fill the memory, and the agents of one Cluster cannot block
 //! the agents of other Clusters.
 

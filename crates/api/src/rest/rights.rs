@@ -1,9 +1,9 @@
-//! The caller's rights, for display. The server checks each request again.
+//! The caller's permissions, for display. The server checks each request again.
 
 use serde::{Deserialize, Serialize};
 
 wire! {
-    /// The scope of the caller's roles in a cluster, and the caller's rights for the Cluster
+    /// The scope of the caller's roles in a cluster, and the caller's permissions for the Cluster
     /// object.
     #[derive(Default, Eq)]
     #[serde(default)]
@@ -22,7 +22,7 @@ wire! {
     }
 }
 wire! {
-    /// The caller's rights for a user.
+    /// The caller's permissions for a user.
     #[derive(Copy, Default, Eq)]
     #[serde(default)]
     UserRights {
@@ -38,7 +38,7 @@ wire! {
     }
 }
 wire! {
-    /// The caller's rights on the hub.
+    /// The caller's permissions on the hub.
     #[derive(Copy, Default, Eq)]
     #[serde(default)]
     CallerRights {
@@ -63,7 +63,7 @@ wire! {
     }
 }
 impl ClusterRights {
-    /// The rights of an administrator.
+    /// The permissions of an administrator.
     pub fn everything() -> Self {
         Self {
             all_namespaces: true,

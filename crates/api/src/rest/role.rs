@@ -1,4 +1,4 @@
-//! Roles with their rules, and the caller's rights for them.
+//! Roles with their rules, and the caller's permissions for them.
 
 use jiff::Timestamp;
 use k8s_openapi::api::rbac::v1::PolicyRule;
@@ -27,7 +27,7 @@ wire! {
         /// Number of bindings of the role. Absent for callers who cannot list bindings on the hub.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bound: Option<u32>,
-        /// The caller's rights for the role.
+        /// The caller's permissions for the role.
         #[serde(default)]
         rights: RoleRights,
     }
@@ -50,13 +50,13 @@ wire! {
         /// Number of bindings of the role. Absent for callers who cannot list bindings on the hub.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bound: Option<u32>,
-        /// The caller's rights for the role.
+        /// The caller's permissions for the role.
         #[serde(default)]
         rights: RoleRights,
     }
 }
 wire! {
-    /// The caller's rights for a role.
+    /// The caller's permissions for a role.
     #[derive(Copy, Default, Eq)]
     #[serde(default)]
     RoleRights {

@@ -149,7 +149,7 @@ wire! {
         must_change_password: bool,
         /// The presented token, without its secret.
         token: TokenView,
-        /// The caller's rights on the hub.
+        /// The caller's permissions on the hub.
         #[serde(default)]
         rights: CallerRights,
     }

@@ -1,5 +1,5 @@
-//! Privilege escalation checks for writes of roles and bindings: a user grants only rights that the
-//! user has.
+//! Privilege escalation checks for writes of roles and bindings: a user grants only permissions
+//! that the user has.
 
 use drover_rbac::{Rule, describe_missing, everything, missing, quoted_list};
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ pub struct RoleWrite<'a> {
     pub old: Option<&'a Value>,
 }
 
-/// Rejects a write that grants rights that the caller does not have, unless the caller may
+/// Rejects a write that grants permissions that the caller does not have, unless the caller may
 /// `escalate` the role or `bind` it.
 pub fn check_role_write(
     caller: &Caller,
@@ -128,7 +128,7 @@ fn may(
         .allowed
 }
 
-/// Checks that the caller has all rights in `wanted`, in the namespace of the write.
+/// Checks that the caller has all permissions in `wanted`, in the namespace of the write.
 fn confirm(
     caller: &Caller,
     authorizer: &dyn Authorizer,
@@ -165,7 +165,7 @@ impl RoleWrite<'_> {
     }
 
     /// Reports whether the write changes only finalizers and owner references. The garbage
-    /// collector may make such writes to roles whose rights it does not have.
+    /// collector may make such writes to roles whose permissions it does not have.
     fn changes_only_collection(&self) -> bool {
         self.old
             .is_some_and(|old| substance(self.object) == substance(old))

@@ -1,6 +1,6 @@
 //! Impersonation by `Impersonate-*` headers.
 //!
-//! Kubernetes v1.36 can limit the right to impersonate to certain actions (KEP-5284). The server
+//! Kubernetes v1.36 can limit permission to impersonate to certain actions (KEP-5284). The server
 //! first checks these constrained modes, then the verb `impersonate`.
 
 mod headers;

@@ -92,7 +92,7 @@ fn diff_creates_missing_replaces_changed_and_prunes_undesired_objects() {
 fn rules_that_other_writers_add_to_a_role_are_removed() {
     let wanted = || role("a", &["get"]);
     let changes: [(&str, Change); 5] = [
-        ("a right", |role| {
+        ("a permission", |role| {
             role.rules.as_mut().unwrap().push(rule(&["delete"]));
         }),
         (

@@ -26,9 +26,9 @@ impl TrustedProxies {
 
     /// Returns the client of a request from this peer.
     ///
-    /// The header is read from the right, because each proxy appends the address of its peer. The
-    /// first untrusted address is the client. An invalid address stops the search, and the proxy
-    /// that appended it counts as the client. Values further left are ignored.
+    /// Reads the last entry of the header first, because each proxy appends the address of its peer.
+    /// The first untrusted address is the client. An invalid address stops the search, and the proxy
+    /// that appended the invalid address becomes the client. Earlier entries are ignored.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.contains(peer) {

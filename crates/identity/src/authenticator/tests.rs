@@ -226,7 +226,7 @@ async fn only_matching_secret_in_single_header_authenticates() {
         "all answers come from the stores"
     );
 
-    // The right ID with another secret, the stored hash as the secret, and a prefix of the token.
+    // The correct ID with a different secret, the stored hash as the secret, and a token prefix.
     let secret_of_other = other
         .token
         .expose_secret()

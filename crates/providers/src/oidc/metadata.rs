@@ -79,7 +79,7 @@ impl Metadata {
         if document.issuer != issuer.as_str() {
             let name = quoted(&document.issuer);
             return Err(misconfigured(format!(
-                "the discovery document names the issuer {name}: enter exactly this value if it is the right provider"
+                "the discovery document names the issuer {name}: enter exactly this value if it is the correct provider"
             )));
         }
         let lacks = |list: &Option<Vec<String>>, wanted: &str| {

@@ -17,7 +17,7 @@ use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::Visibility;
 
-/// Lists global roles with the caller's rights for them.
+/// Lists global roles with the caller's permissions for them.
 #[utoipa::path(get, path = "/v1/global-roles", tag = "access", params(PageQuery),
     responses((status = 200, body = List<GlobalRoleView>)))]
 pub(crate) async fn list(

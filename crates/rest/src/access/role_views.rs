@@ -1,4 +1,4 @@
-//! Views of roles with their rules, their permissions and the caller's rights.
+//! Views of roles with their rules, their permissions and the caller's permissions.
 
 use std::collections::HashMap;
 use std::sync::Arc;

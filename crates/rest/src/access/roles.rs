@@ -60,7 +60,7 @@ impl RoleQuery {
     }
 }
 
-/// Lists the roles in clusters and projects with the caller's rights for them.
+/// Lists the roles in clusters and projects with the caller's permissions for them.
 #[utoipa::path(get, path = "/v1/roles", tag = "access", params(RoleQuery),
     responses((status = 200, body = List<RoleView>)))]
 pub(crate) async fn list(

@@ -1,4 +1,4 @@
-//! The caller's rights for users.
+//! The caller's permissions for users.
 //!
 //! Callers who are not administrators are subject to the same admission rules as with kubectl. The
 //! REST API also sets passwords, which is not possible with kubectl. A caller who sets a password
@@ -42,7 +42,7 @@ impl Other {
     }
 }
 
-/// Returns the caller's rights for a user.
+/// Returns the caller's permissions for a user.
 pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserRights {
     let (grants, may_administer) = (
         visibility.grants(),

@@ -167,7 +167,7 @@ pub(crate) async fn patch(
         refuse_own_user(&caller, &user, "disable")?;
     }
     if request.administrator == Some(false) {
-        refuse_own_user(&caller, &user, "remove the administrator rights of")?;
+        refuse_own_user(&caller, &user, "remove the administrator permissions of")?;
     }
     let spec = serde_json::to_value(&request).unwrap_or_default();
     // The UID causes a conflict if the user was deleted and created again.

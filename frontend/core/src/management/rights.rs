@@ -1,40 +1,40 @@
-//! Texts for rights that the user does not have.
+//! Texts for permissions that the user does not have.
 
 use crate::messages::t;
 
-/// The right that an action requires.
+/// The permission that an action requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequiredRight {
-    /// The right to import clusters.
+    /// The permission to import clusters.
     ImportClusters,
-    /// The right to create the import command of a cluster.
+    /// The permission to create the import command of a cluster.
     ImportCluster,
-    /// The right to change labels and descriptions of clusters.
+    /// The permission to change labels and descriptions of clusters.
     ChangeClusters,
-    /// The right to delete a cluster.
+    /// The permission to delete a cluster.
     DeleteCluster,
-    /// The right to list users.
+    /// The permission to list users.
     ListUsers,
-    /// The right to create users.
+    /// The permission to create users.
     CreateUsers,
-    /// The right to update a user.
+    /// The permission to update a user.
     ChangeUser,
-    /// The right to set the password of a user.
+    /// The permission to set the password of a user.
     SetPassword,
-    /// The right to delete a user.
+    /// The permission to delete a user.
     DeleteUser,
-    /// The right to list identity providers.
+    /// The permission to list identity providers.
     ListProviders,
-    /// The right to list settings.
+    /// The permission to list settings.
     ListSettings,
-    /// The right to update settings.
+    /// The permission to update settings.
     ChangeSettings,
-    /// The rights of an administrator.
+    /// The permissions of an administrator.
     Administer,
 }
 
 impl RequiredRight {
-    /// Returns the text for the missing right, with a role that has the right.
+    /// Returns the text for the missing permission, with a role that has the permission.
     pub fn words(self) -> &'static str {
         match self {
             Self::ImportClusters => t().rights.import_clusters(),
@@ -53,7 +53,7 @@ impl RequiredRight {
         }
     }
 
-    /// Returns the text for the missing right. Returns `None` if the user has the right.
+    /// Returns the text for the missing permission. Returns `None` if the user has the permission.
     pub fn unless(self, may: bool) -> Option<String> {
         (!may).then(|| self.words().to_owned())
     }

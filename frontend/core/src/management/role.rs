@@ -87,7 +87,7 @@ pub struct Listed {
     pub locked: bool,
     /// The number of bindings; `None` if the user cannot read the bindings.
     pub bound: Option<u32>,
-    /// The user's rights on the role.
+    /// The user's permissions on the role.
     pub rights: RoleRights,
 }
 

@@ -1522,7 +1522,7 @@ catalogue! {
         interruption_note = "The stream was interrupted. It continues here.";
     }
 
-    /// Missing rights of a user.
+    /// Missing permissions of a user.
     rights: Rights {
         import_clusters = "Requires the permission: create clusters (global role Import Clusters)";
         update_cluster = "Requires the permission: update this cluster (role Cluster Owner)";

@@ -8,8 +8,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
-/// User ID of the image's process. It has no special rights: it is not root, and common images do
-/// not contain it in /etc/passwd.
+/// User ID of the image's process. It has no special permissions: it is not root, and common images
+/// do not contain it in /etc/passwd.
 const USER: u64 = 65_532;
 /// Modification time of all files in the image. A fixed time makes builds reproducible.
 const CREATED: &str = "1970-01-01T00:00:00Z";

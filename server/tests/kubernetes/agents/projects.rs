@@ -329,7 +329,7 @@ async fn recreated_namespace_is_not_adopted_again() {
 /// Waits until Drover has created its role bindings in a namespace, or has deleted them if `wanted`
 /// is false.
 async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
-    let what = format!("rights in {namespace}: {wanted}");
+    let what = format!("permissions in {namespace}: {wanted}");
     eventually(&what, SOON, async || {
         let label = "management.drover.dev/access";
         let found = get(cluster, &format!("rolebindings -n {namespace} -l {label}")).await;

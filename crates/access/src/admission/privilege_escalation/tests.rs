@@ -170,7 +170,7 @@ fn resource_names_restrict_only_verbs_on_existing_objects() {
 #[test]
 fn impersonation_rule_with_resource_names_allows_privilege_escalation() {
     for (resource, name, scope, found) in [
-        // The user of a kubeconfig may be the server itself, and a group may have all rights.
+        // The user of a kubeconfig may be the server itself, and a group may have all permissions.
         ("users", "jane", Everywhere, true),
         ("users", "drover:user:1", Everywhere, true),
         ("groups", "platform-admins", Everywhere, true),

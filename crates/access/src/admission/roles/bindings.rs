@@ -101,14 +101,14 @@ impl Said {
         writer.check(|who| given.check_grantable(hub_roles.grants, who))
     }
 
-    /// Checks a deletion, which requires the same rights as the creation.
+    /// Checks a deletion, which requires the same permissions as the creation.
     fn admit_delete(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         let mut roles = Roles::new(hub_roles.facts, Names::Current);
         match roles.resolve(self.binding()) {
             Ok(given) => writer.check(|who| given.check_grantable(hub_roles.grants, who)),
-            // A role that is unusable at present may grant its former rights again.
+            // A role that is unusable at present may grant its former permissions again.
             Err(Problem::Role { .. }) => require_all_rights(writer, hub_roles),
-            // The binding can never grant rights, so its deletion revokes none.
+            // The binding can never grant permissions, so its deletion revokes none.
             Err(_) => Ok(()),
         }
     }

@@ -148,8 +148,8 @@ impl Change<'_> {
             (true, Some((_, project))) => {
                 self.require("update", "projects/namespaces", &at(project))
             }
-            // A namespace without project may have any content, so its adoption requires all rights
-            // in the cluster.
+            // A namespace without project may have any content, so its adoption requires all
+            // permissions in the cluster.
             (true, None) => {
                 super::require_all_rights_in(self.writer, self.hub_roles, &self.cluster_scope())
             }

@@ -43,7 +43,7 @@ pub(super) fn admit_template(
     })
 }
 
-/// The rights of a role with this spec.
+/// The permissions of a role with this spec.
 fn resolved(
     name: &str,
     said: &RoleTemplateSpec,
@@ -52,7 +52,7 @@ fn resolved(
     resolved_with(name, name, said, hub_roles)
 }
 
-/// Returns the rights that `role` would have after a write of this spec to the role `name`.
+/// Returns the permissions that `role` would have after a write of this spec to the role `name`.
 fn resolved_with(
     role: &str,
     name: &str,
@@ -71,7 +71,7 @@ fn resolved_with(
 }
 
 /// Checks that every role that inherits this role can be resolved after the write. Users of a role
-/// that cannot be resolved lose their rights.
+/// that cannot be resolved lose their permissions.
 fn check_inheriting_roles(
     name: &str,
     said: &RoleTemplateSpec,
@@ -119,7 +119,7 @@ fn unlocked(
     }
 }
 
-/// Rejects the deletion of an inherited role, because other users would lose rights.
+/// Rejects the deletion of an inherited role, because other users would lose permissions.
 fn check_unused(name: &str, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
     let facts = hub_roles.facts;
     let heirs = facts.role_templates.iter();

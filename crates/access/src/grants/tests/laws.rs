@@ -89,7 +89,7 @@ fn role_at(world: &World, role: usize, scope: &Scope) -> Scoped {
     world.scoped(&format!("{letter}{role}"))
 }
 
-/// Checks in several scopes that the first user has all rights of the second.
+/// Checks in several scopes that the first user has all permissions of the second.
 fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), TestCaseError> {
     for scope in scopes() {
         let (held, theirs) = (
@@ -103,7 +103,7 @@ fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), Te
 }
 
 proptest! {
-    /// A user who receives roles has only rights that the granting user has.
+    /// A user who receives roles has only permissions that the granting user has.
     #[test]
     fn granted_roles_contain_no_rights_that_the_granting_user_lacks(
         said in (said(0), said(1), said(2)),
@@ -130,7 +130,7 @@ proptest! {
         covers(&world.gather(), &giver, &nobody)?;
     }
 
-    /// A write of a role adds only rights that the writer has.
+    /// A write of a role adds only permissions that the writer has.
     #[test]
     fn role_update_adds_only_rights_that_the_writer_has(
         said in (said(0), said(1), said(2)),
@@ -293,8 +293,8 @@ fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateS
 }
 
 proptest! {
-    /// For any sequence of writes and restorations of roles, the accomplice receives only rights
-    /// that the attacker had.
+    /// For any sequence of writes and restorations of roles, the accomplice receives only
+    /// permissions that the attacker had.
     #[test]
     fn attacker_gains_no_rights_with_any_sequence_of_writes(
         said in (said(0), said(1), said(2)),

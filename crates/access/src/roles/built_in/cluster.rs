@@ -10,7 +10,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         role(
             "cluster-owner",
             "Cluster Owner",
-            "All rights in the cluster, and management of its role bindings.",
+            "All permissions in the cluster, and management of its role bindings.",
             everything(),
         ),
         role(
@@ -51,7 +51,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         role(
             "cluster-members-manage",
             "Manage Cluster Members",
-            "Creates and deletes role bindings in the cluster, within the user's own rights there.",
+            "Creates and deletes role bindings in the cluster, within the user's own permissions there.",
             vec![drover(&["clusterroletemplatebindings"], MANAGE)],
         ),
         role(

@@ -10,7 +10,7 @@ pub(super) fn all() -> Vec<BuiltIn<GlobalRoleSpec>> {
         role(
             "administrator",
             "Administrator",
-            "All rights on the hub and in every cluster.",
+            "All permissions on the hub and in every cluster.",
             everything(),
             &["cluster-owner"],
         ),
@@ -52,7 +52,7 @@ pub(super) fn all() -> Vec<BuiltIn<GlobalRoleSpec>> {
         role(
             "roles-manage",
             "Manage Roles",
-            "Creates and changes roles, within the user's own rights.",
+            "Creates and changes roles, within the user's own permissions.",
             vec![drover(&["roletemplates", "globalroles"], MANAGE)],
             &[],
         ),

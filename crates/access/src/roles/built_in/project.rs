@@ -11,7 +11,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         whole(
             "project-owner",
             "Project Owner",
-            "All rights in the project's namespaces, and management of its namespaces and role \
+            "All permissions in the project's namespaces, and management of its namespaces and role \
              bindings.",
             "admin",
             vec![drover(&["projects"], &["get", "update", "patch"])],
@@ -50,7 +50,7 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         part(
             "project-members-manage",
             "Manage Project Members",
-            "Creates and deletes role bindings in the project, within the user's own rights there.",
+            "Creates and deletes role bindings in the project, within the user's own permissions there.",
             vec![
                 drover(&["projects"], &["get"]),
                 drover(&["projectroletemplatebindings"], MANAGE),
@@ -208,7 +208,7 @@ fn readable_objects() -> Vec<PolicyRule> {
     ]
 }
 
-/// Creates a role with all rights that a project member of this kind needs.
+/// Creates a role with all permissions that a project member of this kind needs.
 fn whole(
     name: &'static str,
     display_name: &str,

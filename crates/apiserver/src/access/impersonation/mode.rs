@@ -92,7 +92,7 @@ impl Mode {
     }
 
     /// Returns the requestor that the authorizer checks. For the service account of a node agent,
-    /// the node name is removed, because the account has the same rights on each node.
+    /// the node name is removed, because the account has the same permissions on each node.
     fn requestor(self, requestor: &Caller) -> Caller {
         let mut requestor = requestor.clone();
         if self == Self::AssociatedNode {

@@ -358,7 +358,7 @@ fn field_owners_match_go() {
             }
             assert_eq!(
                 *ours, theirs,
-                "case {seed}, step {index} (ours left, theirs right):\n{case}"
+                "case {seed}, step {index} (ours left, theirs permission):\n{case}"
             );
         }
     }

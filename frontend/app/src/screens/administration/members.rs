@@ -31,7 +31,7 @@ const MEMBERS: ListKind = ListKind {
     lines: 4,
 };
 
-/// The roles of a scope, with the user's rights to grant and remove each role.
+/// The roles of a scope, with the user's permissions to grant and remove each role.
 type Roles = Store<GrantableRole>;
 
 fn roles(scope: &Scope) -> Roles {

@@ -1,4 +1,4 @@
-//! The list of users, for callers with the right to list users.
+//! The list of users, for callers with permission to list users.
 
 mod actions;
 mod columns;

@@ -46,7 +46,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
                 .map_or_else(|| "NAME".to_owned(), shell::word)
         )
     };
-    // The import command of an existing cluster requires the right to update the cluster.
+    // The import command of an existing cluster requires permission to update the cluster.
     let named = import.made.with_untracked(Option::is_some);
     if !named && !session.rights().may_import_clusters {
         let advice = RequiredRight::ImportClusters.words();

@@ -118,12 +118,12 @@ pub(crate) fn AdministratorsOnly(
     }
 }
 
-/// Shows that the user does not have the right for the screen.
+/// Shows that the user does not have the permission for the screen.
 #[component]
 pub(crate) fn NeedsRight(
     /// The kind of the listed objects.
     noun: Noun,
-    /// The required right.
+    /// The required permission.
     needs: RequiredRight,
 ) -> impl IntoView {
     view! {

@@ -62,7 +62,7 @@ fn binding_that_grants_no_rights_is_rejected_with_reason_and_can_be_deleted() {
         assert!(refused.starts_with(expected), "{refused}");
         let taken = attempt(resource, "new", Some(spec.clone()), None);
         assert_eq!(taken.by(&world(), "root", true), Ok(()));
-        // A role that cannot be resolved at present may grant its former rights again.
+        // A role that cannot be resolved at present may grant its former permissions again.
         let will = spec["role"]["name"] == "broken"
             || spec["cluster"]["name"] == "a" && spec["role"]["name"] == "reader";
         assert_eq!(taken.as_user("joe").is_err(), will, "{spec}");

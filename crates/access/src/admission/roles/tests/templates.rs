@@ -10,7 +10,7 @@ fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
     let changed = |before, after| attempt("roletemplates", "reader", before, after);
     for (what, attempt, who, may) in [
         (
-            "rights that the writer has",
+            "permissions that the writer has",
             made(template(&["get"], &[])),
             "eve",
             true,
@@ -22,14 +22,14 @@ fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
             false,
         ),
         (
-            "rights in one cluster only",
+            "permissions in one cluster only",
             made(template(&["get"], &[])),
             "ann",
             false,
         ),
-        ("no rights", made(template(&[], &[])), "ann", true),
+        ("no permissions", made(template(&[], &[])), "ann", true),
         (
-            "inheritance of rights that the writer has",
+            "inheritance of permissions that the writer has",
             made(template(&[], &["reader"])),
             "eve",
             true,
@@ -41,7 +41,7 @@ fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
             false,
         ),
         (
-            "indirect inheritance of more rights",
+            "indirect inheritance of more permissions",
             made(template(&[], &["heir"])),
             "ann",
             false,
@@ -49,13 +49,13 @@ fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
         ("stripping", changed(all(), get()), "eve", false),
         ("growing", changed(get(), all()), "eve", false),
         (
-            "removal of rights that the writer has",
+            "removal of permissions that the writer has",
             changed(get(), Some(template(&[], &[]))),
             "eve",
             true,
         ),
         (
-            "deletion of rights that the writer lacks",
+            "deletion of permissions that the writer lacks",
             attempt(
                 "roletemplates",
                 "writer",
@@ -66,7 +66,7 @@ fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
             false,
         ),
         (
-            "a new annotation of rights that the writer lacks",
+            "a new annotation of permissions that the writer lacks",
             changed(all(), all()),
             "ann",
             true,
@@ -77,7 +77,7 @@ fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
     }
     assert_eq!(
         made(template(&["list"], &[])).as_user("eve").unwrap_err(),
-        "your own roles in every cluster lack rights that this write requires: \
+        "your own roles in every cluster lack permissions that this write requires: \
          {APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\"]}"
     );
 }
@@ -163,22 +163,22 @@ fn global_role_write_requires_its_rights_in_all_clusters() {
     let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
     for (what, spec, may) in [
         (
-            "rights that the writer has in every cluster",
+            "permissions that the writer has in every cluster",
             json!({"inEveryCluster": ["reader"]}),
             true,
         ),
         (
-            "rights that the writer lacks in every cluster",
+            "permissions that the writer lacks in every cluster",
             json!({"inEveryCluster": ["writer"]}),
             false,
         ),
         (
-            "rights that the writer lacks on the hub",
+            "permissions that the writer lacks on the hub",
             json!({"rules": rules}),
             false,
         ),
         (
-            "rights that the writer lacks in a namespace of the hub",
+            "permissions that the writer lacks in a namespace of the hub",
             json!({"namespacedRules": {"apps": rules}}),
             false,
         ),
@@ -221,7 +221,7 @@ fn global_role_write_requires_its_rights_in_all_clusters() {
 
 #[test]
 fn change_of_role_is_rejected_if_an_inheriting_role_becomes_invalid() {
-    // `heir` inherits `reader`, and eve has all rights of `reader` in every cluster.
+    // `heir` inherits `reader`, and eve has all permissions of `reader` in every cluster.
     let circle = template(&["get"], &["heir"]);
     let before = || Some(template(&["get"], &[]));
     let refused = attempt("roletemplates", "reader", before(), Some(circle)).as_user("eve");

@@ -160,7 +160,7 @@ pub(super) fn actions(row: &UserRow) -> AnyView {
         .into_any()
 }
 
-/// Returns the right that the current user lacks for an action.
+/// Returns the permission that the current user lacks for an action.
 fn missing(action: Action, rights: UserRights) -> Option<String> {
     match action {
         Action::Rename | Action::Step(Step::Disable | Step::Enable) => {

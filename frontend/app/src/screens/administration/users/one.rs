@@ -248,7 +248,7 @@ fn Identity(
     identity: IdentityView,
     /// True if the identity belongs to the current user. Users cannot unlink their own identities.
     oneself: bool,
-    /// The text for the right that the user does not have.
+    /// The text for the permission that the user does not have.
     missing: Signal<Option<String>>,
     asked: Unlinking,
 ) -> impl IntoView {

@@ -23,7 +23,7 @@ use crate::session::Session;
 pub(in super::super) enum Step {
     /// Makes the user an administrator.
     MakeAdministrator,
-    /// Removes the administrator right from the user.
+    /// Removes the administrator permission from the user.
     RemoveAdministrator,
     /// Deletes all tokens and sessions of the user.
     RevokeTokens,
@@ -48,7 +48,7 @@ impl Step {
         }
     }
 
-    /// Reports whether the action reduces rights.
+    /// Reports whether the action reduces permissions.
     const fn reduces_rights(self) -> bool {
         matches!(
             self,
