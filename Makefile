@@ -1,14 +1,14 @@
-# A thin front: each target is one line of what a person would type. `make help` lists them.
+# The project's commands. `make help` lists them.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 export CARGO_TARGET_DIR ?= $(CURDIR)/target
 
-# Every build selects the whole workspace: a part of it would resolve other features, and so
-# compile the dependencies a second time.
+# Every build selects the whole workspace, because the features of a selected package differ and cargo would
+# compile the dependencies again.
 CARGO_ALL := --workspace --locked
 XTASK := $(CARGO_TARGET_DIR)/debug/xtask
-# The web UI is a workspace of its own, with a target folder of its own.
+# The web UI is a separate workspace with a separate target folder.
 export DROVER_UI_TARGET ?= $(CARGO_TARGET_DIR)/ui
 UI_CARGO := cd frontend && export CARGO_TARGET_DIR=$(DROVER_UI_TARGET) && cargo
 UI_BUNDLE := run --quiet --locked --package drover-ui-bundle --
@@ -16,23 +16,23 @@ UI_WASM := --locked --workspace --exclude drover-ui-bundle --target wasm32-unkno
 UI_NATIVE := --locked --package drover-ui-bundle
 
 .PHONY: help
-help: ## Show this
+help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## Start the server here with three simulated clusters, and say how to use them (no root needed)
+run: ## Start the server with three simulated clusters and print the address and password (without root)
 	@.ci/install run
 	@$(UI_CARGO) $(UI_BUNDLE)
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) demo
 
 .PHONY: ui
-ui: ## Build the web UI into frontend/dist, from where the server's build takes it (DEV=1: quick turns)
+ui: ## Build the web UI into frontend/dist for the server's build (DEV=1: fast build)
 	@.ci/install run
 	@$(UI_CARGO) $(UI_BUNDLE) $(if $(DEV),--dev)
 
 .PHONY: check
-check: ## Format, lints, bans and licences, documentation, layering
+check: ## Check format, lints, licences, documentation and the repository's rules
 	@.ci/install check
 	@.ci/suite format 30 bash -c 'cargo fmt --all --check && cd frontend && cargo fmt --all --check'
 	@.ci/suite clippy 900 cargo clippy $(CARGO_ALL) --all-targets --all-features -- -D warnings
@@ -46,7 +46,7 @@ check: ## Format, lints, bans and licences, documentation, layering
 	@.ci/suite layering 600 cargo test $(CARGO_ALL) --test rules
 
 .PHONY: test
-test: ## Every test: units, components, fuzz corpora, real Kubernetes
+test: ## Run all tests: unit tests, fuzz corpora, real Kubernetes, real browser
 	@.ci/install test
 	@.ci/suite xtask 600 cargo build $(CARGO_ALL) --bin xtask
 	@.ci/behind $(XTASK) kubernetes build
@@ -61,11 +61,11 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite fault-vfs 300 cargo test --locked -p fault-vfs
 	@.ci/suite examples 300 cargo test $(CARGO_ALL) --doc
 	@.ci/suite conformance 180 cargo test $(CARGO_ALL) --test conformance
-	@# More at a time than there are cores: most of them wait for controllers.
+	@# More threads than cores, because most tests wait for controllers.
 	@.ci/suite kubernetes 1500 cargo test $(CARGO_ALL) --no-fail-fast --test kubernetes -- --test-threads 3
 	@.ci/suite images 1500 $(XTASK) images
-	@# The embedded hub's are all but what cannot be done to a hub in the server: ending it alone, and
-	@# writing past its rules.
+	@# The embedded hub runs all tests except two: a test cannot stop the embedded hub alone, and cannot
+	@# write to it without admission.
 	@.ci/beside env DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 900 cargo test $(CARGO_ALL) --test road -- \
 	    --skip proxy_works_while_the_hub_is_down --skip demoted_administrator \
 	  :: .ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
@@ -76,29 +76,29 @@ test: ## Every test: units, components, fuzz corpora, real Kubernetes
 	@.ci/suite weaken 60 $(XTASK) weaken --check
 
 .PHONY: conformance
-conformance: ## The embedded API beside kube-apiserver: the same requests to both (SCRIPTS=FOLDER for your own)
+conformance: ## Compare the embedded API with kube-apiserver: the same requests to both (SCRIPTS=FOLDER: own scripts)
 	@.ci/install test
 	@cargo test $(CARGO_ALL) --test conformance -- $(if $(SCRIPTS),--scripts $(abspath $(SCRIPTS))) $(NAMES)
 
 .PHONY: conformance-table
-conformance-table: ## Write e2e/conformance/COVERAGE.md anew from what the scripts say that they cover
+conformance-table: ## Write e2e/conformance/COVERAGE.md from the features that the scripts declare
 	@cargo test $(CARGO_ALL) --test conformance -- --write-table
 
 .PHONY: weaken
-weaken: ## Remove each defence in turn; the test that it names must fail, and no other (long)
+weaken: ## Mutation tests: remove each defence; only the named test must fail (takes hours)
 	@.ci/install test
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) weaken
 
 .PHONY: pictures
-pictures: ## Take the pictures of README.md anew, of the demonstration in a real browser
+pictures: ## Take the pictures of README.md from the demonstration in a real browser
 	@.ci/install test
 	@$(UI_CARGO) $(UI_BUNDLE)
 	@cargo build $(CARGO_ALL) --bins
 	@$(XTASK) pictures
 
 .PHONY: bench
-bench: bench-proxy bench-hub bench-scale bench-access bench-ui ## Every bench
+bench: bench-proxy bench-hub bench-scale bench-access bench-ui ## Run all benches
 
 .PHONY: bench-proxy
 bench-proxy: ## Proxied requests: added latency, throughput, stalled readers, memory
@@ -107,25 +107,25 @@ bench-proxy: ## Proxied requests: added latency, throughput, stalled readers, me
 	@$(CARGO_TARGET_DIR)/release/drover-bench proxy
 
 .PHONY: bench-hub
-bench-hub: ## The embedded hub beside kube-apiserver and etcd: writes, reads, watches, memory, start
+bench-hub: ## Embedded hub compared with kube-apiserver and etcd: writes, reads, watches, memory, start
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench hub
 
 .PHONY: bench-scale
-bench-scale: ## One server with 5,000 clusters: memory of each, reconnecting after a crash, latency
+bench-scale: ## One server with 5,000 clusters: memory per cluster, reconnection after a crash, latency
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench scale
 
 .PHONY: bench-access
-bench-access: ## Who may do what: 10,000 users, 50,000 bindings; time of a decision, memory; into 200 clusters
+bench-access: ## Authorization with 10,000 users and 50,000 bindings: decision time, memory, sync to 200 clusters
 	@.ci/install bench
 	@cargo build $(CARGO_ALL) --release --bins
 	@$(CARGO_TARGET_DIR)/release/drover-bench access
 
 .PHONY: bench-ui
-bench-ui: ## The web UI in a browser: bytes, cold and warm load, 2,000 clusters, 10,000 pods
+bench-ui: ## Web UI in a browser: bytes, cold and warm load, 2,000 clusters, 10,000 pods
 	@.ci/install test
 	@$(UI_CARGO) $(UI_BUNDLE)
 	@cargo build $(CARGO_ALL) --release --bins

@@ -1,5 +1,5 @@
-{{/* The names are fixed: the agent, the server and the roles know them. A test compares all of this
-     with the manifest that `drover cluster import` prints. */}}
+{{/* The names are constants of the agent, the server and the roles. A test compares this chart with the
+     manifest that `drover cluster import` prints. */}}
 {{- define "agent.namespace" -}}drover-agent{{- end }}
 
 {{- define "agent.labels" -}}
@@ -7,7 +7,7 @@ app.kubernetes.io/managed-by: drover
 app.kubernetes.io/name: drover-agent
 {{- end }}
 
-{{/* Metadata of an object in the agent's namespace; the context is its name. */}}
+{{/* Metadata of an object in the agent's namespace. The context is the name of the object. */}}
 {{- define "agent.metadata" -}}
 labels:
   {{- include "agent.labels" . | nindent 2 }}
@@ -15,14 +15,14 @@ name: {{ . }}
 namespace: {{ include "agent.namespace" . }}
 {{- end }}
 
-{{/* Whoever set the image last decides: one that the server has set, an upgrade of Helm's leaves as it is.
-     The fields' managers tell; where Helm cannot look (helm template), the values count. */}}
-{{- define "agent.wantedImage" -}}
+{{/* The agent's image. `helm upgrade` keeps an image that the server has set, which the field managers show.
+     Without access to the cluster (`helm template`), the image comes from the values. */}}
+{{- define "agent.imageOfValues" -}}
 {{- .Values.image.name | default (printf "drover-agent:%s" .Chart.AppVersion) }}
 {{- end }}
 
 {{- define "agent.image" -}}
-{{- $image := include "agent.wantedImage" . }}
+{{- $image := include "agent.imageOfValues" . }}
 {{- $live := lookup "apps/v1" "Deployment" (include "agent.namespace" .) "drover-agent" }}
 {{- range dig "metadata" "managedFields" (list) $live }}
 {{- if and (eq .manager "drover-server") (contains "\"f:image\":" (toJson .fieldsV1)) }}

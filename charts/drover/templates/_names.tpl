@@ -1,4 +1,4 @@
-{{/* The server keeps its state in this namespace of the hub, so there is one server on a hub. */}}
+{{/* The hub's namespace with the server's state. A hub can have only one server. */}}
 {{- define "drover.namespace" -}}drover-system{{- end }}
 
 {{- define "drover.labels" -}}
@@ -18,12 +18,12 @@ labels:
   {{- include "drover.labels" . | nindent 2 }}
 {{- end }}
 
-{{/* The host of serverUrl, without its port. */}}
+{{/* The host of serverUrl, without the port. */}}
 {{- define "drover.host" -}}
 {{- get (urlParse .Values.serverUrl) "hostname" -}}
 {{- end }}
 
-{{/* The Secret that holds the certificate; nothing if the server makes its own. */}}
+{{/* The Secret with the certificate. Empty if the server creates its certificate. */}}
 {{- define "drover.tlsSecret" -}}
 {{- if eq .Values.tls.mode "secret" -}}{{ .Values.tls.secretName }}
 {{- else if eq .Values.tls.mode "certManager" -}}{{ .Values.tls.secretName | default "drover-tls" }}
@@ -36,7 +36,7 @@ labels:
 {{- end -}}
 {{- end }}
 
-{{/* The name that the server's certificate must hold for hubWebhook; nothing if that is empty. */}}
+{{/* The DNS name that the server's certificate must contain for hubWebhook. Empty if hubWebhook is empty. */}}
 {{- define "drover.webhookName" -}}
 {{- if contains "://" .Values.hubWebhook -}}
 {{- get (urlParse .Values.hubWebhook) "hostname" -}}
