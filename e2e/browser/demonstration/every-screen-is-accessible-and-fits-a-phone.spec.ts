@@ -59,7 +59,7 @@ test.describe("sign-in page", () => {
     await page.route("**/v1/providers", (route) => route.fulfill({ json: { items } }));
     await page.goto("/about");
     await page.getByRole("button", { name: "Sign in with Directory" }).click();
-    await page.getByText("Use your user name and password of Directory.").waitFor();
+    await page.getByText("Enter your user name and password of Directory.").waitFor();
     await expect(page.getByLabel("User name", { exact: true })).toBeFocused();
     await page.getByRole("button", { name: "Sign in as a local user" }).waitFor();
     await expectScreenQuality(page, "sign-in-with-providers");

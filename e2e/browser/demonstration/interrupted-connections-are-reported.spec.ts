@@ -18,7 +18,7 @@ test("unreachable server is reported, and a retry works", async ({ page, context
   browserErrors.expect(/net::ERR_FAILED/);
   await context.route("**/v1/session", (route) => route.abort());
   await page.goto("/about");
-  await page.getByRole("heading", { name: "The server does not answer" }).waitFor();
+  await page.getByRole("heading", { name: "The server does not respond" }).waitFor();
   await context.unroute("**/v1/session");
   await page.getByRole("button", { name: "Try again" }).click();
   await expect(page.getByRole("heading", { name: "About", exact: true })).toBeVisible();

@@ -194,7 +194,7 @@ export const SCREENS: readonly Screen[] = [
     path: "/clusters/demo-small/pods/shop/nothing-like-this",
     ready: (page) => page.getByRole("heading", { name: /Pod nothing-like-this not found/ }).waitFor(),
   },
-  { name: "kind-without-screen", path: "/clusters/demo-small/secrets", ready: heading("No screen for secrets") },
+  { name: "kind-without-screen", path: "/clusters/demo-small/secrets", ready: heading("No page for secrets") },
   { name: "cluster-not-found", path: "/clusters/nowhere", ready: heading("Cluster nowhere not found") },
   {
     name: "members-of-cluster",
@@ -288,7 +288,7 @@ export const SCREENS: readonly Screen[] = [
     name: "check-access-result",
     path: "/access?cluster=demo-small&verb=get&resource=pods",
     stable: false,
-    ready: heading("admin is allowed to do this"),
+    ready: heading("admin is allowed to send this request"),
   },
   { name: "approve-cli-login", path: "/device", ready: heading("Approve a CLI login") },
   {

@@ -192,7 +192,7 @@ test("sign-out everywhere ends the session of another browser", async ({ open })
   await page.goto("/about");
   await chooseFromMenu(page, "Sign out everywhere…");
   await page.getByRole("dialog").getByRole("button", { name: "Sign out everywhere" }).click();
-  await page.getByText("You are signed out everywhere.").waitFor();
+  await page.getByText("You are signed out of all browsers and command lines.").waitFor();
   await other.getByText(ENDED).waitFor();
   await signIn(page, "admin", PASSWORD);
   await page.getByRole("heading", { name: "About", exact: true }).waitFor();

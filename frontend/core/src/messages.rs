@@ -80,7 +80,7 @@ macro_rules! message_type {
 
 macro_rules! message_method {
     ($name:ident) => {
-        #[doc = concat!("The text `", stringify!($name), "`.")]
+        #[doc = concat!("Returns the message `", stringify!($name), "`.")]
         #[inline]
         pub fn $name(&self) -> &'static str {
             self.$name
@@ -90,7 +90,7 @@ macro_rules! message_method {
         crate::messages::message_method! { $name($($argument: $type),*) -> String }
     };
     ($name:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
-        #[doc = concat!("The text `", stringify!($name), "`.")]
+        #[doc = concat!("Returns the message `", stringify!($name), "`.")]
         #[inline]
         pub fn $name(&self, $($argument: $type),*) -> $result {
             (self.$name)($($argument),*)

@@ -240,14 +240,26 @@ mod tests {
         let told = verdict(&answer(Some("ann"), vec![perhaps.clone()]));
         assert_eq!(
             told,
-            (Verdict::Perhaps, "ann may be allowed to do this".to_owned())
+            (
+                Verdict::Perhaps,
+                "ann may be allowed to send this request".to_owned()
+            )
         );
         let sure = verdict(&answer(Some("ann"), vec![perhaps, through(Through::Rule)]));
-        assert_eq!(sure, (Verdict::Yes, "ann is allowed to do this".to_owned()));
+        assert_eq!(
+            sure,
+            (
+                Verdict::Yes,
+                "ann is allowed to send this request".to_owned()
+            )
+        );
         let nobody = verdict(&answer(None, Vec::new()));
         assert_eq!(
             nobody,
-            (Verdict::No, "No user is allowed to do this".to_owned())
+            (
+                Verdict::No,
+                "No user is allowed to send this request".to_owned()
+            )
         );
     }
 }

@@ -10,7 +10,10 @@ use drover_api::kinds::PodSecurity;
 
 /// Formats a count with its noun: `1 user`, `3 users`.
 fn counted(count: usize, one: &str, other: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { other })
+    format!(
+        "{count} {noun}",
+        noun = if count == 1 { one } else { other }
+    )
 }
 
 /// Returns the singular of a noun: `user`.
@@ -123,11 +126,11 @@ catalogue! {
             0 => "No results".to_owned(),
             count => counted(count, "line", "lines"),
         };
-        match_of(place: usize, count: usize) = format!("{place} of {count}");
+        match_of(position: usize, count: usize) = format!("{position} of {count}");
         loading = "Loading…";
         not_copied = "The browser does not allow copying here. Select the text and copy it.";
         copied = "Copied.";
-        copy_named(what: &str) = format!("Copy: {what}");
+        copy_named(label: &str) = format!("Copy: {label}");
         results = "Results";
         no_results = "No results. Use fewer letters.";
         filter_choices = "Filter the options";
@@ -161,14 +164,14 @@ catalogue! {
         sign_out_everywhere_title = "Sign out everywhere?";
         stay_signed_in = "Stay signed in";
         sign_out_everywhere = "Sign out everywhere";
-        sign_out_everywhere_effect() -> Rich = Rich::from("This ends your sessions in all browsers and every ")
-            + code("drover login") + ". API tokens and kubeconfig tokens stay valid; list them with "
+        sign_out_everywhere_effect() -> Rich = Rich::from("Ends your sessions in all browsers, and all logins with ")
+            + code("drover login") + ". API tokens and kubeconfig tokens stay valid. List them with "
             + code("drover token list") + ".";
         leave_title = "Discard unsaved changes?";
         leave = "Discard changes";
         stay = "Keep editing";
         leave_effect = "This screen has unsaved changes. Discarded changes cannot be restored.";
-        same_command = "On the command line:";
+        same_command = "Equivalent command:";
         copy_command = "Copy the command";
     }
 
@@ -198,12 +201,12 @@ catalogue! {
 
     /// Messages about the session and its end.
     session: Session {
-        server_offline = "The server does not answer";
+        server_offline = "The server does not respond";
         sign_in_first = "Sign in first.";
-        signed_out_everywhere = "You are signed out everywhere.";
+        signed_out_everywhere = "You are signed out of all browsers and command lines.";
         signed_out = "You are signed out.";
         ended = "Your session has ended. Unsaved changes are lost. Sign in to return to this page.";
-        signed_in_at_provider(provider: &str) = format!("You are signed out of Drover, but still signed in at {provider}. Sign out at {provider}, too.");
+        signed_in_at_provider(provider: &str) = format!("You are signed out of Drover, but your session at {provider} continues. To end the session, sign out at {provider}.");
     }
 
     /// The freshness of the data on a screen.
@@ -211,8 +214,8 @@ catalogue! {
         connecting = "connecting";
         live = "live";
         stale_since(time: &LocalTime) = format!("stale since {time}");
-        stale(time: &LocalTime, cause: &str) = format!("This data is from {time}. {cause} Retrying automatically.");
-        missing(what: &str, cause: &str) = format!("{what} {cause} Retrying automatically.");
+        stale(time: &LocalTime, cause: &str) = format!("The data was loaded at {time}. {cause} Retrying automatically.");
+        missing(problem: &str, cause: &str) = format!("{problem} {cause} Retrying automatically.");
     }
 
     /// Texts that all lists use.
@@ -237,17 +240,17 @@ catalogue! {
             Noun::Tokens => "description, cluster, ID",
             Noun::Users => "name, login, provider, disabled",
         };
-        filter(noun: Noun) = format!("Filter {}", plural(noun));
+        filter(noun: Noun) = format!("Filter {objects}", objects = plural(noun));
         no_match_title = "No results";
-        no_match(noun: Noun) = format!("No {} matches the filter. Remove words or filters.", singular(noun));
-        show_all(noun: Noun) = format!("Show all {}", plural(noun));
-        all(noun: Noun) = format!("All {}", plural(noun));
+        no_match(noun: Noun) = format!("No {object} matches the filter. Remove words or filters.", object = singular(noun));
+        show_all(noun: Noun) = format!("Show all {objects}", objects = plural(noun));
+        all(noun: Noun) = format!("All {objects}", objects = plural(noun));
         all_listed(count: &str) = format!("{count} in total");
         some_listed(shown: &str, all: &str) = format!("{shown} of {all}");
-        forbidden(noun: Noun) = format!("No permission to list {}", plural(noun));
-        failed(noun: Noun) = format!("Cannot list {}", plural(noun));
-        ask_administrator = "Ask an administrator for this action, or for the global role Administrator.";
-        ask_for_role(right: &str) = format!("{right}. Ask an administrator for the role.");
+        forbidden(noun: Noun) = format!("No permission to list {objects}", objects = plural(noun));
+        failed(noun: Noun) = format!("Cannot list {objects}", objects = plural(noun));
+        ask_administrator = "Ask an administrator to do this action, or to grant you the global role Administrator.";
+        ask_for_role(requirement: &str) = format!("{requirement}. Ask an administrator for the role.");
         selected(count: usize) = format!("{count} selected");
         selected_hidden(count: usize, hidden: usize) = format!("{count} selected, {hidden} hidden by the filter");
         clear_selection = "Clear selection";
@@ -257,19 +260,19 @@ catalogue! {
     home: Home {
         import = "Import cluster";
         empty = "No clusters yet";
-        empty_advice = "Imported clusters are listed here. Import a cluster here or with this command.";
+        empty_advice = "Imported clusters are listed here. To import a cluster, press “Import cluster” or run this command.";
         no_role = "No role in any cluster";
         no_role_advice = "Clusters in which you have a role are listed here. Ask an administrator for a role.";
-        used(taken: &str, total: &str, unit: &str) = format!("{taken} of {total}{unit} used");
-        requested(taken: &str, total: &str, unit: &str) = format!("{taken} of {total}{unit} requested");
+        used(used: &str, total: &str, unit: &str) = format!("{used} of {total}{unit} used");
+        requested(requested: &str, total: &str, unit: &str) = format!("{requested} of {total}{unit} requested");
         cores = " cores";
-        used_pods(count: f64, limit: f64) = format!("{count} of {limit}");
+        used_pods(pods: f64, limit: f64) = format!("{pods} of {limit}");
     }
 
     /// The lists of Kubernetes objects in a cluster.
     kinds: Kinds {
-        no_screen(kind: &str) = format!("No screen for {kind}");
-        no_screen_advice = "Choose a list above, or use kubectl for other resources.";
+        no_screen(kind: &str) = format!("No page for {kind}");
+        no_screen_advice = "Select a list above, or use kubectl for this resource.";
         notes = "Notes";
         cordoned = ", cordoned";
         all_namespaces = "All namespaces";
@@ -277,27 +280,27 @@ catalogue! {
         filter_hint = "name  app=web  state:failing  -not";
         wide = "Wide";
         cut = "The first 50,000 objects are shown. Select a namespace to see all of its objects.";
-        empty(kind: &str, place: &str) = format!("No {kind} in {place}");
+        empty(kind: &str, scope: &str) = format!("No {kind} in {scope}");
         empty_advice = "New objects appear here automatically.";
-        empty_namespace_advice = "New objects appear here automatically. Check the name of the namespace.";
+        empty_namespace_advice = "Check the name of the namespace. New objects appear here automatically.";
         no_match = "No object matches the filter. Remove words or filters.";
         show_all = "Show all";
-        more_namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to these namespaces and more. Type the name of another namespace above.");
+        more_namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to more namespaces than these. To select a namespace that is not listed, type its name above.");
         namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to these namespaces.");
         choose_namespace = "Select a namespace";
         unreachable(cluster: &str, state: &str) = format!("Cannot reach {cluster}: {state}");
         forbidden(kind: &str, namespace: &str) = format!("No permission to list {kind} in {namespace}");
         forbidden_everywhere(kind: &str, cluster: &str) = format!("No permission to list {kind} in all namespaces of {cluster}");
         not_served(cluster: &str, kind: &str) = format!("{cluster} does not serve {kind}");
-        not_served_advice(plural: &str, version: &str) = format!("The API of the cluster has no {plural} in {version}. Another Kubernetes version may serve them in another group.");
+        not_served_advice(plural: &str, version: &str) = format!("The API of the cluster does not serve {plural} in {version}. A different Kubernetes version may serve {plural} in a different API group.");
         agent_refused(cluster: &str) = format!("{cluster} does not accept the agent's credentials");
         agent_refused_advice(cause: &str) = format!("{cause} The API server rejects the agent's service account. Check the log of the agent.");
         failed(kind: &str) = format!("Cannot list {kind}");
         choose_namespace_or_ask = "Type a namespace in which you have a role, or ask an administrator for a role in this cluster.";
-        ask_for_role = "Ask an administrator for a role in this cluster that allows this.";
+        ask_for_role = "Ask an administrator for a role in this cluster that allows this request.";
         filter_events = "Filter events";
         filter_events_hint = "words  kind:pod  reason:backoff  -not";
-        cut_events = "The newest 2,000 events are shown. Select a namespace to see older ones.";
+        cut_events = "The newest 2,000 events are shown. Select a namespace to see its older events.";
         filter_by_type = "Filter by type";
         warnings = "warnings";
         normal = "normal";
@@ -305,14 +308,14 @@ catalogue! {
         no_events_advice = "Kubernetes keeps events for one hour by default. New events appear here automatically.";
         no_match_events = "No event matches the filter. Remove words or filters.";
         show_all_events = "Show all events";
-        show_older(count: &str) = format!("Show {count} older");
+        show_older(count: &str) = format!("Show {count} older events");
         older_events(count: usize) = counted(count, "older event", "older events");
         in_namespace(namespace: &str) = format!("in {namespace}");
         warning_prefix = "Warning: ";
         repeated(count: &str, duration: &str) = format!("×{count} in {duration}");
-        first_and_last(first: &LocalTime, last: &LocalTime) = format!("First {first}, last {last}");
-        read_of(read: &str, total: &str) = format!("Loading: {read} of about {total}");
-        read_so_far(read: &str) = format!("Loading: {read}");
+        first_and_last(first: &LocalTime, last: &LocalTime) = format!("First: {first}, last: {last}");
+        read_of(loaded: &str, total: &str) = format!("Loading: {loaded} of about {total}");
+        read_so_far(loaded: &str) = format!("Loading: {loaded}");
     }
 
     /// The page of a cluster.
@@ -324,11 +327,11 @@ catalogue! {
         hosts_hub = drover_api::cluster_state::HOSTS_HUB;
         edit_description = "Edit description…";
         description_saved(name: &str) = format!("Saved the description of {name}.");
-        description_help = "Shown next to the name. Optional.";
+        description_help = "Shown next to the cluster's name. Optional.";
         kubeconfig = "Kubeconfig";
-        credential_exec = "The drover command (no secret in the file)";
-        credential_token = "A token for this cluster in the file";
-        cannot_download = "The browser cannot save files. Use the command.";
+        credential_exec = "Command “drover credential” (the file contains no secret)";
+        credential_token = "Token for this cluster (the file contains the token)";
+        cannot_download = "The browser cannot save files. Run the command that the page shows.";
         credential = "Credential";
         delete_title = "Delete cluster?";
         deleting(name: &str) = format!("Deleting {name}.");
@@ -336,9 +339,9 @@ catalogue! {
             + strong("Workloads in the cluster keep running.");
         connected = "connected";
         nodes_ready(ready: u32, total: u32) = format!("{ready} of {total} ready");
-        pods(count: f64, capacity: f64) = format!("{count}, capacity {capacity}");
+        pods(pods: f64, capacity: f64) = format!("{pods}, capacity {capacity}");
         pod_capacity(capacity: f64) = format!("capacity {capacity}");
-        agent(version: &str, protocol: &str, tunnels: u32) = format!("{version}, protocol {protocol}, {}", counted(tunnels as usize, "tunnel", "tunnels"));
+        agent(version: &str, protocol: &str, tunnels: u32) = format!("{version}, protocol {protocol}, {tunnels}", tunnels = counted(tunnels as usize, "tunnel", "tunnels"));
         usage_unknown(total: &str, unit: &str) = format!("{total}{unit}, usage unknown");
         requests_unknown(total: &str, unit: &str) = format!("{total}{unit}, requests unknown");
         unhealthy = "unhealthy";
@@ -354,18 +357,18 @@ catalogue! {
     cluster_labels: ClusterLabels {
         labels = "Edit labels…";
         labels_title = "Labels";
-        selected(count: usize) = format!("{} selected.", counted(count, "cluster", "clusters"));
+        selected(count: usize) = format!("{clusters} selected.", clusters = counted(count, "cluster", "clusters"));
         set = "Set";
         set_help = "Example: env=prod team=shop. Existing labels get the new value.";
         none_removable = "The selected clusters have no labels to remove.";
         empty_value = "empty";
-        value_on(value: &str, count: usize) = format!("{value} on {count}");
-        all_help = "Example: env=prod team=shop. Labels missing here are removed.";
-        changed(count: usize) = format!("Changed the labels of {}.", counted(count, "cluster", "clusters"));
+        value_on(value: &str, count: usize) = format!("{value} on {clusters}", clusters = counted(count, "cluster", "clusters"));
+        all_help = "Example: env=prod team=shop. Labels that this field does not contain are removed.";
+        changed(count: usize) = format!("Changed the labels of {clusters}.", clusters = counted(count, "cluster", "clusters"));
         no_changes = "No changes";
-        change(count: usize) = format!("Change {}", counted(count, "cluster", "clusters"));
+        change(count: usize) = format!("Change {clusters}", clusters = counted(count, "cluster", "clusters"));
         plan = "Planned changes";
-        kubectl_context() -> Rich = Rich::from("kubectl needs the context of the hub: ") + code("drover cluster kubeconfig local --merge");
+        kubectl_context() -> Rich = Rich::from("Before you run the command, add the context of the hub to your kubeconfig: ") + code("drover cluster kubeconfig local --merge");
         not_key_value(text: &str) = format!("“{text}” does not have the form key=value.");
         reserved(text: &str) = format!("“{text}” is reserved for Drover. Use another prefix.");
         duplicate(text: &str) = format!("Duplicate key “{text}”.");
@@ -375,15 +378,15 @@ catalogue! {
         bad_key(key: &str) = format!("The key “{key}” is invalid: use letters, digits, “-”, “_” and “.”, with a letter or digit at both ends.");
         value_too_long(key: &str, limit: usize) = format!("The value of “{key}” is too long: at most {limit} characters.");
         bad_value(key: &str, value: &str) = format!("The value “{value}” of “{key}” is invalid: use letters, digits, “-”, “_” and “.”, with a letter or digit at both ends.");
-        set_and_removed(key: &str) = format!("“{key}” is both set and removed.");
-        already_set(label: &str, count: usize) = format!("{label} is already set on {}", counted(count, "cluster", "clusters"));
-        changes(label: &str, count: usize, before: &str) = format!("changes {label} on {} ({before})", counted(count, "cluster", "clusters"));
-        sets(label: &str, count: usize) = format!("sets {label} on {}", counted(count, "cluster", "clusters"));
-        sets_and_changes(label: &str, new: usize, changed: usize, before: &str) = format!("sets {label} on {}, changes it on {changed} ({before})", counted(new, "cluster", "clusters"));
+        set_and_removed(key: &str) = format!("The dialog both sets and removes the label “{key}”. Remove one of the entries.");
+        already_set(label: &str, count: usize) = format!("{label} is already set on {clusters}", clusters = counted(count, "cluster", "clusters"));
+        changes(label: &str, count: usize, previous_values: &str) = format!("changes the label to {label} on {clusters} ({previous_values})", clusters = counted(count, "cluster", "clusters"));
+        sets(label: &str, count: usize) = format!("sets {label} on {clusters}", clusters = counted(count, "cluster", "clusters"));
+        sets_and_changes(label: &str, new: usize, changed: usize, previous_values: &str) = format!("sets {label} on {clusters}, changes the label on {changed} ({previous_values})", clusters = counted(new, "cluster", "clusters"));
         and_already_set(count: usize) = format!("; already set on {count}");
         not_present(key: &str) = format!("no selected cluster has {key}");
-        removes(key: &str, count: usize, before: &str) = format!("removes {key} from {} ({before})", counted(count, "cluster", "clusters"));
-        and_without(count: usize) = format!("; {count} without it");
+        removes(key: &str, count: usize, previous_values: &str) = format!("removes {key} from {clusters} ({previous_values})", clusters = counted(count, "cluster", "clusters"));
+        and_without(count: usize) = format!("; {count} without this label");
         before(values: &str) = format!("before: {values}");
     }
 
@@ -391,12 +394,12 @@ catalogue! {
     import: Import {
         forbidden = "No permission to import clusters";
         purpose(cluster: &str) = format!("The import command connects the cluster {cluster} to this server.");
-        new_token = "Each command has its own token. Earlier commands work until they expire.";
+        new_token = "Each command has its own token. The tokens of earlier commands stay valid until they expire.";
         create_command = "Create command";
         name_help = "Lowercase letters, digits and “-”. The name cannot be changed.";
         labels_help = "Example: env=prod team=shop. Optional.";
         next = "Create cluster and show command";
-        run_command = "Run this command with access to the cluster";
+        run_command = "Run this command with a kubeconfig of the cluster";
         download = "Download manifest";
         token_note(expires: &LocalTime) = format!("The command and the manifest contain a token. The token registers this cluster once, expires at {expires}, and is not shown again.");
         ready = "The cluster is connected.";
@@ -416,23 +419,23 @@ catalogue! {
         object = "Object";
         object_help = "Name of the object. Empty: all objects.";
         namespace_help = "Empty: all namespaces and cluster-scoped objects.";
-        user_help(everybody: &str) = format!("User name. Empty: yourself. {everybody}: all users.");
+        user_help(wildcard: &str) = format!("User name. Empty: yourself. {wildcard}: all users.");
         check = "Check access";
         binding = "Binding";
         denied_user = "No role of this user in this cluster allows this request. A cluster owner or an administrator can grant a role.";
         denied = "No role granted in this cluster allows this request.";
-        more = "Only the first bindings are listed.";
+        more = "The list is incomplete. It contains only the first 500 bindings.";
         bindings = "Bindings";
-        user_denied(user: &str) = format!("{user} is not allowed to do this");
-        user_unknown(user: &str) = format!("{user} may be allowed to do this");
-        user_allowed(user: &str) = format!("{user} is allowed to do this");
-        all_denied = "No user is allowed to do this";
-        all_unknown = "Some users may be allowed to do this";
-        all_allowed = "Users who are allowed to do this";
+        user_denied(user: &str) = format!("{user} is not allowed to send this request");
+        user_unknown(user: &str) = format!("{user} may be allowed to send this request");
+        user_allowed(user: &str) = format!("{user} is allowed to send this request");
+        all_denied = "No user is allowed to send this request";
+        all_unknown = "Some users may be allowed to send this request";
+        all_allowed = "Users who are allowed to send this request";
         resource_name(name: &str) = format!("Resource: {name}");
         resource_unresolved(name: &str, cause: &str) = format!("Resource: {name}, a resource of Kubernetes. Cannot read the resources of the cluster: {cause}.");
         bindings_unknown(cause: &str) = format!("Cannot read the RoleBindings of the cluster: {cause}.");
-        own_rule = "rule of the role";
+        own_rule = "rule of this role";
         cluster_role(name: &str) = format!("ClusterRole {name} of Kubernetes");
         unknown_cluster_role(name: &str) = format!("unknown; depends on the ClusterRole {name} in the cluster");
     }
@@ -442,7 +445,7 @@ catalogue! {
         grant = "Grant role";
         roles_missing = "Cannot read the roles. You can grant and remove roles after the list of roles is loaded.";
         empty = "No members";
-        empty_advice = "Users and groups with a role here are listed. Administrators and members of all clusters also have access, but are not listed.";
+        empty_advice = "Users and groups appear here when a role is granted to them. Administrators and members of all clusters have access without an entry in this list.";
         membership(role: &str, subject: &str) = format!("{role} from {subject}");
         granted = "Granted";
         remove(membership: &str) = format!("Remove {membership}");
@@ -452,9 +455,9 @@ catalogue! {
         granted_to(subject: &str) = format!("Granted the role to {subject}.");
         grant_limit = "You can grant only permissions that you have.";
         show_role = "Show permissions of this role";
-        remove_effect_in_cluster(subject: &str, name: &str) = format!("{subject} loses the permissions of this role in the cluster {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
-        remove_effect_in_project(subject: &str, name: &str) = format!("{subject} loses the permissions of this role in the project {name} within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
-        remove_effect_everywhere(subject: &str) = format!("{subject} loses the permissions of this role on the hub and in all clusters within seconds. Open watches, logs and shells that need them are closed. Other roles stay.");
+        remove_effect_in_cluster(subject: &str, name: &str) = format!("{subject} loses the permissions of this role in the cluster {name} within seconds. Open watches, logs and shells that need these permissions are closed. Other roles of {subject} stay.");
+        remove_effect_in_project(subject: &str, name: &str) = format!("{subject} loses the permissions of this role in the project {name} within seconds. Open watches, logs and shells that need these permissions are closed. Other roles of {subject} stay.");
+        remove_effect_everywhere(subject: &str) = format!("{subject} loses the permissions of this role on the hub and in all clusters within seconds. Open watches, logs and shells that need these permissions are closed. Other roles of {subject} stay.");
         removed(subject: &str) = format!("Removed the role from {subject}.");
         remove_title(role: &str, subject: &str) = format!("Remove {role} from {subject}?");
         remove_role = "Remove role";
@@ -462,15 +465,15 @@ catalogue! {
         choose_user = "Select one of the users with this name.";
         searching_users = "Searching for users with this name…";
         search_failed(cause: &str) = format!("Cannot search for users with this name. {cause}");
-        user_found(user: &str, others: usize) = match others {
+        user_found(user: &str, count: usize) = match count {
             0 => format!("{user}."),
             1 => format!("{user}. One more user has this name."),
-            others => format!("{user}. {others} more users have this name."),
+            count => format!("{user}. {count} more users have this name."),
         };
         users_found(count: usize) = match count {
-            0 => "No user has this name. Users of an identity provider are known after their first sign-in.".to_owned(),
-            1 => "One user has this login name and another user name. Select the user.".to_owned(),
-            count => format!("{count} users have this name. Select one."),
+            0 => "No user has this name. Drover creates a user of an identity provider at the first sign-in.".to_owned(),
+            1 => "One user has this login name, but a different user name. Select the user.".to_owned(),
+            count => format!("{count} users have this name. Select a user."),
         };
         local_password = "local password";
         with_local_password(user: &str) = format!("{user}, local password");
@@ -483,13 +486,13 @@ catalogue! {
         delete_title(role: &str) = format!("Delete role {role}?");
         deleted(role: &str) = format!("Deleted role {role}.");
         global_roles = "Global roles";
-        global_members_help = "A global role applies to the hub and to all clusters. Administrators without this role are not listed.";
+        global_members_help = "A global role applies to the hub and to all clusters. Administrators without a global role are not listed.";
         all_roles = "All roles";
         actions = "Role actions";
         create = "Create role";
         create_global = "Create global role";
         empty = "No roles";
-        empty_advice = "The server creates the built-in roles within seconds. Updates automatically.";
+        empty_advice = "The server creates the built-in roles within seconds. The list updates automatically.";
         not_found(name: &str) = format!("Role {name} not found");
         forbidden = "No permission to read this role";
         failed = "Cannot read the role";
@@ -517,8 +520,8 @@ catalogue! {
         in_clusters = "Clusters";
         in_projects = "Projects";
         rules_moved(count: usize) = match count {
-            1 => "One rule for the project's cluster moved to the other rules. Select “Projects” to move it back.".to_owned(),
-            count => format!("{count} rules for the project's cluster moved to the other rules. Select “Projects” to move them back."),
+            1 => "A role for clusters has no separate rules for the project's cluster, so one rule was moved. Select “Projects” to restore the rule.".to_owned(),
+            count => format!("A role for clusters has no separate rules for the project's cluster, so {count} rules were moved. Select “Projects” to restore the rules."),
         };
         created(role: &str) = format!("Created role {role}.");
         built_in_help = "Built-in roles cannot be changed. Copy this role, or create a role that inherits it.";
@@ -528,13 +531,13 @@ catalogue! {
         discard_title = "Discard changes?";
         discard_effect = "The stored role is loaded. Discarded changes cannot be restored.";
         effective_rules = "Effective permissions, including inherited roles";
-        yaml_help = "The spec of the object. Comments are lost when a field outside the YAML changes.";
+        yaml_help = "The spec of the role. Comments are deleted when you edit a field outside the YAML.";
         yaml = "YAML";
         yaml_error(line: usize, message: &str) = format!("Line {line}: {message}");
         rules = "Rules";
         views = "Role editor";
         yaml_invalid = "The YAML is invalid. The fields show the last valid version. Correct the YAML to edit them.";
-        hub_namespaces = "The role also has rules for single namespaces of the hub. The YAML shows them.";
+        hub_namespaces = "The role also has rules for individual namespaces of the hub. Only the YAML shows these rules.";
         cluster_roles = "ClusterRoles of the cluster, such as view";
         inherits = "Inherited roles";
         granted_everywhere = "Roles granted in all clusters";
@@ -547,12 +550,10 @@ catalogue! {
         built_in = "built-in";
         custom = "custom";
         delete_effect(bindings: Option<u32>) = match bindings {
-            None => "Users with this role lose its permissions within seconds. Open watches, logs and shells that need them are closed.".to_owned(),
+            None => "Users with this role lose the permissions of the role within seconds. Open watches, logs and shells that need these permissions are closed.".to_owned(),
             Some(0) => "No binding uses this role.".to_owned(),
-            Some(count) => format!(
-                "{} this role. Users lose the permissions of this role within seconds. Open watches, logs and shells that need them are closed.",
-                if count == 1 { "1 binding uses".to_owned() } else { format!("{count} bindings use") }
-            ),
+            Some(1) => "1 binding uses this role. Users lose the permissions of the role within seconds. Open watches, logs and shells that need these permissions are closed.".to_owned(),
+            Some(count) => format!("{count} bindings use this role. Users lose the permissions of the role within seconds. Open watches, logs and shells that need these permissions are closed."),
         };
         on_hub = "Hub";
         in_whole_cluster = "Cluster";
@@ -561,7 +562,7 @@ catalogue! {
         in_cluster = "Cluster";
         in_every_cluster = "All clusters";
         locked_help = "Locked: the role cannot be granted";
-        new_user_default = "Grant to new users at their first sign-in";
+        new_user_default = "Grant this role to new users at their first sign-in";
         page_outdated(field: &str) = format!("The server is newer than this page. Saving would lose the unknown field {field}. Reload the page to edit or copy this role.");
         external(name: &str) = format!("all rules of the ClusterRole {name} in the cluster");
         named(names: &str) = format!(" named {names}");
@@ -577,7 +578,7 @@ catalogue! {
         create = "Create project";
         empty = "No projects yet";
         empty_for_user = "No projects in which you have a role";
-        empty_advice = "A project is a set of namespaces with members and quotas. Create a project here, or ask for a role in a project.";
+        empty_advice = "A project is a set of namespaces with members and quotas. Create a project here, or ask an administrator for a role in a project.";
         namespaces_ready(ready: usize, total: usize) = format!("{ready} of {total}");
         delete_title(name: &str) = format!("Delete project {name}?");
         deleting(name: &str) = format!("Deleting project {name}.");
@@ -589,7 +590,7 @@ catalogue! {
             PodSecurity::Restricted => "Restricted: hardened pods only",
         };
         created(name: &str) = format!("Created project {name}.");
-        cluster_help = "Cluster of the namespaces. It cannot be changed.";
+        cluster_help = "The cluster of the project's namespaces. The cluster cannot be changed.";
         pod_security_unset = "Default of the cluster";
         display_name_help = "Shown instead of the name. Optional.";
         description_help = "Purpose of the project. Optional.";
@@ -606,14 +607,14 @@ catalogue! {
         pod_security = "Pod security";
         edit_title = "Edit project";
         saved(name: &str) = format!("Saved project {name}.");
-        conflict = "Another user changed the project. Your changes are not saved. The form shows both; check it and save again.";
+        conflict = "Another user changed the project. Your changes are not saved. The form contains both versions. Check the form and save again.";
         not_found(name: &str) = format!("Project {name} not found");
         not_found_advice = "The project does not exist, or you have no role in it.";
         no_namespaces = "No namespaces.";
         resource_help = "Resource name as in a ResourceQuota, such as services.";
         resource_pending = "Add the resource or clear this field before saving.";
         resource_duplicate = "Duplicate; clear this field.";
-        add_resource = "Another resource";
+        add_resource = "Additional resource";
         amount_of(resource: &str, amount: &str) = format!("{resource}: {amount}");
         own_namespace = "ready";
         pending_namespace = "pending";
@@ -624,10 +625,10 @@ catalogue! {
         part_namespace_quota(name: &str) = format!("Quota of {name}, per namespace");
         part_request(name: &str) = format!("Request of {name}");
         part_limit(name: &str) = format!("Limit of {name}");
-        part_changed(part: &str, now: &str, before: &str) = format!("{part}: {now}, before: {before}");
-        part_set(part: &str, now: &str) = format!("{part}: {now}");
-        part_removed(part: &str) = format!("{part}: removed");
-        part_yours(value: Option<&str>) = format!("; yours: {}", value.unwrap_or("removed"));
+        part_changed(field: &str, new_value: &str, old_value: &str) = format!("{field}: {new_value}, before: {old_value}");
+        part_set(field: &str, new_value: &str) = format!("{field}: {new_value}");
+        part_removed(field: &str) = format!("{field}: removed");
+        part_yours(value: Option<&str>) = format!("; your value: {value}", value = value.unwrap_or("removed"));
         adopted = "adopted";
         to_create = "created";
     }
@@ -638,7 +639,7 @@ catalogue! {
         with_provider(provider: &str) = format!("Sign in with {provider}");
         bad_address = "an address that the browser rejects";
         sign_in = "Sign in";
-        with_password_of(provider: &str) -> Rich = Rich::from("Use your user name and password of ") + strong(provider.to_owned()) + ".";
+        with_password_of(provider: &str) -> Rich = Rich::from("Enter your user name and password of ") + strong(provider.to_owned()) + ".";
         user_name = "User name";
         password = "Password";
         providers_unknown(cause: &str) = format!("Cannot read the identity providers: {cause}");
@@ -651,7 +652,7 @@ catalogue! {
         sign_out_instead = "Sign out";
         at_provider_help = "Change your password at the identity provider.";
         at_provider(provider: &str) = format!("You sign in with {provider}");
-        effect = "Your other sessions end, in browsers and command lines. This session stays.";
+        effect = "Your sessions in other browsers and in command lines end. This session continues.";
         differs = "The passwords differ.";
         changed = "Changed your password.";
         current = "Current password";
@@ -676,7 +677,7 @@ catalogue! {
         approved_help = "The command line is logged in within seconds. Its token is listed among your tokens.";
         your_tokens = "Your tokens";
         rejected = "Rejected";
-        rejected_help(expires: &LocalTime, source: &str) -> Rich = Rich::from(format!("The login was not approved. The code expires at {expires}. If you did not start it, report the address ")) + code(source.to_owned()) + " to an administrator.";
+        rejected_help(expires: &LocalTime, source: &str) -> Rich = Rich::from(format!("The login was not approved. The code expires at {expires}. If you did not start this login, report the address ")) + code(source.to_owned()) + " to an administrator.";
     }
 
     /// The screen of API tokens.
@@ -685,7 +686,7 @@ catalogue! {
         password_change = "password change";
         api = "API";
         session_help = "Created by drover login.";
-        browser_help = "Session of a browser.";
+        browser_help = "Browser session.";
         password_change_help = "Allows only a password change.";
         api_help = "For programs.";
         kubeconfig_help = "Stored in a kubeconfig.";
@@ -695,7 +696,7 @@ catalogue! {
         password_change_end = "The user must sign in again to change the password.";
         api_end = "Programs with this token lose access.";
         kubeconfig_end = "kubectl loses access with this kubeconfig.";
-        credential_end = "kubectl requests a new token while its login is valid.";
+        credential_end = "kubectl requests a new token if the login on the command line is still valid.";
         browser = "browser";
         kubeconfig = "kubeconfig";
         kubectl = "kubectl";
@@ -707,10 +708,10 @@ catalogue! {
         lifetime_help(default: &str, limit: &str) = format!("Example: 30d, 12h. Empty: {default}. At most {limit} (setting token-max-ttl).");
         lifetime_help_unknown = "Example: 30d, 12h. Empty: default of the server. The setting token-max-ttl is the limit.";
         create_help = "The token has your permissions until it expires. The token is shown once.";
-        description_help = "Example: backup job. Administrators can read it.";
+        description_help = "Example: backup job. Administrators can read the description.";
         lifetime = "Lifetime";
         all_clusters = "all your clusters";
-        scope_help = "Limits the token to a cluster. Empty: all your clusters.";
+        scope_help = "Limits the token to one cluster. Empty: all your clusters.";
         only_cluster(name: &str) = format!("only cluster {name}");
         stored = "I stored the token";
         copy_now = "Copy the token now. Drover stores only its hash and cannot show it again.";
@@ -721,7 +722,7 @@ catalogue! {
         this_session = "this session";
         everywhere = "all clusters";
         expired(time: &str) = format!("expired {time}");
-        expires_soon(time: &str) = format!("soon: {time}");
+        expires_soon(time: &str) = format!("expires soon: {time}");
         delete_named(name: &str) = format!("Delete {name}");
         delete_and_sign_out = "Delete and sign out";
         delete_effect = "The tokens are rejected immediately. Open watches, logs and shells close within seconds. Deleted tokens cannot be restored.";
@@ -741,22 +742,22 @@ catalogue! {
         unknown = "Unknown setting: the server is newer than this page.";
         lifetime_bounds = "A number and d, h, m or s: 60s to 3650d.";
         server_url_bounds = "Host without a path: https://host or https://host:port.";
-        server_url_effect = "New imports and kubeconfigs use this address. If clients cannot reach it, new clusters do not connect and new kubeconfigs do not work. Existing ones keep their address.";
+        server_url_effect = "New imports and kubeconfigs use this address. If clients cannot reach the address, new clusters do not connect and new kubeconfigs do not work. Existing clusters and kubeconfigs keep their address.";
         agent_image_bounds = "An image reference with a tag or digest; no spaces, no https://.";
         agent_image_effect = "Connected clusters with automatic upgrades run this agent image within a minute. If a cluster cannot pull the image, its new agent does not start.";
         agent_image_registry_bounds = "A registry and a path; no spaces, no https://.";
-        agent_image_registry_effect = "Clusters pull the agent in the version of the server from this registry. The setting agent-image has priority.";
+        agent_image_registry_effect = "Clusters pull the agent image with the server's version from this registry. The setting agent-image takes precedence.";
         agent_image_pull_policy_bounds = "IfNotPresent, Always or Never.";
         agent_image_pull_policy_effect = "Applies to new manifests. With Never, every node must already have the image. With Always, the agent cannot start while the registry is unavailable.";
         token_max_ttl_effect = "Applies to new tokens. A stolen token is valid until it expires.";
         token_default_ttl_effect = "Applies to new tokens without a lifetime. The limit is token-max-ttl.";
         kubeconfig_token_ttl_effect = "Applies to new kubeconfigs with tokens. kubectl loses access when the token expires. The limit is token-max-ttl.";
-        session_ttl_effect = "Applies to new sign-ins, in the browser and with drover login. Users sign in again after this time.";
+        session_ttl_effect = "Applies to new sign-ins, in the browser and with drover login. Users must sign in again after this time.";
         session_idle_ttl_effect = "Applies to new browser sessions. A session without requests ends after this time.";
         groups_refresh_bounds = "A number and h, m or s: 5m to 6h.";
         groups_refresh_effect = "Applies to users of identity providers. Group changes take effect within this time.";
         provider_grace_bounds = "A number and d, h, m or s: 12h to 30d.";
-        provider_grace_effect = "Applies to users of an identity provider that does not answer. Their access ends after this time.";
+        provider_grace_effect = "Applies to users of an identity provider that does not respond. Their access ends after this time.";
         log_filter_bounds = "A level (error, warn, info, debug, trace), or comma-separated levels by target.";
         log_filter_effect = "Levels debug and trace produce many more log lines and slow the server down. Level error hides warnings.";
         edit_named(name: &str) = format!("Edit {name}");
@@ -772,14 +773,14 @@ catalogue! {
         };
         reset = "Reset to default";
         value = "Value";
-        duration(words: &str) = format!("Equals {words}.");
-        bounds(bounds: &str) = format!("{bounds} Empty: default.");
-        in_effect = "In effect";
+        duration(duration: &str) = format!("Equals {duration}.");
+        bounds(allowed_values: &str) = format!("{allowed_values} Empty: default.");
+        in_effect = "Effective value";
         default = "Default";
         allowed = "Allowed values";
         not_applied_label = "Not applied";
         temporary = "Temporary log filter";
-        temporary_help = "Applies until the server restarts or the setting changes. The setting does not change.";
+        temporary_help = "Applies until the server restarts or the setting changes. This filter does not change the setting.";
         filter_applied = "Applied the log filter.";
         log_filter = "Log filter";
         log_filter_help = "Example: debug, or info,drover_proxy=trace.";
@@ -788,7 +789,7 @@ catalogue! {
 
     /// The audit log.
     audit: Audit {
-        administrators_only = "Only administrators read the audit log";
+        administrators_only = "Only administrators can read the audit log";
         time_help = "Example: 1h, 7d, 2026-11-22T10:00:00Z.";
         open = "open";
         complete = "complete";
@@ -829,12 +830,12 @@ catalogue! {
         impersonating(user: &str) = format!("as {user}");
         unknown_user = "unauthenticated";
         kept_since(time: &LocalTime, in_memory: bool) = if in_memory {
-            format!("Records since {time}, from the memory of the server. The audit log goes to standard output.")
+            format!("Records since {time}, from the memory of the server. The server writes the audit log to standard output.")
         } else {
             format!("Records since {time}, from the log of the server.")
         };
         no_records_in(in_memory: bool) = if in_memory {
-            "No records in the memory of the server yet. The audit log goes to standard output.".to_owned()
+            "No records in the memory of the server yet. The server writes the audit log to standard output.".to_owned()
         } else {
             "No records in the log of the server yet.".to_owned()
         };
@@ -849,12 +850,12 @@ catalogue! {
         no_match = "No results";
         no_match_advice = "Remove filters, or search from an earlier time.";
         empty = "No records yet";
-        empty_advice = "Requests to clusters and changes of Drover are recorded here.";
-        show_older = "Show older";
+        empty_advice = "Requests to clusters and changes in Drover are recorded here.";
+        show_older = "Show older records";
         stop = "Stop";
-        shown_more(count: &str) = format!("{count} shown, older records exist");
-        shown_all(count: &str) = format!("{count} shown, all stored records");
-        shown_matching(count: &str) = format!("{count} shown, all matches");
+        shown_more(count: &str) = format!("{count} records shown, older records exist");
+        shown_all(count: &str) = format!("All {count} stored records shown");
+        shown_matching(count: &str) = format!("All {count} matching records shown");
         unreadable(lines: &str) = format!("Cannot parse {lines} lines of the log.");
     }
 
@@ -884,7 +885,7 @@ catalogue! {
         client_secret = "Client secret";
         bind_password = "Bind password";
         sign_out_github = "revokes the token of Drover at the provider";
-        sign_out_elsewhere = "keeps the session at the provider";
+        sign_out_elsewhere = "ends the session at the provider";
         not_checked = "not checked yet";
         ca_bundle = "CA certificates";
         ca_bundle_help = "PEM. Only these authorities are trusted. Empty: authorities of the system.";
@@ -895,18 +896,18 @@ catalogue! {
         scopes = "Scopes";
         scopes_help = "Additional scopes.";
         groups_claim = "Groups claim";
-        groups_claim_help = "A dot selects a field of an object. Empty: groups.";
+        groups_claim_help = "A dot in the name selects a nested field. Empty: groups.";
         login_claim = "Login claim";
         login_claim_help = "Claim with the login name at the provider. Empty: preferred_username.";
         server = "Server";
-        server_help = "https://host of a GitHub Enterprise Server. Empty: github.com.";
+        server_help = "URL of a GitHub Enterprise Server: https://host. Empty: github.com.";
         github_client_id_help = "Client ID of an OAuth app. A GitHub App does not work.";
         servers = "Servers";
         servers_help = "One per line, in order of preference: ldaps://host, or ldap://host with StartTLS.";
         bind_dn = "Bind DN";
         bind_dn_help = "Distinguished name of an account that can read users and groups.";
         users_base = "User base DN";
-        users_base_help = "Distinguished name above all users.";
+        users_base_help = "Distinguished name of the entry that contains all users.";
         users_filter = "User filter";
         users_filter_help = "Example: (memberOf=CN=staff,DC=acme,DC=example). Empty: all users.";
         login_attribute = "Login attribute";
@@ -919,7 +920,7 @@ catalogue! {
         member_attribute_help = "member, uniqueMember or memberUid. Empty: member.";
         group_id_attribute = "Group ID attribute";
         groups_base = "Group base DN";
-        groups_base_help = "Distinguished name above all groups. Empty: no groups.";
+        groups_base_help = "Distinguished name of the entry that contains all groups. Empty: no groups.";
         schema = "Directory type";
         no_help = "";
         nested_groups = "Members of a nested group are also members of its parent group";
@@ -933,24 +934,24 @@ catalogue! {
         no_user_allowed = "Enter at least one user or group. To block all sign-ins, disable the provider.";
         saved(name: &str) = format!("Saved identity provider {name}.");
         edit_effect = "Users who no longer match lose access within seconds.";
-        own_provider = "You are signed in with this provider. Make sure that you still match, and that you have another sign-in method.";
+        own_provider = "You are signed in with this provider. Make sure that the new settings allow you to sign in, or that you have a second sign-in method.";
         conflict = "Another user changed this provider. Close the dialog, check the change and start again.";
-        enable_effect = "The provider appears on the sign-in page. A first sign-in creates a user without permissions until a role is granted to the user or its groups.";
-        disable_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are rejected, and open streams close within seconds. They are valid again when the provider is enabled.";
-        delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider with the same name does not restore them. To block its users temporarily, disable the provider.";
-        ends_own_session = "You are signed in with this provider and will be signed out. Make sure that an administrator has another sign-in method.";
+        enable_effect = "The provider appears on the sign-in page. The first sign-in creates a user. The user has no permissions until a role is granted to the user or to one of its groups.";
+        disable_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are rejected until the provider is enabled. Open streams close within seconds.";
+        delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider with the same name does not restore the sessions, tokens and groups. To block its users temporarily, disable the provider.";
+        ends_own_session = "You are signed in with this provider and will be signed out. Make sure that an administrator has a different sign-in method.";
         test_failed = "The last test failed: users cannot sign in.";
         untested = "Not tested since the last change. Run the test to check whether users can sign in.";
         affected_unknown = "Signed-in users of this provider lose access immediately.";
         affected_none = "No user is signed in with this provider.";
-        affected(users: usize, tokens: usize) = format!("Immediate loss of access for {} with {} of this provider.", counted(users, "user", "users"), counted(tokens, "token", "tokens"));
+        affected(users: usize, tokens: usize) = format!("Immediate loss of access for {users} with {tokens} of this provider.", users = counted(users, "user", "users"), tokens = counted(tokens, "token", "tokens"));
         created(name: &str) = format!("Created identity provider {name}. Run the test, then enable it.");
-        name_help = "Lowercase letters, digits and “-”. Part of group names; it cannot be changed.";
+        name_help = "Lowercase letters, digits and “-”. The name is part of group names and cannot be changed.";
         protocol = "Protocol";
         disabled_help = "Not enabled yet. Run the test, then enable it.";
         callback_help = "Register this exact redirect URI at the provider.";
         callback_url = "Redirect URI";
-        fixed_help = "These settings cannot be changed: IDs of users and groups belong to this provider.";
+        fixed_help = "These settings cannot be changed, because the IDs of users and groups depend on them.";
         secret_kept = "Stored and never shown. Empty: unchanged.";
         secret_new = "Stored on the hub and never shown again.";
         secret_optional = "Stored on the hub and never shown again. Empty: public client.";
@@ -966,8 +967,8 @@ catalogue! {
         not_found(name: &str) = format!("Identity provider {name} not found");
         secret_stored = "stored on the hub";
         no_secret = "none (public client)";
-        sign_out_both(effect: &str) = format!("from Drover; {effect}");
-        sign_out_drover = "from Drover only";
+        sign_out_both(effect: &str) = format!("ends the Drover session and {effect}");
+        sign_out_drover = "ends only the Drover session";
         secret = "Secret";
         sign_out = "Sign-out";
         is_set = "set";
@@ -981,7 +982,7 @@ catalogue! {
         test_login_help = "Tests a complete sign-in. Optional.";
         test_password = "Password for the test";
         test_password_help = "Sent to the directory and not stored.";
-        test_outdated = "The provider changed since the test. Run the test again.";
+        test_outdated = "The provider has changed since the test. Run the test again.";
         works = "Works";
         fails = "Does not work";
         check_passed = "passed";
@@ -1009,7 +1010,7 @@ catalogue! {
         password_sent = "I sent the password";
         copy_password = "Copy the password now. It cannot be shown again.";
         password_of(user: &str) = format!("Password of {user}");
-        send_password(user: &str) -> Rich = Rich::from("Send the password to ") + strong(user.to_owned()) + " over a private channel. The user must choose a new one at the first sign-in.";
+        send_password(user: &str) -> Rich = Rich::from("Send the password to ") + strong(user.to_owned()) + " over a private channel. The user must choose a new password at the first sign-in.";
         display_name_of(user: &str) = format!("Display name of {user}");
         renamed(user: &str) = format!("Saved the display name of {user}.");
         rename_help = "Shown to other users. The user name does not change.";
@@ -1029,11 +1030,11 @@ catalogue! {
         enable_title(user: &str) = format!("Enable {user}?");
         delete_title(user: &str) = format!("Delete {user}?");
         make_administrator_effect = "Administrators have all permissions on all clusters, users, tokens and settings.";
-        remove_administrator_effect = "The user keeps the permissions of its roles. Open streams that need more permissions close within seconds.";
+        remove_administrator_effect = "The user keeps only the permissions of its roles. Open streams that need the permissions of an administrator close within seconds.";
         revoke_tokens_effect = "Sessions, API tokens and kubeconfig tokens of the user are deleted. Open streams close within seconds. The user can sign in again.";
         disable_effect = "The user cannot sign in, and its tokens are rejected. Open watches, logs and shells close within seconds. The tokens are valid again when the user is enabled.";
         enable_effect = "The user can sign in again. Tokens that have not expired are valid again.";
-        delete_effect = "The user cannot sign in, and all its tokens are deleted. Open streams close within seconds. A new user with the same name does not get these permissions. To block a user temporarily, disable the user.";
+        delete_effect = "The user cannot sign in, and all its tokens are deleted. Open streams close within seconds. A new user with the same name does not get the permissions of the deleted user. To block a user temporarily, disable the user.";
         made_administrator(user: &str) = format!("{user} is now an administrator.");
         removed_administrator(user: &str) = format!("{user} is no longer an administrator.");
         revoked_tokens(user: &str) = format!("Revoked all tokens of {user}.");
@@ -1041,7 +1042,7 @@ catalogue! {
         enabled_user(user: &str) = format!("Enabled {user}.");
         deleted_user(user: &str) = format!("Deleted {user}.");
         last_administrator = "This is the last administrator. Make another user an administrator first.";
-        own_account = "This is your account. Another administrator must do this.";
+        own_account = "This is your own account. Ask another administrator to do this action.";
         set_password_title(user: &str) = format!("Set password of {user}");
         password_set(user: &str) = format!("Set the password of {user}.");
         revoke_with_password = "Revoke all tokens of this user";
@@ -1086,15 +1087,15 @@ catalogue! {
         link_title(user: &str) = format!("Link identity to {user}");
         linked(user: &str) = format!("Linked the identity to {user}.");
         identity = "Identity";
-        link_effect(user: &str) -> Rich = Rich::from("The identity moves from the other user to this user. The next sign-in with the identity signs in as ") + strong(user.to_owned()) + ".";
+        link_effect(user: &str) -> Rich = Rich::from("The identity is unlinked from its current user and linked to this user. The next sign-in with the identity signs in as ") + strong(user.to_owned()) + ".";
         link_from = "From user";
-        link_from_help = "Lists users whose identity provider confirmed them in the last 24 hours. Other users must sign in first.";
+        link_from_help = "Lists users whose identity provider confirmed them in the last 24 hours. Users that are not listed must sign in first.";
         link_warning = "Make sure that both users are the same person. The sessions and tokens of the identity end immediately.";
         link = "Link";
-        former_disabled(user: &str) = format!("{user} has no sign-in method left and is disabled. Check this user, then delete it.");
-        roles_stay(user: &str) -> Rich = Rich::from("These roles stay with ") + strong(user.to_owned()) + ". Grant them again where needed:";
+        former_disabled(user: &str) = format!("The user {user} is disabled, because the user has no other sign-in method. Check this user, then delete it.");
+        roles_stay(former: &str) -> Rich = Rich::from("Drover does not move the roles of ") + strong(former.to_owned()) + ". Grant the required roles to the new user of the identity:";
         remaining_roles = "Remaining roles";
-        merged(user: &str, former: &str) -> Rich = Rich::from("The identity of ") + strong(former.to_owned()) + " now belongs to " + strong(user.to_owned()) + ".";
+        merged(user: &str, former: &str) -> Rich = Rich::from("The identity of ") + strong(former.to_owned()) + " is now linked to " + strong(user.to_owned()) + ".";
         page_of(user: &str) = format!("Open {user}");
         unlink_title(provider: &str, user: &str) = format!("Unlink {provider} from {user}?");
         unlink_last(user: &str) = format!("{user} has no other identity and can sign in only with a local password.");
@@ -1107,39 +1108,39 @@ catalogue! {
     /// The page of an object.
     object: Object {
         no_page(kind: &str) = format!("No page for {kind}");
-        no_page_advice = "This kind has no page yet. Use kubectl.";
+        no_page_advice = "Drover has no page for this kind. Use kubectl.";
         not_found(kind: &str, name: &str, namespace: Option<&str>) = match namespace {
             Some(namespace) => format!("{kind} {name} not found in namespace {namespace}"),
             None => format!("{kind} {name} not found"),
         };
-        not_found_advice = "It was deleted, or never existed. It appears here when it is created.";
+        not_found_advice = "The object was deleted, or never existed. The object appears here when it is created.";
         all(kind: &str) = format!("All {kind}");
         in_namespace(kind: &str, namespace: &str) = format!("{kind} in {namespace}");
         deleted_at(time: &LocalTime) = format!("The object was deleted at {time}. Its last known state is shown.");
         replaced = "The object was deleted and recreated. The new object is shown.";
         events = "Events";
         views = "Object views";
-        forbidden(what: &str) = format!("No permission to read {what}");
+        forbidden(resource: &str) = format!("No permission to read {resource}");
         retrying = "Retrying automatically.";
-        cluster_offline = "The cluster does not answer";
+        cluster_offline = "The cluster does not respond";
         cluster_offline_advice = "The overview of the cluster shows the cause. Retrying automatically.";
         agent_refused = "The cluster does not accept the agent's credentials";
         agent_refused_advice = "The API server rejects the agent's service account. Check the log of the agent.";
-        missing(what: &str) = format!("Not found: {what}");
+        missing(resource: &str) = format!("Not found: {resource}");
         missing_advice = "Not found. It was deleted, or never existed.";
-        failed(what: &str) = format!("Cannot read {what}");
-        more_crashes_of_pod(count: usize) = format!("{}. Check the containers below.", counted(count, "more crashing container", "more crashing containers"));
-        more_crashes(count: usize) = format!("{}. Check the pods below.", counted(count, "more crashing container", "more crashing containers"));
+        failed(resource: &str) = format!("Cannot read {resource}");
+        more_crashes_of_pod(count: usize) = format!("{crashing_containers}. Check the containers below.", crashing_containers = counted(count, "more crashing container", "more crashing containers"));
+        more_crashes(count: usize) = format!("{crashing_containers}. Check the pods below.", crashing_containers = counted(count, "more crashing container", "more crashing containers"));
         open_previous_log = "Open previous log";
         open_log = "Open log";
-        crash(state: &str, container: &str, pod: Option<(&str, &str)>, numbers: &str, age: Option<&str>, meaning: Option<&str>) -> Rich = {
+        crash(state: &str, container: &str, pod: Option<(&str, &str)>, exit_and_restarts: &str, age: Option<&str>, meaning: Option<&str>) -> Rich = {
             let mut text = strong(state.to_owned()) + format!(": container {container}");
             if let Some((name, href)) = pod {
                 text = text + " of " + link(name.to_owned(), href);
             }
             text = match age {
-                Some(age) => text + format!(" ({numbers}, {age} ago)."),
-                None => text + format!(" ({numbers})."),
+                Some(age) => text + format!(" ({exit_and_restarts}, {age} ago)."),
+                None => text + format!(" ({exit_and_restarts})."),
             };
             match meaning {
                 Some(meaning) => text + format!(" Meaning: {meaning}."),
@@ -1149,10 +1150,10 @@ catalogue! {
         the_events = "the events";
         no_events = "No events";
         no_events_advice = "Kubernetes keeps events for one hour by default. New events appear here automatically.";
-        older_events(count: usize) = format!("{} not shown.", counted(count, "older event", "older events"));
+        older_events(count: usize) = format!("{older_events} not shown.", older_events = counted(count, "older event", "older events"));
         times_in(count: u64, age: &str) = format!("{count} times in {age}");
         none_related(kind: &str) = format!("No {kind}.");
-        more_related(count: usize) = format!("{count} more not shown.");
+        more_related(count: usize) = format!("{count} more objects not shown.");
         ready(count: &str) = format!("{count} ready");
         on_node = "on";
         the_manifest = "the manifest";
@@ -1177,7 +1178,7 @@ catalogue! {
 
     /// Validation errors that several forms use.
     forms: Forms {
-        too_long(limit: usize, count: usize) = format!("At most {limit} characters. Now {count}.");
+        too_long(limit: usize, count: usize) = format!("At most {limit} characters. The text has {count}.");
         too_short(minimum: usize) = format!("At least {minimum} characters.");
     }
 
@@ -1188,7 +1189,7 @@ catalogue! {
             failed => format!("{done} of {total} done, {failed} failed"),
         };
         progress_label = "Progress";
-        retry = "Retry failed";
+        retry = "Retry failed actions";
     }
 
     /// The page for unknown addresses.
@@ -1203,7 +1204,7 @@ catalogue! {
         offline_title = "The server cannot be reached";
         retrying(cause: &str) = format!("{cause} Retrying automatically.");
         offline = "Cannot reach the server. Check your network connection, and check that the server is running.";
-        unexpected(what: &str) = format!("Unexpected response from the server: {what}. Reload the page: the server may have been upgraded.");
+        unexpected(problem: &str) = format!("Unexpected response from the server: {problem}. Reload the page: the server may have been upgraded.");
         status_only(code: u16) = format!("The server responded with status {code} without a message.");
         bad_header = "invalid request header";
         endless_list = "the list has too many pages";
@@ -1219,13 +1220,13 @@ catalogue! {
         ago(age: &str) = format!("{age} ago");
         lasting(age: &str) = format!("for {age}");
         of(count: u64, unit: Unit) = {
-            let unit = match unit {
-                Unit::Day => "day",
-                Unit::Hour => "hour",
-                Unit::Minute => "minute",
-                Unit::Second => "second",
+            let (one, other) = match unit {
+                Unit::Day => ("day", "days"),
+                Unit::Hour => ("hour", "hours"),
+                Unit::Minute => ("minute", "minutes"),
+                Unit::Second => ("second", "seconds"),
             };
-            format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+            format!("{count} {unit}", unit = if count == 1 { one } else { other })
         };
         format_help = "Enter a number and d, h, m or s. Example: 30d, 12h.";
         minimum = "At least one minute: 60s.";
@@ -1288,7 +1289,7 @@ catalogue! {
         tcp_probe(port: &str) = format!("TCP port {port}");
         grpc_probe(port: &str) = format!("gRPC health on port {port}");
         exec_probe(command: &str) = format!("runs {command}");
-        probe(action: &str, period: i64, timeout: i64, failures: i64) = format!("{action}, every {period} s, timeout {timeout} s, fails after {}", counted(usize::try_from(failures).unwrap_or_default(), "failure", "failures"));
+        probe(action: &str, period: i64, timeout: i64, failures: i64) = format!("{action}, every {period} s, timeout {timeout} s, fails after {failures}", failures = counted(usize::try_from(failures).unwrap_or_default(), "failure", "failures"));
         crash(code: Option<i64>, restarts: i64) = {
             let restarts = counted(usize::try_from(restarts).unwrap_or_default(), "restart", "restarts");
             match code {
@@ -1318,10 +1319,10 @@ catalogue! {
         exit_custom = "error code of the program";
         exit_signal(signal: i64) = format!("ended by signal {signal}");
         succeeded = "All containers ended without an error.";
-        unknown = "The node does not answer, so the state is unknown. Check the node.";
+        unknown = "The node does not respond, so the state is unknown. Check the node.";
         evicted = "The node was short of a resource and evicted the pod.";
         deadline = "The pod exceeded activeDeadlineSeconds.";
-        node_lost = "The node does not answer.";
+        node_lost = "The node does not respond.";
         node_rejected = "The node rejected the pod.";
         containers_ready = "Containers ready";
         restarts = "Restarts";
@@ -1341,7 +1342,7 @@ catalogue! {
         some_ready(ready: usize, all: usize) = format!("{ready} of {all} containers ready");
         unschedulable(cause: &str) = format!("No node fits the pod: {cause}");
         initializing(container: &str) = format!("Pending: init container {container}");
-        not_accepted(node: &str) = format!("The kubelet of node {node} has not accepted the pod yet. If this lasts, check whether the node is Ready.");
+        not_accepted(node: &str) = format!("The kubelet of node {node} has not accepted the pod yet. If the pod stays in this state, check whether the node is Ready.");
         on_lost_node(node: &str) = format!("Node {node} is not Ready, so the state below is the last reported state. Check the machine and its network.");
         ready_of(ready: usize, all: usize) = format!("{ready} of {all}");
         guaranteed = "Guaranteed: evicted last under node pressure";
@@ -1356,7 +1357,7 @@ catalogue! {
         failed = "failed";
         suspended = "suspended";
         waiting_for_pods = "waiting for pods";
-        job_running(done: i64, wanted: i64) = format!("running: {done} of {wanted} done");
+        job_running(completed: i64, desired: i64) = format!("running: {completed} of {desired} completed");
         job_running_parallel(active: i64) = format!("running: {active} in parallel");
         job_failures(failures: i64, limit: i64) = format!("{failures} failed; the job stops after {limit} failures. Check the logs of the pods.", failures = counted(usize::try_from(failures).unwrap_or_default(), "pod", "pods"));
         completions = "Completions";
@@ -1381,8 +1382,8 @@ catalogue! {
         starting_deadline = "Starting deadline";
         successful_history = "Successful jobs kept";
         failed_history = "Failed jobs kept";
-        done_of(done: i64, wanted: i64) = format!("{done} of {wanted}");
-        done_first_success(done: i64) = format!("{done}; the first success completes the job");
+        done_of(completed: i64, desired: i64) = format!("{completed} of {desired}");
+        done_first_success(completed: i64) = format!("{completed}; the first success completes the job");
         cron_suspended = "The cron job is suspended. Set suspend to false to start jobs.";
         scheduled = "scheduled";
         jobs_running(count: usize) = counted(count, "job running", "jobs running");
@@ -1401,8 +1402,8 @@ catalogue! {
         provider_id = "Provider ID";
         capacity = "Capacity";
         local_disk = "Ephemeral storage";
-        allocatable(part: &str, whole: &str) = format!("{part} of {whole} allocatable");
-        finalizers(names: &str) = format!("Finalizers delay the deletion: {names}. If they stay, check the logs of their controllers.");
+        allocatable(allocatable: &str, capacity: &str) = format!("{allocatable} of {capacity} allocatable");
+        finalizers(names: &str) = format!("Finalizers delay the deletion: {names}. If the finalizers stay, check the logs of their controllers.");
         not_observed = "updating";
         not_observed_help = "The controller has not processed the last change yet.";
         paused = "paused";
@@ -1435,15 +1436,15 @@ catalogue! {
         ordered_ready = "in order: each pod waits until the previous one is ready";
         parallel = "parallel";
         default_class = "default storage class";
-        rolling_out(updated: i64, wanted: i64) = format!("rolling out: {updated} of {wanted} updated");
-        some_available(available: i64, wanted: i64) = format!("{available} of {wanted} available");
-        all_ready(ready: i64, wanted: i64) = format!("{ready} of {wanted} ready");
+        rolling_out(updated: i64, desired: i64) = format!("rolling out: {updated} of {desired} updated");
+        some_available(available: i64, desired: i64) = format!("{available} of {desired} available");
+        all_ready(ready: i64, desired: i64) = format!("{ready} of {desired} ready");
         kubelet_not_ready = "kubelet reports not ready";
         kubelet_silent = "kubelet does not report";
         no_schedule = "no new pods";
         prefer_no_schedule = "avoids new pods";
         no_execute = "evicts pods";
-        taint(key: &str, effect: &str) = format!("Except pods that tolerate the taint {key}:{effect}.");
+        taint(key: &str, effect: &str) = format!("Pods that tolerate the taint {key}:{effect} are exempt.");
     }
 
     /// Advice for conditions of objects.
@@ -1456,7 +1457,7 @@ catalogue! {
         unschedulable = "No node fits the pod. Add nodes, lower its requests, or check its node selector, affinity, tolerations and volumes.";
         init_running = "An init container still runs. Check its state and its logs.";
         containers_not_ready = "Some containers are not ready. Check their state, logs and readiness probes.";
-        sandbox_pending = "The node prepares network and volumes. If this takes long, check the events.";
+        sandbox_pending = "The node prepares the network and the volumes of the pod. If the pod stays in this state, check the events.";
         disruption = "The pod is being evicted. Its controller creates a replacement.";
         rollout_stuck = "The new pods do not become ready. Check the pods below, or roll back with kubectl rollout undo.";
         too_few_available = "Too few pods are available. Check the pods below that are not ready.";
@@ -1496,7 +1497,7 @@ catalogue! {
         previous = "Previous run";
         times = "Timestamps";
         wrap = "Wrap lines";
-        missing_lines(count: &str) = format!("{count} lines are missing: the log grew faster than the page could read it.");
+        missing_lines(count: &str) = format!("{count} lines are missing: the page read the log too slowly.");
         cannot_download = "The browser cannot save files. Copy the text.";
         interrupted(time: &LocalTime, cause: &str) = format!("The stream was interrupted at {time}. {cause} Retrying automatically; no lines are lost.");
         state_loading = "loading";
@@ -1519,7 +1520,7 @@ catalogue! {
         not_found = "Log not found";
         the_log = "the log";
         log = "Log";
-        interruption_note = "The stream was interrupted. It continues here.";
+        interruption_note = "The stream was interrupted. The log continues here.";
     }
 
     /// Missing permissions of a user.
@@ -1530,9 +1531,9 @@ catalogue! {
         delete_cluster = "Requires the permission: delete clusters (role Cluster Owner)";
         list_users = "Requires the permission: list users (global role Manage Users)";
         create_users = "Requires the permission: create users (global role Manage Users)";
-        update_user = "Requires the permission: update users (global role Manage Users). Only administrators change administrators";
+        update_user = "Requires the permission: update users (global role Manage Users). Only administrators can change administrators";
         set_password = "Requires the permission: update users (global role Manage Users), and all permissions of this user";
-        delete_user = "Requires the permission: delete users (global role Manage Users). Only administrators delete administrators";
+        delete_user = "Requires the permission: delete users (global role Manage Users). Only administrators can delete administrators";
         list_providers = "Requires the permission: list authproviders (global role Viewer)";
         list_settings = "Requires the permission: list settings (global role Viewer)";
         update_settings = "Requires the permission: update settings (global role Administrator)";

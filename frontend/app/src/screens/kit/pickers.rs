@@ -95,7 +95,7 @@ fn CountsAndConfirmation() -> impl IntoView {
                 <Button weight=Weight::Danger on_press=move |()| open.set(true)>"Delete berlin…"</Button>
             </div>
             <Confirm open=open title="Delete berlin?" verb="Delete" typed="berlin".to_owned() refused=refused
-                on_confirm=move |()| refused.set(Some("Another administrator must do this.".to_owned()))>
+                on_confirm=move |()| refused.set(Some("Ask another administrator to do this action.".to_owned()))>
                 <p>"The action of this dialog always fails, to show the error."</p>
             </Confirm>
         </section>

@@ -43,7 +43,7 @@ pub(super) fn States() -> impl IntoView {
                 <section class="card">
                     <h2>"Banners"</h2>
                     <Banner mood=BannerKind::Info>"A new version of the agent is being rolled out."</Banner>
-                    <Banner mood=BannerKind::Warning>"This data is from 14:03:59."</Banner>
+                    <Banner mood=BannerKind::Warning>"The data was loaded at 14:03:59."</Banner>
                     <Banner mood=BannerKind::Error>"The name exists already. Choose another name."</Banner>
                 </section>
                 <section class="card">

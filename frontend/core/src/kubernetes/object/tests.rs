@@ -323,7 +323,10 @@ fn job_status_shows_completions() {
     let job = json!({"spec": {"completions": 5}, "status": {"active": 1, "succeeded": 2}});
     assert_eq!(
         verdict("jobs", job),
-        (Severity::Progressing, "running: 2 of 5 done".to_owned())
+        (
+            Severity::Progressing,
+            "running: 2 of 5 completed".to_owned()
+        )
     );
     let failed = json!({"status": {"conditions": [{"type": "Failed", "status": "True",
         "reason": "BackoffLimitExceeded", "message": "Job has reached the limit"}]}});

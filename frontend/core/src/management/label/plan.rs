@@ -143,7 +143,7 @@ impl Line {
         self.other.is_empty() && (self.wish.is_none() || self.without == 0)
     }
 
-    /// Returns the line as text: `sets env=prod on 12 clusters, changes it on 3 (before: test)`.
+    /// Returns the line as text: `sets env=prod on 12 clusters, changes the label on 3 (before: test)`.
     pub fn words(&self) -> String {
         let others = self.other.values().sum();
         let Some(value) = &self.wish else {
@@ -176,7 +176,7 @@ impl Line {
         text
     }
 
-    /// Returns the previous values as text: `before: test`, `before: shop on 3, web on 1`.
+    /// Returns the previous values as text: `before: test`, `before: shop on 3 clusters`.
     fn was(&self) -> String {
         let shown = |value: &String| match value.as_str() {
             "" => t().cluster_labels.empty_value().to_owned(),
@@ -242,8 +242,8 @@ mod tests {
         assert_eq!(
             words(&plan),
             [
-                "sets env=prod on 1 cluster, changes it on 2 (before: test); already set on 1",
-                "removes team from 3 clusters (before: empty on 1, shop on 1, web on 1); 1 without it",
+                "sets env=prod on 1 cluster, changes the label on 2 (before: test); already set on 1",
+                "removes team from 3 clusters (before: empty on 1 cluster, shop on 1 cluster, web on 1 cluster); 1 without this label",
             ]
         );
         let plan = Plan::of(&change("env=prod", &["zone"]), &clusters[3..]);

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(merged.display_name, "Store");
         assert_eq!(
             changes,
-            ["Display name: Market, before: The shop; yours: Store"]
+            ["Display name: Market, before: The shop; your value: Store"]
         );
     }
 }
