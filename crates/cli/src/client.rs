@@ -87,7 +87,7 @@ pub struct Refusal {
     pub reason: String,
     /// Message of the server.
     pub message: String,
-    /// The recommended next step, if the client has a recommendation for this status.
+    /// Recommended next step. `None` if the client has no recommendation for this error status.
     pub advice: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl CallError {
         }
     }
 
-    /// Returns the error status, if the server returned a status.
+    /// Returns the `metav1.Status` of an error response. Returns `None` for all other errors.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Refused(refusal) => Some(refusal),
@@ -363,7 +363,7 @@ impl Client {
     }
 }
 
-/// Returns the certificates that the server presents. Sends no request.
+/// Returns the certificates that the server presents in the TLS handshake. Sends no HTTP request.
 pub(crate) async fn presented_certificates(
     server: &ServerUrl,
     timeout: Duration,

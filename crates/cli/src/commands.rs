@@ -20,12 +20,12 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The program that includes these commands.
+/// Facts about the program that contains the client commands.
 #[derive(Debug)]
 pub struct Program {
-    /// All commands of the program, for `drover completion`.
+    /// All commands of the program. `drover completion` generates its scripts from this value.
     pub command: clap::Command,
-    /// The commit that the program is built from, for `drover version`.
+    /// The Git commit of the build. `drover version` prints this value.
     pub commit: &'static str,
 }
 

@@ -131,7 +131,7 @@ impl ConfigFile {
         path.map(|path| Self { path }).ok_or(ConfigError::NoHome)
     }
 
-    /// Reads the file. A missing file means an empty configuration.
+    /// Reads the file. Returns an empty configuration if the file does not exist.
     pub(crate) fn read(&self) -> Result<Config, ConfigError> {
         let failed = |source| ConfigError::Read {
             path: self.path.clone(),
@@ -216,7 +216,7 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 impl Context {
-    /// Reports whether the server has this address.
+    /// Reports whether `server` is the address or the alternative address of the context's server.
     pub(crate) fn serves(&self, server: &ServerUrl) -> bool {
         self.server == *server || self.announced.as_ref() == Some(server)
     }
@@ -228,7 +228,7 @@ impl Config {
         self.contexts.iter().find(|context| context.name == name)
     }
 
-    /// Returns the context with this name, or the current context without a name.
+    /// Returns the context with this name. Without a name, returns the current context.
     pub(crate) fn selected(&self, name: Option<&str>) -> Result<Option<&Context>, ConfigError> {
         match name {
             Some(name) => self

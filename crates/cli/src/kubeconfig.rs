@@ -12,7 +12,7 @@ use self::target::conflicts;
 pub(crate) use self::target::{foreign_commands, servers};
 use crate::config::write_private;
 
-/// The lists of named entries in a kubeconfig.
+/// Names of the lists in a kubeconfig. Each entry of these lists has a unique name.
 const NAMED: [&str; 3] = ["clusters", "users", "contexts"];
 
 /// The error of writing or merging a kubeconfig.
@@ -97,7 +97,8 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), KubeconfigError> {
 }
 
 /// Merges the entries of `text` into the file, and returns the names of the contexts. Replaces an
-/// existing entry if the entry has the same server and user, or if `overwrite` is set.
+/// existing entry if its server and user equal the server and user of the new entry, or if
+/// `overwrite` is set.
 pub(crate) fn merge_into(
     path: &Path,
     text: &str,

@@ -24,7 +24,8 @@ impl Table {
         }
     }
 
-    /// Adds a row. Cells beyond the headings are dropped, and missing cells are empty.
+    /// Adds a row. Drops cells beyond the number of headings. Adds empty cells if the row has fewer
+    /// cells than headings.
     pub(crate) fn row(&mut self, cells: &[String]) {
         let clean = cells.iter().map(|cell| one_line(cell)).collect();
         self.rows.push(clean);
@@ -73,9 +74,8 @@ pub fn describe(fields: &[(&str, String)]) -> String {
     text
 }
 
-/// Replaces control characters, except line feeds.
-///
-/// Names and descriptions come from other users and could contain terminal control sequences.
+/// Replaces control characters, except line feeds. Names and descriptions come from other users and
+/// can contain terminal control sequences.
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| {
@@ -123,7 +123,7 @@ pub(crate) fn until(end: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Formats a duration like kubectl.
+/// Formats a duration in at most two units, such as `3h20m`, like kubectl's AGE column.
 pub(crate) fn span(seconds: u64) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;

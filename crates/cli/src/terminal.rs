@@ -6,13 +6,13 @@ use drover_api::rest::Secret;
 
 use crate::platform::{close_output, hidden};
 
-/// Maximum length of a password or an answer, in bytes.
+/// Maximum length of a password or other line of input, in bytes.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 
 /// The error of writing to standard output.
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
-    /// The reader closed the pipe, as `head` does.
+    /// The process that reads the pipe closed the pipe, for example `head`.
     #[error("the reader of standard output closed the pipe")]
     ClosedPipe,
     /// Any other write error, such as a full disk.
@@ -38,7 +38,7 @@ impl From<io::Error> for PrintError {
     }
 }
 
-/// The error of asking the user.
+/// The error of reading a value from the user.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// Standard input is not a terminal.
@@ -49,19 +49,19 @@ pub enum AskError {
         /// The advice that names the flag to use in scripts.
         instead: &'static str,
     },
-    /// Standard input ended.
+    /// Standard input ended before the value.
     #[error("cannot read {0}: standard input ended")]
     Ended(&'static str),
-    /// The answer is empty.
+    /// The user entered an empty line.
     #[error("{0} is empty")]
     Empty(&'static str),
     /// The line is too long or not UTF-8.
     #[error("{0} is longer than {MAX_LINE_BYTES} bytes or is not UTF-8")]
     Unusable(&'static str),
-    /// The repeated password is different.
+    /// The repetition of the new password differs from the new password.
     #[error("the passwords differ; nothing was changed")]
     Differ,
-    /// The user declined.
+    /// The user declined the confirmation.
     #[error("canceled; nothing was changed")]
     Declined,
     /// The terminal cannot be read.
@@ -116,7 +116,7 @@ pub(crate) fn ask(
     read_line(what)
 }
 
-/// Asks a yes/no question. All answers except `y` and `yes` return [`AskError::Declined`].
+/// Asks a yes/no question. Returns [`AskError::Declined`] for all answers except `y` and `yes`.
 pub(crate) fn confirm(
     question: &str,
     what: &'static str,

@@ -25,7 +25,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 pub(crate) enum Trust {
     /// The certificate authorities that the operating system trusts.
     SystemRoots,
-    /// Only these certificate authorities.
+    /// The client trusts only these certificate authorities.
     Authorities(Authorities),
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Authorities(Vec<CertificateDer<'static>>);
 /// The error of verifying a server.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The given file contains no certificates.
+    /// The PEM file or text contains no certificates.
     #[error(
         "cannot read a PEM certificate from {from}{detail}; use the file of the server's certificate authority"
     )]
@@ -51,7 +51,8 @@ pub enum TrustError {
         "cannot use {0:?} as a SHA-256 fingerprint; write SHA256: and 64 hexadecimal digits, with or without colons"
     )]
     Fingerprint(String),
-    /// The given fingerprint differs from the fingerprints of all presented certificates.
+    /// The expected fingerprint differs from the fingerprints of all certificates that the server
+    /// presents.
     #[error(
         "{server} presents no certificate with the fingerprint {wanted}; it presents {shown}\n\
          The connection may be intercepted. Compare the fingerprint with the one that the server \
@@ -70,7 +71,7 @@ pub enum TrustError {
         "cannot verify {0}: this machine does not trust its certificate authority, and the server does not present it; use --ca-file"
     )]
     AuthorityNotPresented(String),
-    /// The certificate is not signed by the stored authority.
+    /// The server's certificate is not signed by the certificate authority that the context stores.
     #[error(
         "cannot verify {server} with the certificate authority of the last login: {reason}\n\
          The connection may be intercepted. If the authority was replaced, get the fingerprint of \
@@ -83,7 +84,8 @@ pub enum TrustError {
         /// Error of the certificate verification.
         reason: String,
     },
-    /// The certificate is not signed by the given authorities.
+    /// The server's certificate is not signed by the authorities that the user selected or
+    /// confirmed.
     #[error("cannot verify {server} with the given certificate authority: {reason}")]
     NotSigned {
         /// Address of the server.
@@ -180,7 +182,7 @@ impl Authorities {
 pub(crate) struct PresentedCertificates(Vec<CertificateDer<'static>>);
 
 impl PresentedCertificates {
-    /// Returns the certificate with the given fingerprint as the only authority.
+    /// Returns [`Authorities`] with only the certificate that has this fingerprint.
     pub(crate) fn with_fingerprint(
         &self,
         wanted: Fingerprint,
@@ -251,7 +253,7 @@ impl CertificateRecorder {
         Ok((recorder, config))
     }
 
-    /// Returns the certificates, if the handshake presented them.
+    /// Returns the server's certificates. Returns `None` if the server presented no certificates.
     pub(crate) fn certificates(&self) -> Option<PresentedCertificates> {
         self.shown.get().cloned().map(PresentedCertificates)
     }

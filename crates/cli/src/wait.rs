@@ -9,7 +9,7 @@ use crate::client::CallError;
 use crate::failure::Failure;
 use crate::terminal::notice;
 
-/// Interval between two polls without an error.
+/// Interval between two polls. Errors increase the interval.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum interval between two polls after errors.
 const MAX_INTERVAL: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ const MAX_INTERVAL: Duration = Duration::from_secs(30);
 pub(crate) enum Progress {
     /// The condition is met.
     Done,
-    /// The condition is not met. The text describes the state.
+    /// The condition is not met. The text describes the present state.
     Pending(String),
 }
 

@@ -1,10 +1,10 @@
-//! The access that roles grant in a managed cluster and on the hub.
+//! Applies the access that roles grant, as RBAC objects in managed clusters and on the hub.
 //!
-//! The [`Grants`](drover_access::grants::Grants) determine the objects: a ClusterRole and bindings
-//! for each scope of each granted role, in the cluster or in a project's namespaces, and the names
-//! that the user lane's service account may impersonate. [`desired`] computes the objects, [`plan`]
-//! computes the ordered changes, and [`act`] applies the changes. [`reconciler`] decides when to
-//! apply.
+//! [`desired`] computes the objects from the [`Grants`](drover_access::grants::Grants). Each role
+//! that is granted in a scope has a ClusterRole. Its bindings are in the cluster or in a project's
+//! namespaces. Separate ClusterRoles list the names that the user lane's service account may
+//! impersonate. [`plan`] computes the ordered changes. [`act`] applies the changes. [`reconciler`]
+//! decides when to apply the changes.
 //!
 //! Object names contain the role's UID. Sets of names and subjects are split into chunks because
 //! the size of an object is limited. The server changes and deletes only objects with
@@ -24,13 +24,13 @@ pub(crate) use drover_access::admission::HUB_LABEL;
 /// Prefix of the names of the user lane's roles.
 const USER_LANE: &str = "drover-user-";
 
-/// Name of the ClusterRole and ClusterRoleBinding with the `n`th chunk of the names that the user
-/// lane may impersonate.
+/// Returns the common name of the ClusterRole and the ClusterRoleBinding for the `n`th chunk of
+/// names. The user lane may impersonate the names of the chunk.
 pub(crate) fn user_lane_name(n: usize) -> String {
     format!("{USER_LANE}{n}")
 }
 
-/// Reports whether a ClusterRole or ClusterRoleBinding belongs to the user lane.
+/// Reports whether `name` is the name of a user lane object, such as `drover-user-0`.
 fn is_user_lane(name: &str) -> bool {
     let n = name.strip_prefix(USER_LANE).unwrap_or_default();
     !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit())

@@ -25,7 +25,8 @@ pub struct ReportedStatus {
     pub nodes: Option<NodesReport>,
     /// Health of the control plane's components.
     pub components: Option<Vec<ComponentHealth>>,
-    /// The agent's own Deployment; `None` also if the agent runs outside of the cluster.
+    /// The agent's own Deployment. `None` before the first report, and if the agent runs outside of
+    /// the cluster.
     pub agent: Option<AgentReport>,
     /// Digests of the applied objects, by owner.
     pub drift: Drift,
@@ -41,7 +42,8 @@ pub struct ReportEvents {
 }
 
 impl ReportedStatus {
-    /// Merges a report line of any protocol version. A missing section keeps its previous value.
+    /// Merges a report line of any protocol version. A section that the line lacks keeps its
+    /// previous value.
     pub fn merge(&mut self, line: Report) -> ReportEvents {
         fn newer<T>(present: &mut Option<T>, line: Option<T>) {
             if line.is_some() {

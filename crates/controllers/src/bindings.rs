@@ -2,10 +2,10 @@
 //! whether each binding or project grants access.
 //!
 //! The controller stores a UID once, for the object that existed when the binding was created
-//! ([`pin`]). The binding grants nothing before that write, so the controller runs as soon as the
-//! grants change. After each change of roles, bindings or users, the controller reads the stores
-//! once on a blocking thread. The controller writes an object once after its creation, and once for
-//! each change of its condition.
+//! ([`pin`]). The binding grants nothing until the controller stores the UIDs, so the controller
+//! runs as soon as the grants change. After each change of roles, bindings or users, the controller
+//! reads the stores once on a blocking thread. The controller writes an object once after its
+//! creation, and once for each change of its condition.
 //!
 //! [`pin`]: drover_access::pin::pin
 

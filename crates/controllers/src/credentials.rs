@@ -1,11 +1,11 @@
-//! Writes conditions of Users, Tokens and ClusterRegistrationTokens that show whether they are
-//! usable.
+//! Writes the conditions of Users, Tokens and ClusterRegistrationTokens. The conditions show
+//! whether the objects are usable.
 //!
 //! No decision depends on these conditions. The controller compares the conditions in memory after
-//! a change of the stores, at most once a second. It writes an object after its creation, when the
-//! meaning of the condition changes, and when the object expires. A token that `drover credential`
-//! creates for kubectl therefore causes one small write seconds after its creation and one at its
-//! expiry. The request that creates the token does not wait for these writes.
+//! a change of the stores, at most once a second. The controller writes an object after its
+//! creation, when the meaning of the condition changes, and when the object expires. A token that
+//! `drover credential` creates for kubectl therefore causes two small writes: seconds after its
+//! creation, and at its expiry. The request that creates the token does not wait for these writes.
 
 pub(crate) mod decide;
 
@@ -21,10 +21,11 @@ use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Stores};
 use drover_identity::authenticator::idle_deadline;
 
-/// The debounce. Merges the creation of a user and of the user's first token into one
+/// Debounce delay. Merges the creation of a user and of the user's first token into one
 /// reconciliation.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// Maximum time between two reconciliations, since the wall clock may be adjusted.
+/// Maximum time between two reconciliations. Limits the delay of an expiry after an adjustment of
+/// the wall clock.
 const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write the condition of a user or token";
 
@@ -58,7 +59,7 @@ pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// The time until the next token expires or goes idle, at most [`INTERVAL`].
+/// Returns the time until the next token expires or goes idle, at most [`INTERVAL`].
 fn next_due(stores: &Stores, now: Timestamp) -> Duration {
     let people = stores.tokens.all();
     let clusters = stores.registration_tokens.all();

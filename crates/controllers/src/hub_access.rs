@@ -1,8 +1,7 @@
 //! The access of users on the hub itself: roles and bindings for requests to `local`.
 //!
-//! A user who loses a role loses the role's permissions as soon as the server observes the change.
-//! The user's permit ends at the same time. The next reconciliation reverts changes of these
-//! objects by other clients.
+//! When the server observes that a user loses a role, the user's permit and the role's permissions
+//! end. The next reconciliation reverts changes of these roles and bindings by other clients.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use drover_hub::Hub;
 
 /// Maximum time between two reconciliations. A reconciliation reverts changes by other clients.
 const INTERVAL: Duration = Duration::from_mins(5);
-/// Time between checks whether the stores are complete again.
+/// Interval at which the controller checks whether incomplete stores are complete.
 const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
 

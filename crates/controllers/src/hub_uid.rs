@@ -36,8 +36,8 @@ impl Reconciler for HubUid {
         Ok(Action::await_change())
     }
 
-    /// Logs that the server may not read the namespace. Charts of earlier versions do not grant the
-    /// permission, and the condition that depends on the UID is then omitted.
+    /// Returns true, because the chart of an earlier version grants no permission to read the
+    /// namespace. Without the UID, the server omits the condition that depends on the UID.
     fn is_expected(&self, _: &HubError) -> bool {
         true
     }

@@ -1,10 +1,10 @@
 //! Controllers on the runtime of `drover-reconcile`: observe → decide (pure) → act.
 //!
-//! The controllers of clusters use the UID of a Cluster as key and share the facts about the
-//! cluster (`managed`). These controllers handle the report stream, access, projects, agent
-//! upgrades, the status, and removal. All other controllers have a single key. These controllers
-//! handle conditions of users and tokens (`credentials`), roles (`roles`), bindings (`bindings`),
-//! the built-in roles, and projects without a cluster.
+//! The cluster controllers use the UID of a Cluster as key and share the facts about the cluster
+//! (`managed`). The cluster controllers handle the report stream, access, projects, agent upgrades,
+//! the status, and removal. All other controllers have a single key. The controllers with a single
+//! key handle conditions of users and tokens (`credentials`), roles (`roles`), bindings
+//! (`bindings`), the built-in roles, and projects without a cluster.
 
 mod access;
 pub mod agent_status;
@@ -49,23 +49,23 @@ use drover_agent_gateway::tunnels::Tunnels;
 use drover_hub::Hub;
 use drover_hub::settings::Settings;
 
-/// Timeout of a reconciliation that may write every object of a kind.
+/// Timeout of a reconciliation that can write every object of a kind.
 const BATCH_TIMEOUT: Duration = Duration::from_mins(10);
 /// Maximum number of clusters that one controller changes concurrently.
 const CONCURRENCY: usize = 32;
 /// Maximum number of clusters whose status is written concurrently.
 const STATUS_CONCURRENCY: usize = 128;
-/// Pause after the reconciliation of a cluster; merges a burst of changes into one reconciliation.
+/// Pause after the reconciliation of a cluster. Merges a burst of changes into one reconciliation.
 const COOLDOWN: Duration = Duration::from_millis(500);
 
-/// The dependencies of all controllers; cheap to clone.
+/// The dependencies of all controllers. Cloning is cheap.
 #[derive(Clone)]
 pub struct Controllers {
     hub: Hub,
     tunnels: Tunnels,
     settings: Settings,
     notices: Arc<Notices>,
-    /// UID of the hub's namespace kube-system; unset until the server has read it.
+    /// UID of the hub's namespace kube-system. Unset until the server has read the UID.
     hub_uid: Arc<OnceLock<String>>,
     clusters: Arc<Mutex<BTreeMap<ClusterUid, Arc<ClusterState>>>>,
     triggers: Arc<Triggers>,
@@ -152,7 +152,7 @@ impl Triggers {
 }
 
 impl Controllers {
-    /// Creates the controllers; they start with [`Self::run`].
+    /// Creates the controllers. [`Self::run`] starts the controllers.
     pub fn new(
         hub: Hub,
         tunnels: Tunnels,
@@ -266,7 +266,8 @@ impl Controllers {
             .collect()
     }
 
-    /// Starts the management of a cluster.
+    /// Adds a managed cluster, and triggers its controllers after each change of its Cluster or
+    /// tunnels.
     fn add(&self, uid: &ClusterUid) {
         let state = Arc::new(ClusterState::new());
         let gone = state.gone();

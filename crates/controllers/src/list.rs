@@ -13,7 +13,7 @@ use super::Controllers;
 /// Maximum time between two comparisons of the list with the Clusters on the hub.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Runtime options; the debounce merges changes that arrive together.
+/// Options of the controller. The debounce merges changes within 100 ms into one reconciliation.
 pub(super) const OPTIONS: Options = Options {
     debounce: Duration::from_millis(100),
     ..Options::new("clusters")

@@ -99,7 +99,7 @@ impl ManagedCluster {
         }
     }
 
-    /// Returns the Cluster from the store; `None` after its deletion.
+    /// Returns the Cluster from the store. Returns `None` after its deletion.
     pub(super) fn object(&self) -> Option<Arc<Cluster>> {
         let clusters = &self.controllers.hub.stores().clusters;
         clusters.by_uid(self.uid.as_str())
@@ -110,14 +110,14 @@ impl ManagedCluster {
         self.controllers.tunnels.is_connected(&self.uid)
     }
 
-    /// Reports whether agents may still need time to connect and report, because the server just
-    /// started or lost the hub.
+    /// Reports whether the server began to manage the cluster so recently that agents may not have
+    /// connected and reported yet.
     pub(super) fn is_settling(&self) -> bool {
         self.state.managed_since.elapsed() < SETTLED_AFTER
     }
 
-    /// Runs `work` until deletion of the Cluster begins; `None` if the deletion interrupted or
-    /// prevented the work.
+    /// Runs `work` until deletion of the Cluster begins. Returns `None` if the deletion interrupted
+    /// or prevented `work`.
     pub(super) async fn unless_deleted<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let _working = self.state.active_work.read().await;
         self.state.deleting.run_until_cancelled(work).await
@@ -129,12 +129,12 @@ impl ManagedCluster {
         let _ended = self.state.active_work.write().await;
     }
 
-    /// The agent's latest report.
+    /// Returns the agent's latest report.
     pub(super) fn reported(&self) -> ReportedStatus {
         self.state.facts.lock().reported.clone()
     }
 
-    /// The last reported digest of an owner's objects in the cluster.
+    /// Returns the last reported digest of an owner's objects in the cluster.
     pub(super) fn drift_digest(&self, owner: &str) -> Option<String> {
         let facts = self.state.facts.lock();
         facts.reported.drift.digest(owner).map(str::to_owned)
@@ -187,9 +187,8 @@ impl ManagedCluster {
         self.trigger_status();
     }
 
-    /// Resets the upgrade state when the requested image runs in the cluster, also after an earlier
-    /// failure. A replica that becomes unavailable after the rollout does not count as a failed
-    /// upgrade.
+    /// Resets the upgrade state after a failure, or when the requested image runs in the cluster. A
+    /// replica that becomes unavailable later does not count as a failed upgrade.
     pub(super) fn finish_upgrade(&self) {
         let mut facts = self.state.facts.lock();
         let over = match (&facts.upgrade, &facts.reported.agent) {

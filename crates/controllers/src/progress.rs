@@ -1,5 +1,5 @@
-//! Schedules the comparisons of a cluster: after a change on the hub, after drift in the cluster,
-//! and periodically.
+//! Schedules the comparisons of a cluster's present objects with the desired objects: after a
+//! change on the hub, after drift in the cluster, and periodically.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const MAX_REPEATS: u32 = 5;
 pub(super) struct Progress {
     /// Digest of the desired state on the hub at the last comparison.
     desired: Option<u64>,
-    /// Time of the next periodic comparison; `None` after a failure or a disconnect.
+    /// Time of the next periodic comparison. `None` after a failure or a disconnect.
     due_at_latest: Option<Instant>,
     drift: DriftWatch,
 }
@@ -29,7 +29,7 @@ struct DriftWatch {
     reported: Option<String>,
     begun: Option<Instant>,
     ended: Option<Instant>,
-    /// Number of consecutive comparisons because of drift.
+    /// Number of consecutive comparisons that drift triggered.
     repeats: u32,
 }
 
@@ -39,7 +39,7 @@ impl Progress {
         self.desired
     }
 
-    /// Time until the next comparison; zero if a comparison is due.
+    /// Returns the time until the next comparison. Returns zero if a comparison is due.
     pub(super) fn wait(&self, desired: u64, reported: Option<&String>) -> Duration {
         let now = Instant::now();
         let Some(due_at_latest) = self.due_at_latest.filter(|_| self.desired == Some(desired))
@@ -70,15 +70,17 @@ impl Progress {
         self.due_at_latest = Some(now + interval);
     }
 
-    /// Records a disconnect: the next comparison is due after the reconnect.
+    /// Records a disconnect. The next comparison is due after the reconnect.
     pub(super) fn disconnected(&mut self) {
         self.due_at_latest = None;
     }
 }
 
 impl DriftWatch {
-    /// Time at which to repair the drift; `None` without drift. The writes of a comparison also
-    /// change the digest, so each comparison with writes causes one more comparison without writes.
+    /// Returns the time at which to repair the drift. Returns `None` without drift.
+    ///
+    /// The writes of a comparison also change the digest, so each comparison with writes causes a
+    /// second comparison without writes.
     fn due_at(&self, reported: Option<&String>) -> Option<Instant> {
         let settled = (MIN_SETTLE_TIME * (1 << self.repeats)).min(MAX_SETTLE_TIME);
         let ended = self.ended.filter(|_| self.reported.as_ref() != reported)?;

@@ -33,10 +33,10 @@ use drover_hub::{Hub, HubError, Writer, call};
 
 /// Maximum time to wait for the agent and to clean up. Agents try to connect at least every 15 s.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_mins(1);
-/// Time for which the Cluster shows a failed clean-up before its deletion, so that clients can read
-/// the condition.
+/// Time for which the Cluster has the failed condition before its deletion, so that clients can
+/// read the condition.
 const FAILURE_SHOWN_FOR: Duration = Duration::from_secs(6);
-/// Maximum wait until the store shows the deletion of the Cluster.
+/// Maximum time to wait until the store shows the deletion of the Cluster.
 const DELETION_VISIBLE_WITHIN: Duration = Duration::from_secs(5);
 /// Names of the cluster-scoped roles of the manifest. The deletion of the agent's namespace does
 /// not delete these roles.
@@ -84,7 +84,7 @@ impl Reconciler for Removal {
     }
 }
 
-/// Adds the finalizer to a Cluster without the finalizer.
+/// Adds the removal finalizer to a Cluster.
 async fn add_finalizer(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     if has_finalizer(cluster) {
         return Ok(());
@@ -94,7 +94,7 @@ async fn add_finalizer(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     unless_not_found(call("add the finalizer of a Cluster", adding).await)
 }
 
-/// Performs one step of the removal; the requeue starts the next step.
+/// Performs one step of the removal. The requeue starts the next step.
 async fn step(
     managed: &ManagedCluster,
     cluster: &Cluster,
@@ -160,7 +160,7 @@ async fn step(
     }
 }
 
-/// Deletes users' access first and the agent last, since all requests go through the agent.
+/// Deletes users' access first and the agent last, because all requests use the agent's tunnel.
 async fn clean_up(client: &Client) -> Result<(), ApplyError> {
     apply(client, ACCESS_LABEL, &DesiredAccess::default()).await?;
     projects::act::clean(client).await?;

@@ -1,7 +1,6 @@
-//! Writes conditions of RoleTemplates and GlobalRoles that show whether their rules can be
-//! resolved.
-//!
-//! The conditions are for display only; grants are computed from the roles themselves.
+//! Writes conditions of RoleTemplates and GlobalRoles. The conditions show whether the server can
+//! resolve the rules of a role. The conditions are for display only. Grants are computed from the
+//! roles.
 
 pub(crate) mod built_in;
 
@@ -20,7 +19,7 @@ use super::status_writer::{StatusWriter, changes, condition_false, condition_tru
 use drover_hub::stores::grants::Objects;
 use drover_hub::{Hub, HubError};
 
-/// The debounce. Merges the creation of a role and of the roles that inherit this role into one
+/// Debounce delay. Merges the creation of a role and of the roles that inherit this role into one
 /// reconciliation.
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// Maximum time between two reconciliations.

@@ -35,7 +35,7 @@ pub(super) enum Write {
     Delete,
 }
 
-/// The conditions of a status; empty without a status.
+/// Returns the conditions of a status. Returns an empty slice without a status.
 pub(super) fn conditions_of(conditions: Option<&Vec<Condition>>) -> &[Condition] {
     conditions.map_or(&[], Vec::as_slice)
 }
@@ -58,7 +58,8 @@ pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) 
     }
 }
 
-/// Returns the conditions to write on an object; `None` if `present` already has the same meaning.
+/// Returns the conditions to write on an object. Returns `None` if the meaning of `present` is
+/// unchanged.
 pub(super) fn changed_conditions(
     object: &impl Resource,
     present: &[Condition],
@@ -82,10 +83,8 @@ pub(super) fn changed_conditions(
     set_condition(&mut desired, kind, verdict, generation, now).then_some(desired)
 }
 
-/// Returns the objects of one kind whose condition must change.
-///
-/// `observe` returns the desired condition and the present conditions of an object; `None` if the
-/// condition cannot be decided.
+/// Returns the objects of one kind whose condition must change. `observe` returns the desired
+/// condition and the present conditions of an object, or `None` if the condition cannot be decided.
 pub(super) fn changes<K: Resource>(
     store: &Store<K>,
     kind: &str,
@@ -116,7 +115,7 @@ impl<K> StatusWriter<'_, K>
 where
     K: Resource + Clone + Debug + DeserializeOwned,
 {
-    /// Writes the changes with bounded concurrency; returns the first failure.
+    /// Writes the changes with bounded concurrency. Returns the first failure.
     pub(super) async fn write_all(&self, changes: &[Change<K>]) -> Result<(), HubError> {
         let mut first = None;
         let mut failures = 0;

@@ -23,10 +23,11 @@ const BETWEEN_PATCHES: Duration = Duration::from_mins(1);
 /// Maximum time between two decisions.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// The image to set in the agent's Deployment; `None` if the Deployment needs no change.
+/// Returns the image to set in the agent's Deployment. Returns `None` if the Deployment needs no
+/// change.
 ///
-/// The image of `spec.agent.image` always applies. The server's own image applies only with
-/// automatic upgrades.
+/// Returns the image of `spec.agent.image` with automatic and with manual upgrades. Returns the
+/// server's own image only with automatic upgrades.
 pub(crate) fn decide(spec: &AgentSpec, desired: &str, runs: &str) -> Option<String> {
     let may = spec.image.is_some() || spec.upgrade == AgentUpgrade::Automatic;
     (may && runs != desired && !runs.is_empty()).then(|| desired.to_owned())

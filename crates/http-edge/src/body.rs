@@ -1,5 +1,5 @@
-//! Extractors for bodies, paths and queries. They limit sizes and parse types, and their errors
-//! name the field.
+//! Extractors for bodies, paths and queries. The extractors limit sizes and parse types. The errors
+//! name the invalid field.
 
 use std::time::Duration;
 

@@ -25,7 +25,7 @@ pub struct ConcurrencyGuard {
 pub enum LimitReached {
     /// The user already holds a permit.
     SameUser,
-    /// The maximum number of users hold permits.
+    /// The number of users with a permit is at the maximum.
     AllUsers,
 }
 

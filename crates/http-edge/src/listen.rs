@@ -5,8 +5,8 @@
 //! wider network has a connection limit. The network is derived from the connection's peer address:
 //! all clients behind a load balancer that hides addresses share the load balancer's limit.
 //!
-//! The listener never stops accepting: it closes a connection without a free slot immediately. Some
-//! slots are reserved for agents.
+//! If no slot is free, the listener accepts a connection and closes it immediately. Some slots are
+//! reserved for agents.
 
 mod activity;
 pub mod address;
@@ -84,8 +84,8 @@ pub struct Limits {
     /// Time limit for the headers of an HTTP/1.1 request, including the wait for its first byte,
     /// and for the preface of an HTTP/2 connection.
     pub headers: Duration,
-    /// Maximum number of concurrent connections without agent-only slots. Connections of agents
-    /// that have proved their keys do not count.
+    /// Maximum number of concurrent connections without agent-only slots. The limit excludes
+    /// connections of agents that have proved their keys.
     pub connections: usize,
     /// Maximum number of concurrent connections of one network. The listener gives agent-only slots
     /// to further connections.
@@ -344,7 +344,8 @@ async fn answer(
     Ok(response.map(|body| Body::new(Tracked::new(body, request_in_flight))))
 }
 
-/// Returns when the connection must be closed, because the client is idle or did not prove a key.
+/// Waits until the connection must be closed: the client is idle, or the agent did not prove its
+/// key in time.
 async fn abandoned(slot: &ConnectionSlot, limits: Limits) {
     match slot.purpose() {
         Purpose::All => slot.activity().abandoned(limits.idle_timeouts).await,

@@ -1,8 +1,9 @@
 //! Network prefixes of clients, and limits per network.
 //!
-//! An attacker may own a whole IPv6 /48, which has 65,536 /64 networks. Therefore each address
-//! counts at three prefixes: the client's network and two wider ones. The wider networks get a
-//! larger fraction of the limit, but never the whole limit.
+//! An attacker may own a complete IPv6 /48, which contains 65,536 /64 networks. Therefore each
+//! request counts at three prefixes of its address: the client's network and two wider networks.
+//! The wider networks have a larger fraction of the limit than a single network, but never the
+//! complete limit.
 
 mod agents;
 mod limits;
@@ -22,15 +23,14 @@ pub use self::limits::{NetworkLimits, NetworkSlot, has_room};
 pub use self::proxies::TrustedProxies;
 pub use self::rates::{Quota, Rates, Wait};
 
-/// Lengths of the prefixes at which an address counts. The first length is the client's own
-/// network.
+/// Lengths of the prefixes that have limits. The first length is the client's own network.
 const IPV4_WIDTHS: [u8; 3] = [32, 24, 16];
 const IPV6_WIDTHS: [u8; 3] = [64, 56, 48];
 
 /// Placeholder for an unknown client address.
 pub const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// Returns the network of one client: an IPv4 address, or a whole IPv6 /64.
+/// Returns the network of a client: an IPv4 address, or an IPv6 /64 prefix.
 pub fn network(address: IpAddr) -> IpAddr {
     prefixes(address)[0].first
 }
@@ -72,7 +72,7 @@ impl Prefix {
         }
     }
 
-    /// Returns true if the prefix contains an address.
+    /// Reports whether the prefix contains an address.
     pub fn contains(self, address: IpAddr) -> bool {
         Self::of(address, self.length) == self
     }
@@ -122,7 +122,7 @@ impl FromStr for Prefix {
     }
 }
 
-/// Returns the prefixes at which an address counts. The longest prefix is first.
+/// Returns the prefixes of an address that have limits. The longest prefix is first.
 fn prefixes(address: IpAddr) -> [Prefix; 3] {
     let widths = match address.to_canonical() {
         IpAddr::V4(_) => IPV4_WIDTHS,

@@ -24,8 +24,8 @@ pub enum Right {
     AnyToken,
     /// A user's token that is not limited to one cluster or one purpose.
     Person,
-    /// The token of [`Right::Person`]. The user's global roles must allow the request. If the user
-    /// has no role for a single object, its route returns 404.
+    /// The token of [`Right::Person`]. The user's global roles must allow the request. The route of
+    /// a single object returns 404 if the user has no role for the object.
     Role,
     /// The token of [`Right::Person`], if its user is an administrator.
     Administrator,
@@ -36,7 +36,8 @@ pub enum Right {
 /// A route: one method of one path, with the required permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The method. Tests use it to call a route that accepts all methods.
+    /// The HTTP method. A route that accepts all methods has one of the methods, for tests that
+    /// call the route.
     pub method: Method,
     /// The path in axum's syntax, for example `/v1/users/{name}`.
     pub path: Cow<'static, str>,

@@ -1,14 +1,14 @@
 //! Converts errors to responses: a Kubernetes `Status` as JSON.
 //!
-//! Modules have their own error types and convert them to a [`Status`] here. So kubectl, the CLI
-//! and browsers receive one format with the cause and the next step.
+//! Each module has its own error types and converts them to a [`Status`]. kubectl, the CLI and
+//! browsers therefore receive one format with the cause and the next step.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 
-/// An error response in the format of `metav1.Status`. Boxed to keep the size of `Result` values
+/// An error response in the format of `metav1.Status`. The content is boxed to keep `Result` values
 /// small.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status(Box<Inner>);
@@ -151,7 +151,7 @@ impl Status {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
     }
 
-    /// Sets the kind and name of the object that the error is about.
+    /// Sets the kind and name of the object that caused the error.
     #[must_use]
     pub fn about(mut self, kind: &'static str, name: &str) -> Self {
         self.0.kind = Some(kind);

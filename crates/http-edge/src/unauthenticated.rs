@@ -15,12 +15,11 @@ use crate::networks::{NetworkLimits, NetworkSlot, sender};
 use crate::status::Status;
 
 /// Maximum number of unauthenticated bodies that the server reads concurrently, in total and from
-/// one network. Each body can use [`super::body::BODY_BYTES`] for the whole time limit, so the
-/// number limits memory.
+/// one network. The number limits memory, because each body can have [`super::body::BODY_BYTES`].
 const MAX_CONCURRENT: (usize, usize) = (512, 32);
 
 /// Maximum number of agents' bodies that the server reads concurrently, in total and from one
-/// network. Networks from which agents have proved their keys have a separate budget of the same
+/// network. Networks from which agents have proved their keys have a separate limit of the same
 /// size.
 const MAX_CONCURRENT_AGENTS: (usize, usize) = (256, 32);
 /// Maximum size of an agent's body, in bytes. The body contains a key, a signature and a version.
@@ -76,7 +75,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for UnauthenticatedJson<T> {
     }
 }
 
-/// A [`Json`] body of a client that claims to be an agent. The size limit is smaller.
+/// A [`Json`] body of a client that claims to be an agent. The maximum size is 16 KiB.
 #[derive(Debug)]
 pub struct AgentJson<T>(pub T);
 

@@ -1,5 +1,5 @@
-//! Admission rules for writes to the hub (`drover_access::admission`). The embedded hub calls them
-//! in process, an external hub over HTTP.
+//! Admission rules for writes to the hub (`drover_access::admission`). The embedded hub calls the
+//! rules in process. An external hub calls the rules over HTTP.
 
 pub mod account;
 pub mod address;
@@ -57,7 +57,7 @@ impl From<AdmissionError> for Status {
     }
 }
 
-/// The client and the stores for admission checks; cheap to clone.
+/// The client and the stores for admission checks. Cloning is cheap.
 #[derive(Clone)]
 pub struct WriteAuthorizer {
     /// The client for role lookups and SubjectAccessReviews.
@@ -101,8 +101,8 @@ impl WriteAuthorizer {
             .await
     }
 
-    /// Checks all rules. A rejected write acquires a permit of `room` while it waits for newer
-    /// grants.
+    /// Checks all rules for one write. A rejected write acquires a permit of `room` while it waits
+    /// for newer grants.
     async fn ask(
         &self,
         context: AdmissionContext<'_>,

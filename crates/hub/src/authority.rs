@@ -28,10 +28,10 @@ const KEY: &str = "tls.key";
 const DAY: Duration = Duration::from_hours(24);
 const CA_VALIDITY: Duration = Duration::from_hours(24 * 3650);
 const SERVING_VALIDITY: Duration = Duration::from_hours(24 * 90);
-/// The remaining validity below which a serving certificate is renewed.
+/// The remaining validity below which the server renews a serving certificate.
 const RENEW_BEFORE: Duration = Duration::from_hours(24 * 30);
-/// The maximum number of attempts to renew a certificate while another server renews it
-/// concurrently.
+/// The maximum number of attempts to renew a certificate while a second server renews the same
+/// certificate.
 const MAX_ATTEMPTS: usize = 5;
 
 /// The error of loading or issuing a certificate.
@@ -40,7 +40,7 @@ pub enum AuthorityError {
     /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The server could not issue a certificate.
+    /// The server failed to create a key or to sign a certificate.
     #[error("cannot issue a certificate")]
     Make(#[from] rcgen::Error),
     /// The Secret has no valid certificate and key.
@@ -82,7 +82,7 @@ impl Authority {
         })
     }
 
-    /// The authority's certificate, PEM.
+    /// Returns the authority's certificate in PEM format.
     pub fn pem(&self) -> &str {
         &self.pem
     }
@@ -174,7 +174,8 @@ fn read_serving(stored: &Secret) -> Result<ServingCertificate, AuthorityError> {
     })
 }
 
-/// The reason to renew the stored serving certificate; `None` if it is valid.
+/// Returns the reason to renew the stored serving certificate. Returns `None` if the certificate is
+/// valid.
 fn renewal(
     stored: &Secret,
     authority: &str,

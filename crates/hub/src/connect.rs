@@ -1,5 +1,5 @@
-//! Builds the hub's client from explicit configuration. Only this module depends on the type of
-//! hub.
+//! Builds the hub's client from explicit configuration. All other modules are independent of the
+//! hub's type.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,23 +16,24 @@ use super::embedded::data_dir::{DataDir, DataDirError};
 use super::embedded::{Embedded, EmbeddedError, HubMemory, HubService};
 use super::{HubError, Stores, call};
 
-/// The location of the hub.
+/// The location of the hub: an external API, the pod's cluster, or this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HubOptions {
-    /// An external Kubernetes API, by a kubeconfig.
+    /// An external Kubernetes API, selected by a kubeconfig.
     Kubeconfig {
         /// The path of the kubeconfig.
         file: PathBuf,
-        /// The name of the context; `None` for the current context of the kubeconfig.
+        /// The name of the context. `None` selects the current context of the kubeconfig.
         context: Option<String>,
     },
-    /// The Kubernetes API of the cluster in which this process runs, by the pod's service account.
+    /// The Kubernetes API of the cluster in which this process runs. The client uses the pod's
+    /// service account.
     Pod,
-    /// The embedded hub in this process, with this data folder.
+    /// The embedded hub in this process. The value is its data folder.
     Embedded(DataDir),
 }
 
-/// The process environment, which decides the default hub.
+/// The facts about the process that determine the default hub.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessEnvironment {
     /// True if the process runs in a pod with a service account.
@@ -61,7 +62,7 @@ impl ProcessEnvironment {
         }
     }
 
-    /// The default data folder.
+    /// Returns the default data folder.
     pub fn data_dir(&self) -> Result<DataDir, DataDirError> {
         DataDir::of_user(
             self.root,
@@ -72,8 +73,8 @@ impl ProcessEnvironment {
 }
 
 impl HubOptions {
-    /// Selects the hub. The configured hub has precedence, then the cluster of the pod, then the
-    /// embedded hub in the user's data folder.
+    /// Selects the hub in this order: the configured hub, the cluster of the pod, and the embedded
+    /// hub in the user's data folder.
     pub fn choose(
         kubeconfig: Option<PathBuf>,
         context: Option<String>,
@@ -131,19 +132,19 @@ impl std::fmt::Debug for ClientOf {
 }
 
 impl Connection {
-    /// The hub's client.
+    /// Returns the hub's client.
     pub fn client(&self) -> Client {
         self.client.0.clone()
     }
 
-    /// Returns whether the hub is embedded. An embedded hub calls admission in process, and an
+    /// Reports whether the hub is embedded. An embedded hub calls admission in process, and an
     /// external hub needs a webhook.
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }
 
-    /// Enables writes of accounts other than the server's on an embedded hub, and checks these
-    /// writes against the stores. Before this call, the embedded hub rejects these writes.
+    /// Sets the stores that an embedded hub uses to check writes of accounts other than the
+    /// server's. The embedded hub rejects these writes until the stores are set.
     pub fn enforce_rules(&self, stores: &Stores) {
         if let Some(embedded) = &self.embedded {
             embedded.enforce_rules(stores.clone());
@@ -157,12 +158,12 @@ impl Connection {
         }
     }
 
-    /// The metrics of an embedded hub.
+    /// Returns the metrics of an embedded hub.
     pub fn metrics(&self) -> HubMetrics {
         HubMetrics(self.embedded.as_ref().map(Embedded::metrics))
     }
 
-    /// Closes an embedded hub. Call this function after the last use of the client.
+    /// Closes an embedded hub. Call this function after the last request of the client.
     pub async fn close(self) {
         if let Some(embedded) = self.embedded {
             embedded.close().await;
@@ -170,23 +171,24 @@ impl Connection {
     }
 }
 
-/// The metrics of an embedded hub; cheap to clone.
+/// The metrics of an embedded hub. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct HubMetrics(Option<HubService>);
 
 impl HubMetrics {
-    /// The OpenMetrics 1.0 text with its end marker; `None` for an external hub.
+    /// Returns the metrics as OpenMetrics 1.0 text with its end marker. Returns `None` for an
+    /// external hub.
     pub async fn text(&self) -> Option<String> {
         self.0.as_ref()?.metrics().await
     }
 }
 
-/// Builds the client. It does not call an external hub yet.
+/// Builds the client. Sends no request to an external hub.
 pub async fn connect(options: &HubOptions) -> Result<Connection, ConnectError> {
     connect_within(options, HubMemory::default()).await
 }
 
-/// Builds the client, with these memory limits for an embedded hub.
+/// Builds the client. `memory` limits the memory of an embedded hub.
 pub async fn connect_within(
     options: &HubOptions,
     memory: HubMemory,

@@ -1,4 +1,5 @@
-//! Installs and upgrades Drover's CustomResourceDefinitions on the hub, and never downgrades them.
+//! Installs and upgrades Drover's CustomResourceDefinitions on the hub. Never downgrades a
+//! definition.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub enum InstallError {
     /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// A newer server installed the definition.
+    /// A server of a newer version installed the definition.
     #[error(
         "the hub's kind {kind} has schema revision {found}, newer than this server's \
          {SCHEMA_REVISION}: run a server of at least the version that installed it"
@@ -35,10 +36,10 @@ pub enum InstallError {
     Newer {
         /// The name of the definition.
         kind: String,
-        /// The stored revision.
+        /// The revision of the stored definition.
         found: u32,
     },
-    /// The annotation is not a number.
+    /// The revision annotation of the stored definition is not a number.
     #[error(
         "the annotation {REVISION_ANNOTATION} of the hub's kind {kind} is not a number: set it to \
          the revision of the server that installed the kind"
@@ -47,7 +48,7 @@ pub enum InstallError {
         /// The name of the definition.
         kind: String,
     },
-    /// The API server does not serve the kind.
+    /// The API server does not serve the kind within [`ESTABLISH_TIMEOUT`].
     #[error(
         "the hub does not serve the kind {kind} {} s after its installation; check the conditions \
          of its CustomResourceDefinition", ESTABLISH_TIMEOUT.as_secs()
@@ -100,8 +101,8 @@ async fn install_one(
     Ok(())
 }
 
-/// Rejects a stored definition of a newer server, because an older schema could drop fields of
-/// stored objects.
+/// Rejects a stored definition of a newer server version, because an older schema could drop fields
+/// of stored objects.
 fn refuse_newer(name: &str, stored: Option<&CustomResourceDefinition>) -> Result<(), InstallError> {
     let Some(text) = stored.and_then(|s| s.annotations().get(REVISION_ANNOTATION)) else {
         return Ok(());
@@ -150,7 +151,7 @@ fn is_established(definition: &CustomResourceDefinition) -> bool {
 mod tests {
     use super::*;
 
-    /// The SHA-256 digest of the definitions of [`SCHEMA_REVISION`], base64.
+    /// The base64 SHA-256 digest of the definitions at [`SCHEMA_REVISION`].
     const DIGEST: &str = "VZOpHJ2TTR8YZhGo35yQDDBq5OW7HYeF9y2PItCvmlw=";
 
     #[test]

@@ -1,8 +1,8 @@
 //! The embedded hub: a Kubernetes API in this process, stored in one file.
 //!
-//! Only [`super::connect`] opens the embedded hub. Its callers use a normal [`kube::Client`]. The
-//! server identifies itself as the caller with a request extension, which only code of this process
-//! can set. Impersonation headers select a user, as on any hub.
+//! Only [`super::connect`] opens the embedded hub. Callers use a normal [`kube::Client`]. The
+//! server authenticates with a request extension. Only code of this process can set the extension.
+//! As on any hub, impersonation headers select a user.
 
 pub mod data_dir;
 
@@ -33,13 +33,13 @@ use super::Stores;
 use super::admission::{InProcess, WriteAuthorizer};
 use drover_api::group::HUB_NAMESPACE;
 
-/// The maximum memory in bytes for events that wait for watchers.
+/// The maximum memory in bytes for events that watchers have not received yet.
 const MAX_EVENTS: usize = 256 << 20;
 
 /// The server's account on its embedded hub.
 pub const SERVER: &str = "drover:server";
 /// The maximum lifetime of a service account token, equal to the default lifetime of user tokens.
-/// The hub shortens longer requested lifetimes to this maximum.
+/// The hub issues a token with this lifetime if a request contains a longer lifetime.
 const MAX_TOKEN_LIFETIME: Duration = Duration::from_hours(90 * 24);
 /// The maximum time that the shutdown waits for open requests.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -86,7 +86,7 @@ pub(super) struct Embedded {
     rules: Arc<InProcess>,
     /// The CA certificate that the hub writes into token Secrets.
     token_ca: Arc<OnceLock<String>>,
-    /// Stops the controllers, and with them the watches, when dropped.
+    /// Stops the controllers and the watches when dropped.
     stop: DropGuard,
     running: JoinHandle<()>,
     closed: tokio_util::sync::WaitForCancellationFutureOwned,
@@ -131,13 +131,13 @@ impl Embedded {
         })
     }
 
-    /// The client for the server's account.
+    /// Returns the client for the server's account.
     pub(super) fn client(&self) -> Client {
         Client::new(self.service.clone(), HUB_NAMESPACE)
     }
 
-    /// Enables writes of accounts other than the server's, and checks these writes against the
-    /// stores.
+    /// Sets the stores for checks of writes by accounts other than the server's. The hub rejects
+    /// these writes until the stores are set.
     pub(super) fn enforce_rules(&self, stores: Stores) {
         let client = self.client();
         self.rules
@@ -150,7 +150,7 @@ impl Embedded {
         let _ = self.token_ca.set(pem);
     }
 
-    /// The service that reads the hub's metrics.
+    /// Returns the service that reads the hub's metrics.
     pub(super) fn metrics(&self) -> HubService {
         self.service.clone()
     }
@@ -206,7 +206,7 @@ impl HubService {
         }
     }
 
-    /// The hub's metrics as OpenMetrics 1.0 text; `None` on an error.
+    /// Returns the hub's metrics as OpenMetrics 1.0 text. Returns `None` on an error.
     pub(super) async fn metrics(&self) -> Option<String> {
         let request = Request::get("/metrics").body(Body::empty()).ok()?;
         let reading = async {
@@ -240,12 +240,12 @@ impl tower::Service<Request<KubeBody>> for HubService {
 pub struct HubMemory {
     /// The limits for requests.
     pub requests: MemoryBounds,
-    /// The maximum bytes of events that wait for watchers.
+    /// The maximum memory in bytes for events that watchers have not received yet.
     pub events: usize,
 }
 
 impl Default for HubMemory {
-    /// The limits for a process with several GiB of memory.
+    /// Returns the limits for a process with several GiB of memory.
     fn default() -> Self {
         Self {
             requests: MemoryBounds::default(),

@@ -20,7 +20,8 @@ pub enum HubError {
         /// The client's error.
         source: ClientError,
     },
-    /// The hub's admission webhook denied the server's own write or could not be reached.
+    /// The hub's admission webhook denied the server's own write, or the hub cannot connect to the
+    /// webhook.
     #[error(
         "cannot {operation} on the hub: the webhook \"{CONFIGURATION}\" does not exempt this \
          account. Use the server's account, which the webhook's annotation \
@@ -56,22 +57,23 @@ impl HubError {
         }
     }
 
-    /// The HTTP status code of the hub's response, if it responded.
+    /// Returns the HTTP status code of the hub's response, if the hub responded.
     pub fn code(&self) -> Option<u16> {
         self.answer().map(|status| status.code)
     }
 
-    /// Returns whether the object does not exist.
+    /// Reports whether the error means that the object does not exist.
     pub fn is_not_found(&self) -> bool {
         self.code() == Some(404)
     }
 
-    /// Returns whether the object exists already or has changed since it was read.
+    /// Reports whether the error means that the object exists already, or has changed since the
+    /// server read the object.
     pub fn is_conflict(&self) -> bool {
         self.code() == Some(409)
     }
 
-    /// The `Status` of the hub's response, if it responded.
+    /// Returns the `Status` of the hub's response, if the hub responded.
     pub(super) fn answer(&self) -> Option<&kube::core::Status> {
         match self {
             Self::Refused { source, .. } | Self::NotExempt { source, .. } => match &**source {

@@ -1,4 +1,4 @@
-//! The server's keys: to sign node plans, to authenticate challenges, and to encrypt stored data.
+//! The server's keys, which sign node plans, authenticate challenges, and encrypt stored data.
 
 use std::fmt;
 
@@ -16,16 +16,17 @@ use super::HubError;
 use super::secret::{Data, create_or_read, entry, secret};
 use drover_entropy::{NoRandomness, random};
 
-/// The name of the Secret with the Ed25519 keys that sign node plans, one entry per key.
+/// The name of the Secret with the Ed25519 keys that sign node plans. Each key has an entry.
 ///
-/// Entry names sort by age, and the last key signs. To rotate, add an entry, wait until the
-/// manifest of every cluster is applied again, and remove the old entry.
+/// Entry names sort by age, and the last key signs. To rotate the key, add an entry. Then apply the
+/// manifest of every cluster again. Finally remove the previous entry.
 pub const PLAN_KEYS: &str = "plan-signing-keys";
 /// The name of the Secret with the key that authenticates challenges.
 pub const CHALLENGE_KEY: &str = "challenge-key";
 /// The name of the entry in [`CHALLENGE_KEY`].
 const CHALLENGE_ENTRY: &str = "key";
-/// The name of the first entry in [`PLAN_KEYS`]; later names must sort after it.
+/// The name of the first entry in [`PLAN_KEYS`]. The names of later entries must sort after this
+/// name.
 const FIRST_PLAN_ENTRY: &str = "0001.pk8";
 
 /// The server's keys.
@@ -35,7 +36,7 @@ pub struct Keys {
     challenge: hmac::Key,
     login_state: Seal,
     provider_tokens: Seal,
-    /// The secret path segment as 32 hexadecimal digits.
+    /// The secret path segment of the admission webhook, 32 hexadecimal digits.
     webhook_path_segment: String,
 }
 
@@ -110,8 +111,8 @@ impl Keys {
         })
     }
 
-    /// The public keys that a cluster stores to verify plans. The last key is the current signing
-    /// key.
+    /// Returns the public keys that a cluster stores to verify plans. The last key is the current
+    /// signing key.
     pub fn plan_public_keys(&self) -> Vec<PublicKey> {
         self.plan
             .iter()
@@ -120,7 +121,7 @@ impl Keys {
             .collect()
     }
 
-    /// The HMAC-SHA-256 key that authenticates challenges.
+    /// Returns the HMAC-SHA-256 key that authenticates challenges.
     pub fn challenge(&self) -> &hmac::Key {
         &self.challenge
     }
@@ -131,7 +132,7 @@ impl Keys {
         &self.login_state
     }
 
-    /// The secret segment of the admission webhook's path.
+    /// Returns the secret segment of the admission webhook's path.
     pub fn webhook_path_segment(&self) -> &str {
         &self.webhook_path_segment
     }
@@ -165,7 +166,7 @@ fn derive_key(of: &[u8], purpose: &str) -> Result<[u8; 32], Unspecified> {
     Ok(key)
 }
 
-/// An AES-256-GCM key that only the servers on the same hub hold.
+/// An AES-256-GCM key. Only the servers of one hub have the key.
 pub struct Seal(RandomizedNonceKey);
 
 impl fmt::Debug for Seal {
@@ -175,8 +176,8 @@ impl fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Encrypts bytes. `of` is the additional authenticated data. [`Self::open`] needs the same
-    /// data.
+    /// Encrypts bytes. `of` is the additional authenticated data. [`Self::open`] requires the same
+    /// `of`.
     pub fn close(&self, of: &str, plain: &[u8]) -> Result<Vec<u8>, NoRandomness> {
         let mut sealed = plain.to_vec();
         let of = Aad::from(of.as_bytes());
@@ -186,8 +187,8 @@ impl Seal {
         Ok(all)
     }
 
-    /// Decrypts bytes; `None` if the bytes are invalid or were encrypted with different additional
-    /// data than `of`.
+    /// Decrypts bytes. Returns `None` if the bytes are invalid or were encrypted with a different
+    /// `of`.
     pub fn open(&self, of: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;

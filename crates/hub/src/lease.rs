@@ -1,10 +1,10 @@
 //! Leader election among servers by a Lease on the hub.
 //!
-//! Clocks of different machines are never compared. A waiting server takes the Lease when the Lease
-//! has not changed for [`LEASE_DURATION`] by its own monotonic clock, or when the holder's process
-//! on the same machine has ended (see `presence`). A timer ends a leader's confirmation
-//! [`RENEW_DEADLINE`] after the start of its last renewal, even while a call to the hub hangs. A
-//! server is therefore never the leader after its Lease expired.
+//! The election never compares clocks of different machines. A waiting server takes the Lease when
+//! the Lease has not changed for [`LEASE_DURATION`] by its own monotonic clock, or when the holder's
+//! process on the same machine has ended (see `presence`). A leader must renew the Lease within
+//! [`RENEW_DEADLINE`] of its previous renewal. A timer enforces this deadline, even while a call to
+//! the hub hangs. A server is therefore never the leader after its Lease expired.
 //!
 //! ```text
 //! Waiting ──free, silent or gone──▶ Leading ──no renewal for RENEW_DEADLINE──▶ Unsure ──too long──▶ end
@@ -32,33 +32,33 @@ pub use self::presence::Presence;
 pub const LEASE: &str = "drover-server";
 /// The time after which an unrenewed Lease expires.
 pub const LEASE_DURATION: Duration = Duration::from_secs(15);
-/// The time after the start of the last renewal during which a leader is confirmed. The remaining
+/// The time after the start of the last renewal during which the leader may write. The remaining
 /// time of [`LEASE_DURATION`] allows calls in progress to end.
 pub const RENEW_DEADLINE: Duration = Duration::from_secs(12);
-/// The interval at which the holder renews and other servers check.
+/// The interval at which the holder renews the Lease and other servers read the Lease.
 const RENEW_PERIOD: Duration = Duration::from_secs(5);
 
 /// The election state of this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseState {
-    /// Another server holds the Lease, or the Lease is free.
+    /// A different server holds the Lease, or the Lease is free.
     Waiting {
-        /// The holder's name; empty if the Lease is free.
+        /// The name of the Lease's holder. Empty if the Lease is free.
         holder: String,
     },
     /// This server holds the Lease.
     Leading {
-        /// The number of leader transitions, including the transition to this server. For
-        /// information only.
+        /// The number of leader transitions, including the transition to this server. The number is
+        /// for information only.
         term: i32,
     },
-    /// This server held the Lease at its last renewal, and a new renewal is overdue. The server
+    /// This server held the Lease at its last renewal, and the next renewal is overdue. The server
     /// serves requests and pauses controllers.
     Unconfirmed {
-        /// The term of the last renewal.
+        /// The number of leader transitions at the last renewal.
         term: i32,
     },
-    /// Another server holds the Lease, and this server must shut down.
+    /// A different server holds the Lease, and this server must shut down.
     Lost {
         /// The holder's name.
         holder: String,
@@ -66,39 +66,39 @@ pub enum LeaseState {
 }
 
 impl LeaseState {
-    /// Returns whether the server may serve requests.
+    /// Reports whether the server may serve requests.
     pub fn may_serve(&self) -> bool {
         matches!(self, Self::Leading { .. } | Self::Unconfirmed { .. })
     }
 
-    /// Returns whether controllers may write.
+    /// Reports whether controllers may write.
     pub fn may_control(&self) -> bool {
         matches!(self, Self::Leading { .. })
     }
 }
 
-/// The election state of this server as a receiver; cheap to clone.
+/// The election state of this server as a receiver. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Leadership(watch::Receiver<LeaseState>);
 
 impl Leadership {
-    /// A permanent leader, for tests and hubs with a single server.
+    /// Returns the state of a permanent leader, for tests and hubs with a single server.
     pub fn alone() -> Self {
         Self(watch::Sender::new(LeaseState::Leading { term: 0 }).subscribe())
     }
 
-    /// A gate for controllers that is open while this server leads.
+    /// Returns a gate for controllers. The gate is open while this server leads.
     pub fn gate(&self) -> LeaderGate {
         LeaderGate::watching(self.0.clone(), LeaseState::may_control)
     }
 
-    /// The current election state of this server.
+    /// Returns the current election state of this server.
     pub fn state(&self) -> LeaseState {
         self.0.borrow().clone()
     }
 
-    /// Waits until `matches` returns true for the state, and returns the state; `None` if the
-    /// election has ended.
+    /// Waits until `matches` returns true for the state, and returns the state. Returns `None` if
+    /// the election has ended.
     pub async fn wait_for(&mut self, matches: impl Fn(&LeaseState) -> bool) -> Option<LeaseState> {
         self.0
             .wait_for(|state| matches(state))
@@ -107,7 +107,7 @@ impl Leadership {
             .map(|state| state.clone())
     }
 
-    /// Waits until this server must shut down: another server leads, or this server was
+    /// Waits until this server must shut down: a different server leads, or this server was
     /// [`LeaseState::Unconfirmed`] for `most`.
     pub async fn wait_for_end(&mut self, most: Duration) -> LeadershipEnd {
         loop {
@@ -134,15 +134,16 @@ impl Leadership {
 /// The reason why a server must shut down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadershipEnd {
-    /// A different server, with this name, holds the Lease.
+    /// The server with this name holds the Lease.
     Replaced(String),
-    /// The hub was unreachable for so long that another server may lead.
+    /// The hub was unreachable for so long that a different server may lead.
     HubUnreachable,
 }
 
 /// Runs the election as `me` until `stop`, and then releases the Lease.
 ///
-/// The future drives the election. It completes early only when the Lease is lost.
+/// The returned future drives the election. The future completes before `stop` only when this
+/// server loses the Lease.
 pub fn join(
     client: Client,
     me: &Presence,

@@ -34,10 +34,10 @@ pub use stores::store::Store;
 pub use stores::{Stores, StoresHealth};
 pub use writer::Writer;
 
-/// The timeout of one call to the hub, except watches.
+/// The timeout of one call to the hub. Watches have no timeout.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The hub's client, stores and keys; cheap to clone.
+/// The hub's client, stores and keys. Cloning is cheap.
 #[derive(Clone)]
 pub struct Hub {
     inner: Arc<Inner>,
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Hub {
 }
 
 impl Hub {
-    /// Creates a hub from a client and stores that the caller fills.
+    /// Creates a hub from a client, stores and keys. The caller fills the stores.
     pub fn new(client: Client, stores: Stores, keys: Keys) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -69,63 +69,64 @@ impl Hub {
         }
     }
 
-    /// The client for the server's account.
+    /// Returns the client for the server's account.
     pub fn client(&self) -> Client {
         self.inner.client.clone()
     }
 
-    /// The namespace of the server's Secrets and Lease.
+    /// Returns the namespace of the server's Secrets and Lease.
     pub fn namespace(&self) -> &'static str {
         HUB_NAMESPACE
     }
 
-    /// The synced objects of the hub.
+    /// Returns the synced objects of the hub.
     pub fn stores(&self) -> &Stores {
         &self.inner.stores
     }
 
-    /// The server's own keys.
+    /// Returns the server's own keys.
     pub fn keys(&self) -> &Keys {
         &self.inner.keys
     }
 
-    /// The typed API of Users.
+    /// Returns the typed API of Users.
     pub fn users(&self) -> Api<User> {
         Api::all(self.client())
     }
 
-    /// The typed API of Tokens.
+    /// Returns the typed API of Tokens.
     pub fn tokens(&self) -> Api<Token> {
         Api::all(self.client())
     }
 
-    /// The typed API of Clusters.
+    /// Returns the typed API of Clusters.
     pub fn clusters(&self) -> Api<Cluster> {
         Api::all(self.client())
     }
 
-    /// The typed API of Projects.
+    /// Returns the typed API of Projects.
     pub fn projects(&self) -> Api<Project> {
         Api::all(self.client())
     }
 
-    /// The typed API of Settings.
+    /// Returns the typed API of Settings.
     pub fn settings(&self) -> Api<Setting> {
         Api::all(self.client())
     }
 
-    /// The typed API of ClusterRegistrationTokens.
+    /// Returns the typed API of ClusterRegistrationTokens.
     pub fn registration_tokens(&self) -> Api<ClusterRegistrationToken> {
         Api::all(self.client())
     }
 
-    /// The API of the Secrets in the server's namespace.
+    /// Returns the API of the Secrets in the server's namespace.
     pub fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.client(), HUB_NAMESPACE)
     }
 }
 
-/// Delete parameters with a UID precondition, so that a new object of the same name is not deleted.
+/// Returns delete parameters with a UID precondition. The precondition prevents the deletion of a
+/// new object with the same name.
 pub fn only(uid: Option<String>) -> DeleteParams {
     DeleteParams {
         preconditions: Some(Preconditions {
@@ -136,9 +137,8 @@ pub fn only(uid: Option<String>) -> DeleteParams {
     }
 }
 
-/// Runs one call to the hub with [`CALL_TIMEOUT`].
-///
-/// `operation` completes the sentence "cannot …".
+/// Runs a call to the hub with the timeout [`CALL_TIMEOUT`]. `operation` completes the sentence
+/// "cannot …" in the error.
 pub async fn call<T>(
     operation: &'static str,
     call: impl Future<Output = kube::Result<T>>,

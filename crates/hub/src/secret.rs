@@ -32,7 +32,7 @@ pub fn secret(name: &str, kind: &str, data: Data) -> Secret {
     }
 }
 
-/// Returns one entry of a Secret; `None` if the key is missing.
+/// Returns an entry of a Secret. Returns `None` if the key is missing.
 pub fn entry<'a>(secret: &'a Secret, key: &str) -> Option<&'a [u8]> {
     secret
         .data
@@ -41,9 +41,8 @@ pub fn entry<'a>(secret: &'a Secret, key: &str) -> Option<&'a [u8]> {
         .map(|value| value.0.as_slice())
 }
 
-/// Reads the Secret, or creates the Secret with the content of `make`.
-///
-/// If two servers create the Secret concurrently, both return the Secret that was created first.
+/// Reads the Secret, or creates the Secret with the content of `make`. If two servers create the
+/// Secret concurrently, both servers return the Secret that was created first.
 pub async fn create_or_read<E: From<HubError>>(
     api: &Api<Secret>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The server's settings: the values in effect, from the hub's Setting objects.
+//! The values in effect of the server's settings, from the hub's Setting objects.
 
 pub mod reconciler;
 
@@ -11,7 +11,7 @@ use drover_access::setting::Setting;
 use crate::Stores;
 use drover_telemetry::LogFilter;
 
-/// The settings in effect; cheap to clone.
+/// The values of settings in effect. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Settings {
     stores: Stores,
@@ -19,7 +19,7 @@ pub struct Settings {
     fallback_url: Arc<str>,
     /// The log filter of the command line, which overrides the setting.
     log_filter: Option<Arc<str>>,
-    /// An additional DNS name of the serving certificate: the host name in the admission webhook's
+    /// An additional DNS name for the serving certificate: the host name in the admission webhook's
     /// address.
     additional_name: Option<String>,
 }
@@ -42,7 +42,7 @@ impl Settings {
         self
     }
 
-    /// Adds a DNS name to the names of the serving certificate.
+    /// Sets the additional DNS name of the serving certificate, if present.
     #[must_use]
     pub fn with_certificate_name(mut self, name: Option<String>) -> Self {
         self.additional_name = name;
@@ -61,13 +61,13 @@ impl Settings {
         }
     }
 
-    /// Returns the reason why a valid value is not in effect.
+    /// Returns the reason why the configured value of a setting is not in effect.
     pub fn override_reason(&self, setting: Setting) -> Option<&'static str> {
         let with_option = setting == Setting::LogFilter && self.log_filter.is_some();
         with_option.then_some("the server's option --log-filter overrides the setting")
     }
 
-    /// The value in the Setting object; empty if not set.
+    /// Returns the value in the Setting object. Returns an empty string if no value is set.
     pub fn configured(&self, setting: Setting) -> String {
         let object = self.stores.settings.by_name(setting.name());
         object
@@ -75,7 +75,7 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    /// The default value of a setting.
+    /// Returns the default value of a setting.
     pub fn default_value(&self, setting: Setting) -> String {
         match setting {
             Setting::ServerUrl => self.fallback_url.to_string(),
@@ -83,13 +83,12 @@ impl Settings {
         }
     }
 
-    /// The value of a setting that is in effect.
+    /// Returns the value of a setting that is in effect.
     pub fn in_effect(&self, setting: Setting) -> String {
         self.resolve(setting, &self.configured(setting))
     }
 
-    /// Returns the value that would be in effect after a write of the value `desired` to the Setting
-    /// object.
+    /// Returns the value that is in effect if the Setting object contains `desired`.
     pub fn resolve(&self, setting: Setting, desired: &str) -> String {
         if let (Setting::LogFilter, Some(filter)) = (setting, &self.log_filter) {
             return filter.to_string();
@@ -101,17 +100,17 @@ impl Settings {
         }
     }
 
-    /// The duration of a setting that is in effect.
+    /// Returns the duration of a setting that is in effect.
     pub fn ttl(&self, setting: Setting) -> Duration {
         self.stores.duration(setting)
     }
 
-    /// The server's URL for agents and users, `https://host:port`.
+    /// Returns the server's URL for agents and users, in the form `https://host:port`.
     pub fn server_url(&self) -> String {
         self.in_effect(Setting::ServerUrl)
     }
 
-    /// The names and addresses that the serving certificate must contain.
+    /// Returns the names and addresses that the serving certificate must contain.
     pub fn certificate_names(&self, listen: &std::net::SocketAddr) -> BTreeSet<String> {
         let mut names: BTreeSet<String> =
             ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();

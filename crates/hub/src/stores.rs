@@ -26,7 +26,7 @@ use drover_http_edge::status::Status;
 /// The maximum age of the stores. The server rejects every request with older stores.
 pub const MAX_STORE_AGE: Duration = Duration::from_mins(10);
 
-/// The stores of all kinds; cheap to clone.
+/// The stores of all kinds. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Stores {
     /// Users by name and UID.
@@ -61,19 +61,20 @@ pub struct Stores {
 /// The sync state and the age of the stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoresHealth {
-    /// True after every kind was listed once.
+    /// True after the server listed every kind once.
     pub synced: bool,
-    /// The age of the oldest store: the time since the last response of the hub to its watch.
+    /// The age of the oldest store. The age of a store is the time since the hub's last response to
+    /// its watch.
     pub oldest: Duration,
 }
 
 impl StoresHealth {
-    /// Returns whether the stores are synced and recent enough for access decisions.
+    /// Reports whether the stores are synced and recent enough for access decisions.
     pub fn is_trusted(self) -> bool {
         self.synced && self.oldest < MAX_STORE_AGE
     }
 
-    /// Returns status 503 if the stores are not synced or too old.
+    /// Returns an error with status 503 if the stores are not synced or too old.
     pub fn check(self) -> Result<(), Status> {
         if self.is_trusted() {
             return Ok(());
@@ -153,7 +154,7 @@ impl Stores {
         tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
     }
 
-    /// All stores.
+    /// Returns all stores.
     fn kinds(&self) -> [&dyn AnyStore; 12] {
         [
             &self.users,
@@ -171,7 +172,7 @@ impl Stores {
         ]
     }
 
-    /// The duration of a setting in effect.
+    /// Returns the duration of a setting that is in effect.
     pub fn duration(&self, setting: setting::Setting) -> Duration {
         let object = self.settings.by_name(setting.name());
         let desired = object.as_ref().map_or("", |object| &*object.spec.value);
@@ -179,12 +180,12 @@ impl Stores {
         in_effect.unwrap_or(Duration::from_hours(1))
     }
 
-    /// A receiver that is notified after each change of any kind.
+    /// Returns a receiver that is notified after each change of any kind.
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
 
-    /// The sync state and the age of the stores.
+    /// Returns the sync state and the age of the stores.
     pub fn health(&self) -> StoresHealth {
         let kinds = self.kinds();
         let ages = kinds.iter().map(|store| store.age());
@@ -194,7 +195,7 @@ impl Stores {
         }
     }
 
-    /// Waits until every kind has been listed once, at most for `limit`. Returns whether all stores
+    /// Waits for `limit` at most until every kind has been listed once. Reports whether all stores
     /// are synced.
     pub async fn wait_until_synced(&self, limit: Duration) -> bool {
         let mut changed = self.changed();

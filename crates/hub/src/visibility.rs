@@ -1,4 +1,4 @@
-//! Decides what a caller may see and do, by the current roles.
+//! Decides which objects a caller may see and change, by the current roles.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Visibility {
         }
     }
 
-    /// The grants of all subjects.
+    /// Returns the grants of all subjects.
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
@@ -60,13 +60,13 @@ impl Visibility {
         }
     }
 
-    /// Returns whether the caller has any role.
+    /// Reports whether the caller has any role.
     pub fn has_any_role(&self) -> bool {
         self.grants.of(self.rights_holder()).next().is_some()
     }
 
-    /// Returns whether the caller has a role in the cluster. Roles in a cluster that is being
-    /// deleted grant nothing, but the subjects of its bindings may still see the cluster.
+    /// Reports whether the caller has a role in the cluster. A role in a cluster that is being
+    /// deleted grants no permissions, but the subjects of its bindings may still see the cluster.
     pub fn can_see(&self, cluster: &Cluster) -> bool {
         let uid = ClusterUid::new(cluster.uid().unwrap_or_default());
         let is_deleting = cluster.metadata.deletion_timestamp.is_some() && self.is_bound_in(&uid);
@@ -76,7 +76,7 @@ impl Visibility {
                 .may_enter(self.rights_holder(), &Target::Cluster(uid))
     }
 
-    /// Returns whether a binding in the cluster names the caller.
+    /// Reports whether a binding in the cluster names the caller.
     fn is_bound_in(&self, cluster: &ClusterUid) -> bool {
         let bindings = self.stores.cluster_role_template_bindings.all();
         let mut in_cluster = bindings
@@ -99,7 +99,8 @@ impl Visibility {
         uid.is_some() && uid.as_deref() == group.provider_uid.as_ref().map(ProviderUid::as_str)
     }
 
-    /// The cluster with this name; 404 if the caller may not see the cluster.
+    /// Returns the cluster with this name. Returns status 404 if the caller may not see the
+    /// cluster.
     pub fn cluster(&self, name: &str) -> Result<Arc<Cluster>, Status> {
         let cluster = self.stores.clusters.by_name(name);
         cluster
@@ -107,7 +108,8 @@ impl Visibility {
             .ok_or_else(|| Status::not_found("Cluster", name))
     }
 
-    /// The project with this name; 404 if the caller may not see the project.
+    /// Returns the project with this name. Returns status 404 if the caller may not see the
+    /// project.
     pub fn project(&self, name: &str) -> Result<Arc<Project>, Status> {
         let project = self.stores.projects.by_name(name);
         project

@@ -53,7 +53,8 @@ pub(crate) async fn run(args: &AccessArgs, environment: &Environment) -> Result<
     }
 }
 
-/// Returns the path of the members of a scope. clap ensures that exactly one field is set.
+/// Returns the REST API path of a scope's members. clap ensures that at most one field of `scope`
+/// is set.
 fn members(scope: &AccessScope) -> Vec<&str> {
     match (&scope.cluster, &scope.project) {
         (Some(cluster), _) => vec!["v1", "clusters", cluster, "members"],
@@ -122,7 +123,7 @@ fn subject(member: &MemberView) -> String {
     user.or_else(|| member.group.clone()).unwrap_or_default()
 }
 
-/// Returns the subject with its logins at identity providers.
+/// Returns the subject's name with the user's logins at identity providers.
 fn subject_with_logins(member: &MemberView) -> String {
     if member.identities.is_empty() {
         return subject(member);
@@ -202,8 +203,8 @@ fn unresolved(answer: &Explanation) -> String {
     )
 }
 
-/// Returns a note with the reason why Drover did not evaluate the cluster's own bindings, which
-/// Drover does not manage.
+/// Returns a note with the reason why Drover did not evaluate the cluster's unmanaged RBAC
+/// bindings.
 fn unasked(answer: &Explanation) -> String {
     let why = answer.unasked.as_deref().map(printable);
     why.map_or_else(String::new, |why| {

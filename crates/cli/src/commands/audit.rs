@@ -74,7 +74,7 @@ async fn page(
     Ok(client.get_with(&["v1", "audit"], &query).await?)
 }
 
-/// Converts the filters to query parameters, and ages to timestamps.
+/// Converts the filters to query parameters. Converts an age, such as `2h`, to a timestamp.
 fn query(args: &AuditArgs, now: Timestamp) -> Vec<(&'static str, String)> {
     let ago = |ago: Option<DurationArg>| {
         // An age beyond the range of a timestamp selects all records.
@@ -119,7 +119,7 @@ fn table(records: &[AuditView]) -> String {
     table.render()
 }
 
-/// Returns the path with the object, or the number of requests that the record summarizes.
+/// Returns the request's path and object, or the number of requests that the record summarizes.
 fn request(record: &AuditView) -> String {
     match (&record.path, &record.object, record.count) {
         (_, _, Some(count)) => {
@@ -132,7 +132,8 @@ fn request(record: &AuditView) -> String {
     }
 }
 
-/// Returns the outcome with its reason, or with the duration of a long request.
+/// Returns the outcome with its reason. Without a reason, returns the outcome with the duration of
+/// a request of 10 s or more.
 fn outcome(record: &AuditView) -> String {
     let outcome = record.outcome.as_str();
     match &record.reason {

@@ -21,7 +21,8 @@ use crate::terminal::print;
 /// The API versions of exec plug-ins, newest first.
 const V1: &str = "client.authentication.k8s.io/v1";
 const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
-/// Time before the expiry at which kubectl requests a new token.
+/// Maximum time by which kubectl's request for a new token precedes the expiry of the present
+/// token.
 const EARLY: SignedDuration = SignedDuration::from_secs(30);
 /// Path prefix of clusters on the server.
 const CLUSTERS: &str = "/k8s/clusters/";
@@ -83,7 +84,8 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
     Ok(print(&encode(&credential, Format::Json)?)?)
 }
 
-/// Reads the flags. Uses `$KUBERNETES_EXEC_INFO` for missing flags.
+/// Returns the server and the cluster of the requested token. Flags take precedence over
+/// `$KUBERNETES_EXEC_INFO`.
 fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<TokenRequest, Failure> {
     let info = match exec_info {
         Some(text) => serde_json::from_str::<ExecInfo>(text).map_err(|error| {

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::terminal::{ask, ask_new_password, ask_password, confirm, notice, read_password};
 use crate::trust::{Authorities, Fingerprint, Trust, TrustError};
 
-/// Logs in and stores the login.
+/// Logs in to a server, and stores the token in the file of logins.
 pub(crate) async fn login(args: &LoginArgs, environment: &Environment) -> Result<(), Failure> {
     let file = environment.config_file(args.config.as_deref())?;
     let config = file.read()?;
@@ -65,7 +65,8 @@ fn password(args: &LoginArgs) -> Result<Secret, Failure> {
     Ok(ask_password("Password: ", "the password", instead)?)
 }
 
-/// Returns the server of the command line or of the current context, and its stored context.
+/// Returns the server of the command line or of the current context, with the stored context of
+/// this server.
 fn target<'a>(
     args: &LoginArgs,
     config: &'a Config,
@@ -83,8 +84,9 @@ fn target<'a>(
     Ok((context.server.clone(), Some(context)))
 }
 
-/// Returns the name of the context. A name from the command line can replace the context of a
-/// different server. A name from `$DROVER_CONTEXT` cannot replace such a context.
+/// Returns the name of the context to store. A name from the command line can replace the context
+/// of a different server. A name from `$DROVER_CONTEXT` cannot replace the context of a different
+/// server.
 fn context_name(
     args: &LoginArgs,
     server: &ServerUrl,
@@ -262,7 +264,7 @@ async fn post_login(
     client.post(&["v1", "login"], &request).await
 }
 
-/// Changes the password of the user of `client`.
+/// Changes the password of the logged-in user.
 pub(crate) async fn change_password(
     client: &Client,
     current: Secret,

@@ -120,7 +120,7 @@ async fn test(client: &Client, args: &args::ProviderTest) -> Result<(), Failure>
     )))
 }
 
-/// Changes `enabled` and retries on conflicts.
+/// Enables or disables an identity provider. Retries after a conflict.
 async fn enable(client: &Client, name: &str, enabled: bool) -> Result<(), Failure> {
     let mut attempts = 1;
     loop {

@@ -47,7 +47,7 @@ const fn kind(global: bool) -> &'static str {
     if global { "global-roles" } else { "roles" }
 }
 
-/// Returns the path of a role.
+/// Returns the REST API path of a role.
 fn path(role: &RoleName) -> [&str; 3] {
     ["v1", kind(role.global), &role.name]
 }
@@ -86,7 +86,7 @@ async fn create(client: &Client, args: &args::RoleCreate) -> Result<(), Failure>
     Ok(())
 }
 
-/// Creates the spec of a role from the options.
+/// Creates the spec of a role from the options of the command line.
 fn typed(given: &RoleTyped, global: bool) -> Result<Value, Failure> {
     let rules = rules(given);
     let spec = if global {
@@ -213,7 +213,7 @@ fn names(names: &[String]) -> String {
     names.join(", ")
 }
 
-/// Prints a line for each rule and for each ClusterRole of the cluster.
+/// Formats each rule and each ClusterRole name as a line under `title`.
 fn allowed(title: &str, allowed: &Allowed) -> String {
     if allowed.rules.is_empty() && allowed.external.is_empty() {
         return String::new();

@@ -284,8 +284,8 @@ fn describe_identity(identity: &IdentityView, now: Timestamp) -> String {
     )
 }
 
-/// Lists the logins at identity providers. The user name alone does not identify a person, because
-/// the first user with this login at any provider receives the name.
+/// Lists the user's logins at identity providers. The user name alone does not identify a person:
+/// the first user with a login at any provider receives the login as user name.
 fn identities(user: &UserView) -> String {
     let at = |identity: &IdentityView| format!("{} as {}", identity.provider, identity.login);
     let all: Vec<_> = user.identities.iter().map(at).collect();

@@ -10,7 +10,7 @@ use crate::output::encode;
 use crate::table::describe;
 use crate::terminal::{notice, print};
 
-/// The output of `drover version`. `server` is absent with `--client` and without a login.
+/// The output of `drover version`. `server` is absent if `--client` is set or no login is stored.
 #[derive(Debug, Serialize)]
 struct Versions {
     client: Client,

@@ -15,8 +15,8 @@ fn entries<'a>(config: &'a Kubeconfig, list: &str) -> impl Iterator<Item = &'a V
         .flatten()
 }
 
-/// Returns the kind and name of the existing entries that conflict with new entries: both have the
-/// same name, but different servers or users.
+/// Returns the kind and name of each existing entry that conflicts with a new entry. Two entries
+/// conflict if they have the same name, but different servers or users.
 pub(super) fn conflicts(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     let mut found = Vec::new();
     for list in NAMED {
@@ -33,8 +33,9 @@ pub(super) fn conflicts(present: &Kubeconfig, new: &Kubeconfig) -> Vec<String> {
     found
 }
 
-/// Returns the fields that identify the server and the user of an entry. All Drover credentials in
-/// user entries are equal, because the name of the entry identifies the server and the user.
+/// Returns the fields that identify the server and the user of an entry. Returns the same value for
+/// every Drover credential in a user entry, because the name of the entry identifies the server and
+/// the user.
 fn target(list: &str, entry: &Value) -> Vec<Value> {
     let at = |path: &str| entry.pointer(path).cloned().unwrap_or_default();
     match list {

@@ -1,4 +1,4 @@
-//! Implementation for Linux and macOS.
+//! File permissions and terminal modes on Linux and macOS.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
@@ -24,7 +24,7 @@ pub(crate) fn mode_for_others(file: &Metadata) -> Option<u32> {
     (mode & 0o077 != 0).then_some(mode)
 }
 
-/// True if a program can close standard output and continue.
+/// True, because a Unix process can close standard output and continue to run.
 pub(crate) const CLOSES_OUTPUT: bool = true;
 
 /// Closes standard output, so that the reader of a pipe receives the end of the output while this

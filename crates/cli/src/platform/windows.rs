@@ -1,5 +1,5 @@
-//! Implementation for Windows. A new file inherits the access control list of its folder. By
-//! default, only the user can access the folders in `%APPDATA%`.
+//! File permissions and terminal modes on Windows. A new file inherits the access control list of
+//! its folder. By default, only the user can access the folders in `%APPDATA%`.
 
 use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;

@@ -12,7 +12,7 @@ use kube::Client;
 use super::desired::DesiredAccess;
 use super::plan::{self, Plan};
 
-/// The four RBAC kinds, in all namespaces.
+/// API handles of the four RBAC kinds, for all namespaces.
 struct Kinds {
     cluster_roles: Objects<ClusterRole>,
     cluster_bindings: Objects<ClusterRoleBinding>,
@@ -20,7 +20,7 @@ struct Kinds {
     bindings: Objects<RoleBinding>,
 }
 
-/// The changes of each kind.
+/// The planned changes of each RBAC kind.
 #[derive(Default)]
 struct AccessChanges {
     cluster_roles: Plan<ClusterRole>,
@@ -29,12 +29,12 @@ struct AccessChanges {
     bindings: Plan<RoleBinding>,
 }
 
-/// Applies the desired access to a cluster or to the hub; `label` marks Drover's objects.
+/// Applies the desired access to a cluster or to the hub. `label` marks Drover's objects.
 ///
-/// Changes that revoke access come first. A failure does not prevent the other changes, with one
-/// exception: after a failure in a namespace or in the cluster scope, the subjects of roles in this
-/// scope stay in their old chunks until the next reconciliation, because the new chunks may not
-/// exist. Subjects that keep a role therefore never lose access.
+/// Changes that revoke access come first. A failure in a scope (a namespace or the cluster scope)
+/// prevents only the last step in this scope. The last step removes moved subjects from their
+/// previous chunks. A subject that keeps a role therefore keeps access if a write of the new chunk
+/// fails.
 pub(crate) async fn apply(
     client: &Client,
     label: &str,
@@ -75,7 +75,8 @@ impl AccessChanges {
 }
 
 impl Kinds {
-    /// Compares all kinds; a kind that cannot be listed gets no changes.
+    /// Compares the present objects of all kinds with the desired objects. Plans no changes of a
+    /// kind that the server cannot list.
     async fn compare(
         &self,
         desired: &DesiredAccess,

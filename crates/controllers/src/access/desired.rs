@@ -22,7 +22,8 @@ use drover_agent_gateway::registration::manifest::{account, labels, role_ref};
 /// Annotation with the role's name on the hub, for display.
 const ROLE_ANNOTATION: &str = "management.drover.dev/role";
 
-/// The desired RBAC objects of a cluster or of the hub. Other labelled objects are deleted.
+/// The desired RBAC objects of a cluster or of the hub. The server deletes all other labelled
+/// objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct DesiredAccess {
     /// ClusterRoles.
@@ -51,7 +52,7 @@ const HUB: Naming = Naming {
     prefix: "drover-hub",
 };
 
-/// The desired objects in a managed cluster.
+/// Computes the desired objects in a managed cluster.
 pub(crate) fn in_cluster(access: &Downstream) -> DesiredAccess {
     let mut desired = DesiredAccess::default();
     desired.user_lane(&access.users, &access.groups);
@@ -101,7 +102,7 @@ pub(crate) fn in_cluster(access: &Downstream) -> DesiredAccess {
     desired
 }
 
-/// The desired objects on the hub, which grant the access to cluster `local`.
+/// Computes the desired objects on the hub. These objects grant the access to cluster `local`.
 pub(crate) fn on_hub(access: &[OnHub]) -> DesiredAccess {
     let mut desired = DesiredAccess::default();
     for OnHub { role, subjects } in access {
@@ -179,7 +180,7 @@ impl DesiredAccess {
         }
     }
 
-    /// Adds the users whose User object makes them administrators.
+    /// Adds bindings to `cluster-admin` for the users whose User object makes them administrators.
     fn administrators(&mut self, naming: Naming, subjects: &[&GrantSubject]) {
         for (n, chunk) in chunks(subjects) {
             let name = format!("{}-administrators-{n}", naming.prefix);
@@ -219,8 +220,9 @@ fn in_namespace(metadata: ObjectMeta, namespace: &str) -> ObjectMeta {
     }
 }
 
-/// Returns the ClusterRoles that grant a role in one scope, each with the name prefix of its
-/// bindings: Drover's own ClusterRole with the rules, and existing ClusterRoles of the cluster.
+/// Returns references to the ClusterRoles that grant a role in one scope: Drover's own ClusterRole
+/// with the rules, and existing ClusterRoles of the cluster. Each reference has the name prefix of
+/// its bindings.
 fn references(base: &str, rights: &Rights) -> Vec<(String, RoleRef)> {
     let own = (!rights.rules.is_empty()).then(|| (base.to_owned(), role_ref("ClusterRole", base)));
     let external = rights.external.iter().map(|name| {
@@ -299,7 +301,8 @@ pub(super) fn user_lane_rules(users: &[&str], groups: &[&str]) -> Vec<PolicyRule
     rules
 }
 
-/// An empty list `names` allows all names.
+/// Returns a rule that allows impersonation of these resources. An empty list `names` allows all
+/// names.
 fn impersonate(group: &str, resources: &[&str], names: &[&str]) -> PolicyRule {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     PolicyRule {

@@ -3,8 +3,8 @@
 //! The subjects of a role are split into chunks, and a subject may move to a different chunk. The
 //! server writes the objects one after the other. The plan therefore has three steps: (1) remove
 //! revoked subjects from all objects of the role, (2) add the subjects of the desired objects
-//! without removing any subject, (3) remove the subjects that moved from their old objects. A
-//! subject that keeps a role has the role after every write.
+//! without removing any subject, (3) remove each moved subject from its previous object. A subject
+//! that keeps a role has the role after every write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ trait SubjectSet: Comparable {
 
     fn subjects(&self) -> BTreeSet<Self::Subject_>;
 
-    /// Returns a copy with this name that grants the same access to only these subjects.
+    /// Returns a copy with this name that grants the same access only to `subjects`.
     fn with_subjects(&self, name: &str, subjects: &BTreeSet<Self::Subject_>) -> Self;
 }
 
@@ -54,8 +54,8 @@ pub(super) fn for_bindings(
     plan(&present.objects, desired, present.complete)
 }
 
-/// Plans the changes of ClusterRoles. The user lane's roles list the names that it may impersonate,
-/// and are split into chunks like bindings.
+/// Plans the changes of ClusterRoles. The user lane's ClusterRoles list the names that the user
+/// lane may impersonate. These names are split into chunks like the subjects of bindings.
 pub(super) fn for_cluster_roles(
     present: &Inventory<ClusterRole>,
     desired: &[ClusterRole],
@@ -123,8 +123,8 @@ fn reduced<K: SubjectSet>(present: &[K], desired: &[K]) -> Vec<K> {
     reduced.collect()
 }
 
-/// Returns the desired objects, each with the additional subjects of the present object of the same
-/// name.
+/// Returns the desired objects. Each object also contains the subjects of the present object with
+/// the same key.
 fn merged<K: SubjectSet>(reduced: &[K], desired: &[K]) -> Vec<K> {
     let mut present_by_key: BTreeMap<_, _> =
         reduced.iter().map(|object| (key(object), object)).collect();

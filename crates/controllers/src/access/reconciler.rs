@@ -17,9 +17,9 @@ use drover_apply::ApplyError;
 
 /// Maximum time between two repairs of drift.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
-/// Time between checks whether the stores are complete again.
+/// Interval at which the controller checks whether incomplete stores are complete.
 const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
-/// Timeout of one application of the desired access.
+/// Timeout of applying the desired access to one cluster.
 const APPLY_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Applies the desired access to each cluster.
@@ -97,8 +97,8 @@ async fn apply_once(cluster: &ManagedCluster) -> Result<(), ApplyError> {
         .unwrap_or(Err(ApplyError::Timeout(APPLY_TIMEOUT)))
 }
 
-/// Reports the changes of unmanaged bindings. Failures do not affect the access that roles grant,
-/// so condition AccessApplied does not show them.
+/// Publishes the result of a sweep as events of the Cluster. A failed sweep does not affect the
+/// access that roles grant, so condition AccessApplied does not show the failure.
 async fn report(managed: &ManagedCluster, result: SweepResult) {
     let Some(cluster) = managed.object() else {
         return;
@@ -126,15 +126,14 @@ async fn report(managed: &ManagedCluster, result: SweepResult) {
     }
 }
 
-/// Digest of the desired access to a cluster.
+/// Returns the digest of the desired access to a cluster.
 fn digest(cluster: &ManagedCluster) -> u64 {
     let grants = cluster.controllers.hub.stores().grants.current();
     grants.digest_of(&cluster.uid)
 }
 
-/// Reports whether a disconnected cluster has outdated access. A connected cluster receives changes
-/// immediately. The last result stays until an application fails, so a new grant does not make the
-/// cluster unready.
+/// Reports whether a disconnected cluster has outdated access. Returns false for a connected
+/// cluster, because the server applies changes to a connected cluster immediately.
 fn is_outdated_offline(applied: Option<u64>, desired: u64, connected: bool) -> bool {
     !connected && applied.is_some_and(|applied| applied != desired)
 }

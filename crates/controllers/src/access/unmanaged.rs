@@ -1,11 +1,13 @@
 //! Unmanaged bindings in a cluster that name Drover's users and groups.
 //!
-//! A user who may write bindings in a cluster can name a Drover user there. While any binding on
-//! the hub names this user for the cluster, the server keeps the binding in the cluster, and the
-//! route that explains access reports it. When no binding on the hub names the user any more, the
-//! server removes the user from the unmanaged binding, and deletes a binding without subjects.
-//! Otherwise the old binding would add access to the next role that the user receives. The server
-//! does not remove users with a disabled account, provider or role.
+//! A user with permission to write bindings in a cluster can name a Drover user in a binding. The
+//! server keeps the binding in the cluster while any binding on the hub names this user for the
+//! cluster. The route that explains access reports the binding.
+//!
+//! When no binding on the hub names the user any more, the server removes the user from the
+//! unmanaged binding, and deletes a binding without subjects. Without this removal, the unmanaged
+//! binding adds access to the next role of the user in this cluster. The server does not remove
+//! users because of a disabled account, provider or role.
 
 mod bound;
 
@@ -32,8 +34,8 @@ pub(super) struct SweepResult {
     pub(super) failed: Option<ApplyError>,
 }
 
-/// Removes subjects that are not `bound` from unmanaged bindings of a cluster. The next
-/// reconciliation continues after the maximum number of objects.
+/// Removes subjects that are not `bound` from unmanaged bindings of a cluster. Changes a limited
+/// number of objects. The next reconciliation changes the remaining objects.
 pub(super) async fn sweep(
     client: &Client,
     bound: impl FnOnce() -> BoundSubjects + Send,
@@ -107,7 +109,7 @@ impl SweepResult {
     }
 }
 
-/// Returns the subjects that remain in the binding; `None` if the binding needs no change.
+/// Returns the subjects that remain in the binding. Returns `None` if all subjects remain.
 fn remaining(subjects: &[Subject], stays: impl Fn(&Subject) -> bool) -> Option<Vec<Subject>> {
     let remaining: Vec<_> = subjects.iter().filter(|it| stays(it)).cloned().collect();
     (remaining.len() < subjects.len()).then_some(remaining)

@@ -84,7 +84,7 @@ fn drift(drift: &Drift) -> Drift {
         .collect()
 }
 
-/// Truncates the list of components; failing components are kept first.
+/// Truncates the list of components. Removes healthy components before failing components.
 fn components(components: Vec<ComponentHealth>) -> Vec<ComponentHealth> {
     let failing = components
         .iter()

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::status_writer::{condition_false, condition_true};
 use drover_hub::{Store, Stores};
 
-/// The write that a binding or project needs.
+/// The pending write of a binding or project.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
     /// Merge these UIDs into the spec.
@@ -27,7 +27,8 @@ pub(crate) enum Decision {
     Orphan,
 }
 
-/// Decides the UIDs and the condition of a binding; `None` if the stores lack the necessary data.
+/// Decides the UIDs and the condition of a binding. Returns `None` if the stores lack the necessary
+/// data.
 pub(crate) fn binding(
     stores: &Stores,
     problems: &BTreeMap<BindingId, Problem>,
@@ -88,7 +89,7 @@ pub(crate) struct Dependency<'a> {
 }
 
 impl Dependency<'_> {
-    /// Reports whether the stores contain the object.
+    /// Reports whether the stores contain the referenced object.
     pub(crate) fn is_known(&self, stores: &Stores) -> bool {
         match self.kind {
             DependencyKind::User => stores.users.by_uid(self.uid).is_some(),
@@ -123,8 +124,8 @@ pub(crate) fn dependencies(binding: Binding<'_>) -> impl Iterator<Item = Depende
     both.map(|(kind, name, uid)| Dependency { kind, name, uid })
 }
 
-/// Decides the cluster UID of a project, and the condition of a project without cluster; `None` if
-/// the cluster exists.
+/// Decides the cluster UID and the condition of a project. Returns `None` if the project needs no
+/// write.
 pub(crate) fn project(stores: &Stores, project: &Project) -> Option<Decision> {
     let cluster = &project.spec.cluster;
     let name = cluster.name.as_str();
@@ -167,7 +168,7 @@ fn kind(binding: Binding<'_>) -> BindingKind {
     }
 }
 
-/// The UIDs to store in an object with this creation time.
+/// The UIDs to store in a binding or project.
 struct Pins {
     bound_at: Timestamp,
     /// For each UID to store: JSON pointer into the spec to the reference, name of the UID field,
@@ -257,7 +258,8 @@ impl Pins {
         }
     }
 
-    /// Returns the merge patch that stores the UIDs in the spec; `None` if no UID is to be stored.
+    /// Returns the merge patch that stores the UIDs in the spec. Returns `None` if no UID must be
+    /// stored.
     fn patch(&self) -> Option<Value> {
         let mut patch = json!({});
         for (pointer, field, uid) in &self.found {
@@ -279,7 +281,7 @@ fn unpinned(error: &PinError) -> Verdict {
     condition_false(reason, error.to_string())
 }
 
-/// Returns the reason why a binding with stored UIDs grants nothing.
+/// Returns the reason why a binding with stored UIDs grants no access.
 fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> Verdict {
     // A project is in a cluster only after its own cluster is pinned.
     if let (Problem::Gone { what, name }, Binding::Project(spec)) = (problem, binding)

@@ -1,8 +1,8 @@
 //! Queries the hub to confirm that the subject, cluster or project of a binding was deleted.
 //!
-//! The stores of different kinds are updated independently, and a store may be minutes older than
-//! another store. An object that is missing in a store may exist on the hub. The controller queries
-//! the hub before it deletes a binding, because a deletion is permanent.
+//! The stores of different kinds are updated independently, and their ages can differ by minutes.
+//! The hub can have an object that the store of its kind lacks. The controller queries the hub
+//! before it deletes a binding, because a deletion is permanent.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -43,8 +43,8 @@ impl<'a> Orphans<'a> {
         }
     }
 
-    /// Returns the changes without the deletions that the hub does not confirm, and without the
-    /// deletions beyond the maximum.
+    /// Removes deletions from the changes: all deletions that the hub does not confirm, and all
+    /// deletions above the maximum.
     pub(super) async fn only<K>(
         &mut self,
         changes: Vec<Change<K>>,

@@ -14,8 +14,8 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, uid: &str, second: i64, s
     serde_json::from_value(whole).unwrap()
 }
 
-/// Stores with user `ann`, provider `oidc`, cluster `shop` and some roles, all created at second
-/// 10.
+/// Returns stores with user `ann`, provider `oidc`, cluster `shop` and some roles, all created at
+/// second 10.
 fn stores() -> Stores {
     let stores = Stores::synced_empty();
     stores
@@ -55,7 +55,7 @@ fn devs() -> Value {
     json!({ "group": { "name": "drover:oidc:devs" } })
 }
 
-/// Applies the decided writes to the stores; returns them by object name.
+/// Applies the decided writes to the stores. Returns the writes by object name.
 fn write(stores: &Stores) -> Vec<(String, Value)> {
     fn each<K>(store: &Store<K>, changes: Vec<Change<K>>, writes: &mut Vec<(String, Value)>)
     where

@@ -14,13 +14,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use self::verdicts::{verdict, verdicts};
 use crate::managed::ClusterFacts;
 
-/// Time without a report after which the condition of a connected cluster shows a missing report.
+/// Maximum time between two reports of a connected cluster. After a longer time without a report, a
+/// condition shows the missing report.
 pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(35);
 /// Interval of writes of `lastSeen` while nothing else changes.
 const LAST_SEEN_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
-/// The desired status of a cluster. It equals the present status if all values have the same
-/// meaning.
+/// Computes the desired status of a cluster. The result equals the present status if the meaning of
+/// every value is unchanged.
 pub(crate) fn decide(
     cluster: &Cluster,
     facts: &ClusterFacts,
@@ -91,8 +92,8 @@ fn is_retained(
     facts.settling && (returning || !facts.has_facts_for(kind))
 }
 
-/// Copies the report. The last values stay while the cluster is disconnected; the conditions show
-/// their age.
+/// Copies the reported values to the status. The values of a disconnected cluster stay, and its
+/// conditions show the age of the values.
 fn copy_report(status: &mut ClusterStatus, facts: &ClusterFacts) {
     let reported = &facts.reported;
     if let Some(version) = &reported.version {

@@ -17,11 +17,11 @@ use crate::agent_status::{LineTooLong, Lines, ReportEvents, ReportedStatus};
 use crate::managed::ManagedCluster;
 use drover_agent_gateway::tunnels::TunnelSendError;
 
-/// Maximum number of rejections of one report line that are logged individually.
+/// Maximum number of individual log lines about rejected requests per report line.
 const MAX_LOGGED: usize = 16;
-/// Delay before a stream that delivered a report is opened again.
+/// Delay until the server reopens a stream that delivered a report.
 const REOPEN_AFTER: Duration = Duration::from_millis(500);
-/// Timeout until the response headers arrive.
+/// Timeout of the report stream's response headers.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Reason for the end of a report stream.
@@ -43,7 +43,8 @@ pub(crate) enum StreamEnd {
     Malformed(#[from] serde_json::Error),
 }
 
-/// Reads the report stream of each connected cluster; a reconciliation lasts as long as the stream.
+/// Reads the report stream of each connected cluster. Each reconciliation runs until the stream
+/// ends.
 pub(crate) struct AgentReports(pub(crate) Controllers);
 
 impl Reconciler for AgentReports {
@@ -58,7 +59,7 @@ impl Reconciler for AgentReports {
         reading.await.unwrap_or(Ok(Action::await_change()))
     }
 
-    /// Always returns true, because a stream ends with its tunnel or its agent.
+    /// Returns true, because every stream ends when its tunnel or its agent ends.
     fn is_expected(&self, _: &StreamEnd) -> bool {
         true
     }
@@ -125,8 +126,8 @@ async fn stream(
     }
 }
 
-/// Publishes events of the Cluster. The server also logs the requests that the agent rejected,
-/// because they may be signs of an attack.
+/// Publishes reported events as events of the Cluster. Also logs the requests that the agent
+/// rejected, because the rejections may be signs of an attack.
 fn publish(managed: &ManagedCluster, events: &ReportEvents) {
     let Some(cluster) = managed.object() else {
         return;

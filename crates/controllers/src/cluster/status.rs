@@ -1,4 +1,5 @@
-//! The only writer of a Cluster's status, except for the registration.
+//! Writes the status of Clusters. Only the registration of an agent writes the status outside of
+//! this module.
 
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::import::agent_image;
 use drover_hub::{HubError, Writer};
 
-/// Maximum time between two decisions, since conditions depend on the time.
+/// Maximum time between two computations of a Cluster's status. Conditions depend on the present
+/// time.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// Reports whether a condition is new or changes its status.

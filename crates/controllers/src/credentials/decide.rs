@@ -58,8 +58,8 @@ fn of_provider(identity: &ProviderIdentity, what: &str) -> String {
     }
 }
 
-/// Decides condition `Valid` of a Token. `user` and `cluster` are the objects with the token's
-/// UIDs; `invalid` is the reason why its provider identity is invalid.
+/// Decides condition `Valid` of a Token. `user` and `cluster` are the objects whose UIDs the token
+/// contains. `invalid` is the reason why the token's provider identity is invalid.
 ///
 /// The order of the checks is the order in which the server checks the token of a request.
 pub(crate) fn token(
@@ -129,10 +129,11 @@ pub(crate) fn token(
     }
 }
 
-/// Decides condition `Usable` of a ClusterRegistrationToken; `cluster` is the Cluster with its UID.
+/// Decides condition `Usable` of a ClusterRegistrationToken. `cluster` is the Cluster whose UID the
+/// token contains.
 ///
-/// The controller `registration_tokens` deletes unusable tokens within a minute, except the unused
-/// tokens of a Cluster that registered with another token. These tokens stay until they expire.
+/// The controller `registration_tokens` deletes unusable tokens within a minute. Unused tokens of a
+/// registered Cluster stay until they expire.
 pub(crate) fn registration_token(
     token: &ClusterRegistrationToken,
     cluster: Option<&Cluster>,

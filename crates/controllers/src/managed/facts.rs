@@ -6,8 +6,8 @@ use drover_api::conditions::{ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY,
 
 use crate::agent_status::ReportedStatus;
 
-/// Period after the start of a cluster's management in which facts may be missing. Agents connect
-/// and report within this period after the server starts or reconnects to the hub.
+/// Period after the server begins to manage a cluster. In this period, agents may not have
+/// connected and reported yet.
 pub(crate) const SETTLED_AFTER: Duration = Duration::from_secs(30);
 
 /// The facts from which the status of a cluster is decided.
@@ -21,9 +21,9 @@ pub(crate) struct ClusterFacts {
     pub(crate) protocol: u32,
     /// The merged lines of the report stream.
     pub(crate) reported: ReportedStatus,
-    /// UID of the hub's namespace kube-system; `None` if the server could not read it.
+    /// UID of the hub's namespace kube-system. `None` if the server cannot read the UID.
     pub(crate) hub_uid: Option<String>,
-    /// Time since the last line of the report; `None` if this server received no line.
+    /// Time since the last line of the report. `None` if this server received no line.
     pub(crate) silence: Option<Duration>,
     /// State of the roles and bindings in the cluster.
     pub(crate) access: AccessState,
@@ -49,7 +49,7 @@ impl ClusterFacts {
 /// State of the roles and bindings that the server applies to a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AccessState {
-    /// The server has not applied the current access yet.
+    /// The server has not applied the latest change of access yet.
     #[default]
     Pending,
     /// The cluster has the access that the hub grants.

@@ -14,7 +14,7 @@ pub(crate) type Secrets = BTreeMap<(String, String), String>;
 #[derive(Default)]
 pub(crate) struct ProjectsMemory {
     pub(crate) secrets: Secrets,
-    /// The start of each project's deletion, by project UID.
+    /// The time when each project's deletion began, by project UID.
     pub(crate) ending: BTreeMap<String, Instant>,
 }
 
@@ -32,13 +32,14 @@ pub(crate) struct ProjectsState {
 pub(crate) enum RemovalState {
     #[default]
     NotBegun,
-    /// The server waits for a connection of the cluster and deletes Drover's objects in the
-    /// cluster. The value is the deadline.
+    /// The server waits for a connection of the cluster, then deletes Drover's objects in the
+    /// cluster. The value contains the deadline.
     CleaningUp {
         until: Instant,
         problem: Option<String>,
     },
-    /// The clean-up failed. The server keeps the Cluster with the failed condition until this time.
+    /// The clean-up failed. The server deletes the Cluster after this time, so that clients can
+    /// read the failed condition.
     Failed { until: Instant },
     /// Drover's objects in the cluster are deleted. The next step deletes the Cluster's objects on
     /// the hub.

@@ -25,10 +25,11 @@ use super::decide::{Decision, Decisions, Namespaces, uid};
 use super::limits;
 use crate::managed::Secrets;
 
-/// The result of an application.
+/// The result of applying a plan to the namespaces of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// The namespaces that each project owns now: UIDs by name, by project UID.
+    /// The namespaces that each project owns after the plan is applied: UIDs by name, by project
+    /// UID.
     pub(super) own: BTreeMap<String, BTreeMap<String, String>>,
     /// The failed operations.
     pub(super) failures: Vec<Failure>,
@@ -41,7 +42,7 @@ struct PendingCreation<'a> {
     secret: &'a str,
 }
 
-/// Reads the cluster's namespaces: all of them, or only those with Drover's label.
+/// Reads all namespaces of the cluster, or only the namespaces with Drover's label.
 pub(super) async fn observe(client: &Client, everything: bool) -> Result<Namespaces, ApplyError> {
     let api: Api<Namespace> = Api::all(client.clone());
     let mut params = ListParams::default().limit(PAGE_SIZE);
@@ -100,8 +101,10 @@ pub(super) async fn apply(
     outcome
 }
 
-/// Removes the labels, quotas and limits of all projects from a cluster; the namespaces stay. A
-/// cluster whose account may not list namespaces has none of these objects.
+/// Removes the labels, quotas and limits of all projects from a cluster. The namespaces stay.
+///
+/// If the cluster's account has no permission to list namespaces, the cluster has none of these
+/// objects.
 pub(crate) async fn clean(client: &Client) -> Result<(), ApplyError> {
     let found = match observe(client, false).await {
         Err(ApplyError::Forbidden { .. }) => return Ok(()),
@@ -125,7 +128,7 @@ fn owners<'a>(
     owners
 }
 
-/// Sets the labels of owned namespaces, and removes the labels from all others.
+/// Sets the labels of owned namespaces, and removes the labels from all other namespaces.
 async fn apply_labels(
     client: &Client,
     decisions: &Decisions,

@@ -28,11 +28,11 @@ pub(crate) struct Decision {
     pub(crate) gained: BTreeMap<String, String>,
     /// Missing namespaces that the server creates for the project.
     pub(crate) to_create: BTreeSet<String>,
-    /// The reasons why a part of the project cannot be applied.
+    /// The problems that prevent the server from applying the quota, the limits or a namespace.
     pub(crate) impediments: Vec<Impediment>,
 }
 
-/// A reason why a part of a project cannot be applied.
+/// A problem that prevents the server from applying the quota and limits, or a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Impediment {
     /// The quota or the defaults are invalid. The controller does not change the quota and limits
@@ -50,11 +50,12 @@ pub(crate) enum Impediment {
 pub(crate) enum OwnershipProblem {
     /// The namespace is reserved for Kubernetes or Drover.
     Reserved,
-    /// The namespace belongs to the project with this name, or is assigned to it.
+    /// The namespace belongs to the project with this name, or this reconciliation assigns the
+    /// namespace to this project.
     Taken(String),
-    /// The namespace exists, and the project does not adopt it.
+    /// The namespace exists, and the project's spec does not adopt the namespace.
     Exists,
-    /// The project adopts the namespace, which does not exist.
+    /// The project's spec adopts a namespace that does not exist.
     Missing,
     /// The namespace is being deleted.
     Terminating,
@@ -63,7 +64,8 @@ pub(crate) enum OwnershipProblem {
 }
 
 impl Decision {
-    /// The existing namespaces that the project owns after this reconciliation: UIDs by name.
+    /// Returns the existing namespaces that the project owns after this reconciliation: UIDs by
+    /// name.
     pub(crate) fn own(&self) -> impl Iterator<Item = (&String, &String)> {
         self.retained.iter().chain(&self.gained)
     }
@@ -98,8 +100,8 @@ pub(crate) fn decide(projects: &[Arc<Project>], found: &Namespaces) -> Decisions
     decisions
 }
 
-/// Decides which project owns a namespace: the project that has it in the status, else the oldest
-/// project that lists it.
+/// The claims of projects on namespaces. A namespace belongs to the project whose status contains
+/// the namespace, else to the oldest project whose spec lists the namespace.
 struct Claims<'a> {
     /// Projects by the name of a namespace in their status.
     recorded_by_name: BTreeMap<&'a str, Vec<&'a Project>>,
@@ -214,8 +216,8 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// UID of the namespace that a project adopts: the UID of its spec, else the recorded UID. A
-/// project of an earlier version has a record in `status.namespaces` only.
+/// Returns the UID of the namespace that a project adopts: the UID in the spec, else the recorded
+/// UID. The status of a project from an earlier version has records only in `status.namespaces`.
 fn to_adopt<'a>(project: &'a Project, desired: &'a ProjectNamespace) -> Option<&'a str> {
     let status = project.status.as_ref();
     let recorded = || {
@@ -228,8 +230,8 @@ fn to_adopt<'a>(project: &'a Project, desired: &'a ProjectNamespace) -> Option<&
     desired.uid.as_deref().or_else(recorded)
 }
 
-/// The `status.adopted` of a project, which records the UIDs of namespaces before their adoption:
-/// present UIDs, or the last known UIDs of deleted namespaces.
+/// Computes the `status.adopted` of a project, which records the UIDs of adopted namespaces. The
+/// entry of a deleted namespace contains its last known UID.
 pub(crate) fn adopted(project: &Project, decision: &Decision) -> Vec<OwnedNamespace> {
     let desired = project.spec.namespaces.iter().filter(|it| it.adopt);
     let records = desired.filter_map(|desired| {
@@ -249,7 +251,7 @@ pub(crate) fn adopted(project: &Project, decision: &Decision) -> Vec<OwnedNamesp
     records.collect()
 }
 
-/// Reports whether the server created the namespace for this project but could not record the
+/// Reports whether the server created the namespace for this project but failed to record the
 /// creation.
 fn is_created_for(project: &Project, name: &str, found: &ObjectMeta) -> bool {
     let secret = found
@@ -278,7 +280,7 @@ pub(crate) fn is_being_deleted(project: &Project) -> bool {
     project.metadata.deletion_timestamp.is_some()
 }
 
-/// Returns the UID of a project, or an empty text without UID.
+/// Returns the UID of a project. Returns an empty string if the project has no UID.
 pub(crate) fn uid(project: &Project) -> String {
     project.uid().unwrap_or_default()
 }

@@ -34,7 +34,7 @@ fn level(project: &Project) -> Option<&'static str> {
     })
 }
 
-/// The metadata of a namespace that the server creates for a project.
+/// Returns the metadata of a namespace that the server creates for a project.
 pub(super) fn namespace(project: &Project, name: &str, secret: &str) -> ObjectMeta {
     let (mut labels, mut annotations) = labels_and_annotations(project);
     labels.insert(MANAGED_BY_LABEL.to_owned(), MANAGED_BY.to_owned());
@@ -47,7 +47,7 @@ pub(super) fn namespace(project: &Project, name: &str, secret: &str) -> ObjectMe
     }
 }
 
-/// Labels and annotations of a project's namespaces.
+/// Returns the labels and annotations of a project's namespaces.
 fn labels_and_annotations(project: &Project) -> (Texts, Texts) {
     let mut labels = Texts::from([(PROJECT_LABEL.to_owned(), uid(project))]);
     let mut annotations = Texts::from([(NAME_ANNOTATION.to_owned(), project.name_any())]);
@@ -58,8 +58,11 @@ fn labels_and_annotations(project: &Project) -> (Texts, Texts) {
     (labels, annotations)
 }
 
-/// The merge patch (RFC 7386) of an existing namespace for its owner, or for no owner; `None`
-/// without changes. Without an owner, the patch removes only Pod Security labels that Drover set.
+/// Returns the merge patch (RFC 7386) of an existing namespace for its owner. Returns `None` if the
+/// namespace needs no change.
+///
+/// Without an owner, the patch removes Drover's labels. It removes a Pod Security label only if
+/// Drover set the label.
 pub(super) fn patch(found: &ObjectMeta, owner: Option<&Project>) -> Option<Value> {
     let empty = Texts::new();
     let (labels, annotations) = (
@@ -123,7 +126,7 @@ fn meta(project: &Project, namespace: &str) -> ObjectMeta {
     }
 }
 
-/// The ResourceQuota of the project's namespace, if the project has a quota.
+/// Returns the ResourceQuota of the project's namespace, if the project has a quota.
 pub(super) fn quota(project: &Project, namespace: &str) -> Option<ResourceQuota> {
     let each = &project.spec.quota.as_ref()?.namespace;
     (!each.is_empty()).then(|| ResourceQuota {
@@ -136,7 +139,7 @@ pub(super) fn quota(project: &Project, namespace: &str) -> Option<ResourceQuota>
     })
 }
 
-/// The LimitRange with the defaults of containers, if the project has defaults.
+/// Returns the LimitRange with the defaults of containers, if the project has defaults.
 pub(super) fn limits(project: &Project, namespace: &str) -> Option<LimitRange> {
     let defaults = project.spec.container_defaults.as_ref()?;
     if defaults.requests.is_empty() && defaults.limits.is_empty() {

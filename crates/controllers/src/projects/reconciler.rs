@@ -30,14 +30,14 @@ use drover_hub::HubError;
 
 /// Maximum time between two repairs of drift.
 const REPAIR_INTERVAL: Duration = Duration::from_mins(5);
-/// Time until the next reconciliation after a failed write, or while an impediment exists whose end
-/// no event reports.
+/// Time until the next reconciliation after a failed write. Also applies while a namespace is
+/// missing or is being deleted, because the server receives no event when this state ends.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(20);
-/// Maximum time that the deletion of a project waits for the release of its namespaces in a failing
-/// cluster.
+/// Maximum time that a project's deletion waits for a failing cluster to release the project's
+/// namespaces.
 const RELEASE_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum number of passes that remove lost namespaces from all statuses. Each pass writes the
-/// status of each project at most once.
+/// Maximum number of passes that remove lost namespaces from the status of every project. Each pass
+/// writes each status at most once.
 const MAX_PASSES: usize = 4;
 
 /// Reasons why projects were not applied.
@@ -46,7 +46,7 @@ pub(crate) enum ProjectsError {
     /// A request to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The cluster's namespaces could not be read.
+    /// The server cannot read the cluster's namespaces.
     #[error(transparent)]
     Cluster(#[from] ApplyError),
     /// Projects change faster than the controller can decide.
@@ -116,8 +116,8 @@ async fn reconcile(cluster: &ManagedCluster) -> Result<Action, ProjectsError> {
     ))
 }
 
-/// Reconciles a cluster without connected agent: sets the condition of its projects, and ends
-/// deleted projects.
+/// Reconciles a cluster without a connected agent: sets the condition of its projects, and removes
+/// the finalizer of deleted projects.
 async fn reconcile_offline(
     cluster: &ManagedCluster,
     state: &mut ProjectsState,
@@ -147,7 +147,7 @@ async fn set_disconnected(managed: &ManagedCluster) -> Result<(), HubError> {
     Ok(())
 }
 
-/// Applies the projects to the cluster, and writes their status; returns the time until the next
+/// Applies the projects to the cluster, and writes their status. Returns the time until the next
 /// periodic reconciliation.
 async fn apply_projects(
     managed: &ManagedCluster,
@@ -200,8 +200,8 @@ async fn apply_projects(
     Ok(if failed { RETRY_AFTER } else { REPAIR_INTERVAL })
 }
 
-/// Removes lost namespaces from every status, and announces the namespaces to create, before the
-/// cluster is changed.
+/// Removes lost namespaces from the status of every project, and announces the namespaces to
+/// create. Runs before the first change of the cluster.
 async fn record_losses(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,
@@ -237,7 +237,8 @@ async fn record_losses(
     Err(ProjectsError::ChangingTooOften)
 }
 
-/// The status of a project before the cluster is changed: kept namespaces, and announced creations.
+/// Computes the status of a project before the first change of the cluster: retained namespaces,
+/// and announced creations.
 fn announced_status(
     project: &Project,
     decision: &Decision,
@@ -274,8 +275,8 @@ fn generate_secret() -> Result<String, ProjectsError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Writes the result to the project's status. Returns true if the project must be reconciled again
-/// soon.
+/// Writes the result to the project's status. Returns true if the project needs a reconciliation
+/// after [`RETRY_AFTER`].
 async fn write_result(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,
@@ -319,7 +320,8 @@ async fn write_result(
     Ok(awaited || !failures.is_empty())
 }
 
-/// Returns the status after the cluster was changed: owned namespaces, and pending creations.
+/// Computes the status of a project after the changes of the cluster: owned namespaces, and pending
+/// creations.
 fn resulting_status(project: &Project, own: Option<&BTreeMap<String, String>>) -> ProjectStatus {
     let mut status = project.status.clone().unwrap_or_default();
     let Some(own) = own else {
@@ -336,7 +338,7 @@ fn resulting_status(project: &Project, own: Option<&BTreeMap<String, String>>) -
     status
 }
 
-/// The failures that affect a project.
+/// Returns the failures that affect a project.
 fn failures_of<'a>(
     project: &Project,
     decision: &Decision,
@@ -380,7 +382,7 @@ async fn set_failed(
     Err(error.into())
 }
 
-/// Digest of the input of the decision: specs, deletions and owned namespaces.
+/// Returns the digest of the decision's input: specs, deletions and owned namespaces.
 fn digest(managed: &ManagedCluster) -> u64 {
     let mut hasher = DefaultHasher::new();
     for project in of_cluster(managed.controllers.hub.stores(), &managed.uid) {

@@ -24,7 +24,8 @@ const INTERVAL: Duration = Duration::from_mins(1);
 /// Pause after a search for projects whose cluster does not exist. Merges a burst of changes into
 /// one search.
 const COOLDOWN: Duration = Duration::from_secs(1);
-/// Maximum number of impediments in a message; the message counts the others.
+/// Maximum number of impediments that a message lists. The message contains the number of further
+/// impediments.
 const MAX_NAMED: usize = 3;
 
 /// Reports whether a finalizer delays the deletion of a project.
@@ -63,7 +64,7 @@ pub(crate) async fn remove_finalizer(hub: &Hub, project: &Project) -> Result<(),
     }
 }
 
-/// Writes a changed status; returns whether it was written.
+/// Writes the status if it differs from the present status. Returns true after a write.
 pub(super) async fn write(
     hub: &Hub,
     project: &Project,
@@ -92,7 +93,7 @@ pub(super) async fn write(
     Ok(true)
 }
 
-/// Waits until the store shows the written project. With an outdated project, the next
+/// Waits until the store contains the written project. With an outdated project, the next
 /// reconciliation could assign the same namespace to two projects.
 async fn wait_until_visible(hub: &Hub, written: &Project) {
     let (projects, uid) = (&hub.stores().projects, uid(written));

@@ -1,9 +1,9 @@
 //! Creates and repairs the built-in roles on the hub.
 //!
-//! The server restores the content of a changed role with the built-in label. A user or another
-//! server version can have changed this role. A role with a built-in name but without the label
-//! belongs to a user, and the server does not change this role. The server never deletes a built-in
-//! role, because the role may be assigned.
+//! The server restores the content of a changed role with the built-in label. A user or a different
+//! version of the server can have changed the role. A role with a built-in name but without the
+//! label belongs to a user, and the server does not change this role. The server never deletes a
+//! built-in role, because the role may be assigned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -42,13 +42,13 @@ pub(super) trait BuiltInKind:
     /// The spec of the kind.
     type Spec: Serialize + PartialEq + Clone;
 
-    /// The built-in objects of the kind, by name.
+    /// Returns the built-in objects of the kind, by name.
     fn built_in() -> Vec<BuiltIn<Self::Spec>>;
 
     /// Creates an object.
     fn create(role: &BuiltIn<Self::Spec>) -> Self;
 
-    /// The spec of this object.
+    /// Returns the spec of this object.
     fn spec(&self) -> &Self::Spec;
 }
 
@@ -84,7 +84,7 @@ impl BuiltInKind for GlobalRole {
     }
 }
 
-/// The names of the built-in objects of a kind.
+/// Returns the names of the built-in objects of a kind.
 pub(super) fn names<K: BuiltInKind>() -> BTreeSet<&'static str> {
     K::built_in().iter().map(|role| role.name).collect()
 }
@@ -98,7 +98,7 @@ pub(super) fn has_reserved_name(role: &impl Resource, names: &BTreeSet<&str>) ->
 /// Creates and repairs the built-in roles.
 struct BuiltInRoles {
     hub: Hub,
-    /// Names of conflicting roles that were logged already.
+    /// Names of the conflicting roles that the server has logged.
     logged: Mutex<BTreeSet<String>>,
 }
 
@@ -134,7 +134,7 @@ pub(crate) async fn run(hub: &Hub, runtime: &Runtime) {
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// Computes the writes that create or repair the built-in roles of one kind.
+/// The writes that create or repair the built-in roles of one kind.
 struct PendingWrites<K> {
     missing: Vec<K>,
     drifted: Vec<Change<K>>,
@@ -170,8 +170,8 @@ impl BuiltInRoles {
     }
 }
 
-/// Creates the missing roles. If the hub rejects a role, the function continues with the next role.
-/// After any other error of the hub, the reconciliation ends.
+/// Creates the missing roles. Continues with the next role if the hub rejects a role. Returns after
+/// any other error of the hub.
 async fn create_all<K: BuiltInKind>(
     api: &Api<K>,
     store: &Store<K>,
@@ -237,7 +237,7 @@ fn labels() -> BTreeMap<String, String> {
     BTreeMap::from([(BUILT_IN_LABEL.to_owned(), "true".to_owned())])
 }
 
-/// The value of the built-in label, if present.
+/// Returns the value of the built-in label, if present.
 fn label_value(role: &impl Resource) -> Option<&str> {
     let labels = role.meta().labels.as_ref()?;
     labels.get(BUILT_IN_LABEL).map(String::as_str)
@@ -247,7 +247,7 @@ fn as_value(spec: &impl Serialize) -> Value {
     serde_json::to_value(spec).expect("the keys of roles are strings")
 }
 
-/// A merge patch (RFC 7386) that changes `from` into `to`.
+/// Returns a merge patch (RFC 7386) that changes `from` into `to`.
 fn merge(from: &Value, to: &Value) -> Value {
     let (Value::Object(from), Value::Object(to)) = (from, to) else {
         return to.clone();

@@ -54,7 +54,7 @@ impl Activity {
         self.0.lock().is_authenticated = true;
     }
 
-    /// Returns when the connection must be closed.
+    /// Waits until the connection must be closed.
     pub(super) async fn abandoned(&self, idle_timeouts: IdleTimeouts) {
         while let Some(due) = self.due(idle_timeouts) {
             if due <= Instant::now() {
@@ -78,7 +78,7 @@ impl Activity {
     }
 }
 
-/// Counts a request as in flight until the guard is dropped.
+/// Marks a request as in flight until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct InFlight(Activity);
 
@@ -90,7 +90,7 @@ impl Drop for InFlight {
     }
 }
 
-/// A response body. Its request is in flight until the body is sent or dropped.
+/// A response body. Its request is in flight until the body is completely sent or dropped.
 pub(super) struct Tracked {
     body: Body,
     _request: InFlight,

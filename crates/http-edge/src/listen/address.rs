@@ -20,8 +20,8 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(instead).await
 }
 
-/// Returns the IPv4 replacement for `[::]`, which the Helm chart always sets, if the system has no
-/// IPv6.
+/// Returns the IPv4 replacement for the address `[::]` if the system has no IPv6. The Helm chart
+/// always sets `[::]`.
 fn without_ipv6(address: SocketAddr, error: &io::Error) -> Option<SocketAddr> {
     let absent = matches!(
         Errno::from_io_error(error),

@@ -14,8 +14,8 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum number of probes. Applies only on systems where [`UNACKNOWLEDGED`] has no effect.
 const MAX_PROBES: u32 = 6;
 /// Maximum time that sent data or probes stay unacknowledged. Linux also applies the limit to a
-/// peer that acknowledges but does not read. The limit is longer than the tunnels' own limit for
-/// such a peer.
+/// peer that acknowledges but does not read. The tunnels' own limit for a peer that does not read
+/// is shorter.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(90);
 
 /// Configures the kernel to close a connection whose peer is lost.

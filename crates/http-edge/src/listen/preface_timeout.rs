@@ -12,9 +12,8 @@ use tokio::time::{Sleep, sleep};
 const PREFACE: usize = 24;
 
 /// A stream whose reads fail if the HTTP/2 preface does not arrive in time. After the preface, the
-/// stream only forwards.
-///
-/// hyper waits for the preface without a limit, and sends pings only after the preface.
+/// stream forwards all reads and writes. hyper waits for the preface without a limit, and sends
+/// pings only after the preface.
 pub(super) struct PrefaceTimeout<S> {
     stream: S,
     /// The deadline and the number of missing bytes, until the preface is complete.

@@ -1,7 +1,7 @@
-//! The PROXY protocol, version 2, with which a TCP load balancer sends the client address.
+//! The PROXY protocol, version 2. With this protocol, a TCP load balancer sends the client address.
 //!
-//! <https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt>, section 2.2. The parser reads
-//! only the address and skips the fields after it. A malformed header is an error.
+//! The parser reads only the address and skips the fields after the address. A malformed header is
+//! an error. Source: <https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt>, section 2.2.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,10 +10,10 @@ use thiserror::Error;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-/// Number of bytes before the addresses.
+/// Number of header bytes before the addresses.
 pub const HEAD: usize = 16;
-/// Maximum number of bytes after the head. These bytes contain the addresses and other fields, such
-/// as a certificate.
+/// Maximum number of header bytes after the first [`HEAD`] bytes. These bytes contain the addresses
+/// and other fields, such as a certificate.
 pub const MAX_REST: usize = 8 * 1024;
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 /// First byte of a TLS connection. No PROXY header begins with this byte.
@@ -22,7 +22,7 @@ const TLS_HANDSHAKE: u8 = 0x16;
 /// The reason for rejecting a PROXY header.
 #[derive(Debug, Error)]
 pub enum HeaderError {
-    /// The connection begins neither with TLS nor with a header of version 2.
+    /// The connection begins neither with a TLS handshake nor with a PROXY header of version 2.
     #[error("the connection begins with neither TLS nor a PROXY header of version 2")]
     Signature,
     /// The header has an unknown version or command.
@@ -56,7 +56,7 @@ pub(super) async fn client(stream: &mut TcpStream) -> Result<Option<SocketAddr>,
     parse(&head, &rest)
 }
 
-/// Returns the number of bytes after the head.
+/// Returns the number of header bytes after the first [`HEAD`] bytes.
 pub fn rest_length(head: &[u8; HEAD]) -> Result<usize, HeaderError> {
     if head[..12] != SIGNATURE {
         return Err(HeaderError::Signature);
@@ -84,7 +84,7 @@ pub fn parse(head: &[u8; HEAD], rest: &[u8]) -> Result<Option<SocketAddr>, Heade
     }
 }
 
-/// Parses the source address and port. Their order in the header is source address, destination
+/// Parses the source address and port. The order in the header is: source address, destination
 /// address, source port, destination port.
 fn address<const N: usize>(rest: &[u8]) -> Result<SocketAddr, HeaderError>
 where

@@ -1,4 +1,5 @@
-//! The slot of a connection: the limit that counts the connection, and the routes that it may use.
+//! The slot of a connection. The slot determines which limit counts the connection, and which
+//! routes the connection may use.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,15 +11,13 @@ use super::Limits;
 use super::activity::Activity;
 use crate::networks::{AgentNetworks, NetworkLimits, NetworkSlot};
 
-/// All connection slots of a listener.
-///
-/// If all general slots, or the share of a network, are in use, a connection gets a slot for agents
-/// only, with a short time limit. Half of the agent slots are for networks from which agents have
-/// proved their keys before.
+/// All connection slots of a listener. If all general slots or all slots of a network are in use, a
+/// connection receives an agent-only slot with a short time limit. Half of the agent-only slots are
+/// for networks from which agents have proved their keys.
 #[derive(Debug)]
 pub(super) struct ConnectionSlots {
     general: NetworkLimits,
-    /// Limit of connections from trusted proxies. One proxy carries the connections of many
+    /// Limit of connections from trusted proxies. A single proxy forwards the connections of many
     /// clients.
     proxies: NetworkLimits,
     of_known_agents: NetworkLimits,
@@ -73,10 +72,9 @@ pub(super) enum Purpose {
     Agents,
 }
 
-/// A connection's slot. Requests of the connection contain it as an extension.
-///
-/// The connection releases the slot when it ends, or when its peer proves to be an agent. Other
-/// limits apply to agents.
+/// A connection's slot. Requests of the connection contain the slot as an extension. The connection
+/// releases the slot when the connection ends, or when its peer proves to be an agent. Other limits
+/// apply to agents.
 #[derive(Clone, Debug)]
 pub struct ConnectionSlot(Arc<Inner>);
 
@@ -98,19 +96,19 @@ impl ConnectionSlot {
     }
 
     /// Releases the slot and records the network of an agent that has proved its cluster's key. The
-    /// tunnel limits apply to this agent, and all agents of a company may have the same address.
+    /// tunnel limits apply to this agent. All agents of a company may share one address.
     pub fn proved(&self, cluster: &ClusterUid, address: IpAddr) {
         self.0.agents.proved(cluster, address);
         self.release();
     }
 
-    /// Records an authenticated request. Afterwards the listener no longer closes the connection
-    /// when it is idle.
+    /// Records an authenticated request. The listener does not close an idle connection after an
+    /// authenticated request.
     pub fn authenticated(&self) {
         self.0.activity.authenticated();
     }
 
-    /// Returns true if an agent has proved its cluster's key from this address since the server
+    /// Reports whether an agent has proved its cluster's key from this address since the server
     /// started.
     pub fn is_agents_network(&self, address: IpAddr) -> bool {
         self.0.agents.is_known(address)

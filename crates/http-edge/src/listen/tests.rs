@@ -18,7 +18,7 @@ use super::*;
 use drover_tls::ServingCertificate;
 use drover_tls::{ActiveCertificate, install_provider};
 
-/// A time limit that no test reaches.
+/// A timeout that no passing test reaches.
 const SOON: Duration = Duration::from_secs(20);
 const QUICK: Limits = Limits {
     handshake: Duration::from_millis(300),

@@ -15,8 +15,8 @@ const MAX_PER_CLUSTER: usize = 4;
 /// Maximum number of clusters with stored networks.
 const MAX_CLUSTERS: usize = 20_000;
 
-/// Networks from which agents have proved their clusters' keys since the server started. Slots are
-/// reserved for these networks. Clones share the networks.
+/// Networks from which agents have proved their clusters' keys since the server started. The
+/// listener reserves slots for these networks. Clones share the networks.
 #[derive(Clone, Debug, Default)]
 pub struct AgentNetworks(Arc<Mutex<Inner>>);
 
@@ -54,7 +54,7 @@ impl AgentNetworks {
         }
     }
 
-    /// Returns true if an agent has proved its cluster's key from this address.
+    /// Reports whether an agent has proved its cluster's key from this address.
     pub fn is_known(&self, address: IpAddr) -> bool {
         self.0.lock().clusters_at.contains_key(&network(address))
     }

@@ -8,10 +8,9 @@ use parking_lot::Mutex;
 
 use super::{Prefix, prefixes};
 
-/// A concurrency limit with lower limits per network. Clones share the limits.
-///
-/// All clients of a /56 or IPv4 /24 can hold at most a quarter of the slots, and all clients of a
-/// /48 or IPv4 /16 at most half. The minimum of both limits is twice the limit of one network.
+/// A concurrency limit with lower limits per network. Clones share the limits. All clients of a /56
+/// or IPv4 /24 can hold at most a quarter of the slots. All clients of a /48 or IPv4 /16 can hold
+/// at most half of the slots. Both limits are at least twice the limit of one network.
 #[derive(Clone, Debug)]
 pub struct NetworkLimits(Arc<Inner>);
 
@@ -70,7 +69,7 @@ impl NetworkLimits {
     }
 }
 
-/// Returns true if a new slot for `address` complies with [`NetworkLimits`], when the addresses in
+/// Reports whether a new slot for `address` complies with [`NetworkLimits`]. The addresses in
 /// `held` already hold slots. `limits` contains the total limit and the limit of one network.
 pub fn has_room(
     held: impl Iterator<Item = IpAddr>,
@@ -139,9 +138,9 @@ mod tests {
         IpAddr::from([0x2001, 0xdb8, 0, n, 0, 0, 0, 1])
     }
 
-    /// Requests slots for the addresses in `from`, then for `other`. The limits are 512 slots in
-    /// total and 32 per network. Returns the number of slots for `from`, and true if `other`
-    /// receives a slot.
+    /// Requests slots for the addresses in `from`, then a slot for `other`. The limits are 512
+    /// slots in total and 32 slots per network. Returns the number of slots for `from`, and true if
+    /// `other` receives a slot.
     fn flood(from: impl Iterator<Item = IpAddr>, other: IpAddr) -> (usize, bool) {
         let mut held: Vec<IpAddr> = Vec::new();
         for address in from {

@@ -1,4 +1,5 @@
-//! Proxies that are trusted to set the client address of a request in `X-Forwarded-For`.
+//! Trusted proxies. The server uses the client address that a trusted proxy adds to
+//! `X-Forwarded-For`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ impl TrustedProxies {
         Self(networks.into())
     }
 
-    /// Returns true if an address is trusted.
+    /// Reports whether an address is trusted.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(address))
     }
@@ -116,7 +117,7 @@ mod tests {
     }
 
     proptest! {
-        /// Text before the address that the last proxy appended has no effect.
+        /// Checks that text to the left of the address from the last proxy has no effect.
         #[test]
         fn forwarded_addresses_from_the_client_are_ignored(text in "[ -~]{0,60}") {
             let lines = [format!("{text}, 198.51.100.1")];

@@ -9,9 +9,10 @@ use parking_lot::Mutex;
 
 use super::{Prefix, prefixes};
 
-/// Number of tracked prefixes above which prefixes without recent requests are removed.
+/// Number of tracked prefixes at which the server begins to remove prefixes without recent
+/// requests.
 const SWEEP_THRESHOLD: usize = 30_000;
-/// Maximum number of tracked prefixes. Above this number, requests of new prefixes are refused.
+/// Maximum number of tracked prefixes. At this number, the server refuses requests of new prefixes.
 const MAX_PREFIXES: usize = 4 * SWEEP_THRESHOLD;
 /// Minimum interval between removals of prefixes without recent requests.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -24,7 +25,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Returns a quota per minute with a burst of the same size.
+    /// Creates a quota per minute with a burst of the same size.
     pub const fn per_minute(requests: u32) -> Self {
         Self {
             burst: requests,
@@ -32,7 +33,7 @@ impl Quota {
         }
     }
 
-    /// Returns a quota per second with a burst of the same size.
+    /// Creates a quota per second with a burst of the same size.
     pub const fn per_second(requests: u32) -> Self {
         Self {
             burst: requests,
@@ -49,8 +50,8 @@ impl Quota {
         }
     }
 
-    /// Counts a request. Returns the time at which the quota is full again, or the time to wait if
-    /// the quota is exhausted.
+    /// Counts a request. Returns the time at which the quota is full again. If the quota is
+    /// exhausted, returns the time to wait.
     fn next(self, free_at: Instant, now: Instant) -> Result<Instant, Duration> {
         let next = free_at.max(now) + self.every;
         let tolerated = now + self.every * self.burst;
@@ -61,11 +62,12 @@ impl Quota {
     }
 }
 
-/// The time after which the server accepts the same request.
+/// The time to wait until the server accepts the same request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait(pub Duration);
 
-/// Quotas of each network and its wider networks. Each key of type `K` has separate quotas.
+/// Rate limits of a client's network and its two wider networks. Each key of type `K` has separate
+/// rate limits.
 #[derive(Debug)]
 pub struct Rates<K = ()> {
     quotas: [Quota; 3],
@@ -79,7 +81,8 @@ struct Buckets<K> {
 }
 
 impl<K: Clone + Eq + Hash> Rates<K> {
-    /// Creates the quotas of a /64, a /56 and a /48, or for IPv4 of a /32, a /24 and a /16.
+    /// Creates the quotas of three prefix lengths: /64, /56 and /48 for IPv6, and /32, /24 and /16
+    /// for IPv4.
     pub fn new(quotas: [Quota; 3]) -> Self {
         Self {
             quotas,
@@ -114,7 +117,7 @@ impl<K: Clone + Eq + Hash> Rates<K> {
 
 impl<K: Eq + Hash> Buckets<K> {
     /// Removes prefixes without recent requests if the number of tracked prefixes is high. Returns
-    /// true if a new prefix can be added.
+    /// true if the table has space for a new prefix.
     fn make_room(&mut self, now: Instant) -> bool {
         let is_due = now.saturating_duration_since(self.swept) >= SWEEP_EVERY;
         if self.free_at.len() >= SWEEP_THRESHOLD && is_due {
@@ -187,8 +190,8 @@ mod tests {
     }
 
     proptest! {
-        /// In any time window, the accepted requests of a prefix do not exceed its burst and its
-        /// rate.
+        /// Checks that in any time window, the accepted requests of a prefix do not exceed its
+        /// burst plus its rate.
         #[test]
         fn network_prefix_never_exceeds_its_request_rate_limit(
             steps in proptest::collection::vec((0..3000_u64, 0..3_u16, 0..4_u16), 0..400),

@@ -34,7 +34,7 @@ pub enum AccountError {
     NoUserName,
 }
 
-/// The client's account is not the account in the webhook's conditions, so the hub sends the
+/// The account in the webhook's conditions is not the client's account. The hub therefore sends the
 /// client's writes to the webhook.
 #[derive(Debug, Error)]
 #[error(
@@ -57,13 +57,13 @@ pub enum ExemptError {
     /// The client's account is unknown.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// The conditions of the webhook contain no exemption for a server account, so the server cannot
-    /// add its own account to them.
+    /// The conditions of the webhook exempt no server account, so the server cannot add its own
+    /// account.
     #[error(transparent)]
     NoExemption(AccountMismatch),
 }
 
-/// The webhook configuration on the hub, if it exists.
+/// Returns the webhook configuration on the hub, if it exists.
 pub(super) async fn configuration(
     client: &Client,
 ) -> Result<Option<ValidatingWebhookConfiguration>, HubError> {
@@ -71,7 +71,7 @@ pub(super) async fn configuration(
     call("read the admission webhook", api.get_opt(CONFIGURATION)).await
 }
 
-/// The user name of the client on the hub.
+/// Returns the user name of the client on the hub.
 pub(super) async fn client_account(client: &Client) -> Result<String, AccountError> {
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
     let review = SelfSubjectReview::default();
@@ -84,8 +84,9 @@ pub(super) async fn client_account(client: &Client) -> Result<String, AccountErr
         .ok_or(AccountError::NoUserName)
 }
 
-/// Compares the client's account with the account in the webhook, and returns the difference.
-/// Returns `None` if the accounts are equal, the webhook does not exist, or a call fails.
+/// Compares the client's account with the account in the webhook's conditions, and returns the
+/// difference. Returns `None` if the accounts are equal, the webhook does not exist, or a call
+/// fails.
 pub async fn find_account_mismatch(client: &Client) -> Option<AccountMismatch> {
     let found = configuration(client).await.ok()??;
     compare(client, &found).await.ok()?
@@ -104,12 +105,12 @@ async fn compare(
     Ok((account != server).then_some(AccountMismatch { account, server }))
 }
 
-/// Adds the client's account to the webhook's exemptions if the webhook exempts an account that is
-/// not the client's.
+/// Adds the client's account to the webhook's exemptions if the webhook exempts a different
+/// account.
 ///
-/// After a change of the server's account, the hub would send the server's own writes to the
-/// webhook before a server handles webhook calls. The webhook still reviews the writes of all other
-/// accounts. The leader later installs the webhook with only its own account.
+/// Without this exemption, the hub sends the server's own writes to the webhook after a change of
+/// the server's account, while no server handles webhook calls. The webhook still reviews the
+/// writes of all other accounts. The leader later installs the webhook with only its own account.
 pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
     let Some(mut found) = configuration(client).await? else {
         return Ok(());
@@ -131,14 +132,15 @@ pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
 enum Exemption {
     /// No condition of the webhook exempts a server account.
     Missing,
-    /// The conditions already exempt the account, because the server restarted before it installed
-    /// the webhook again.
+    /// The conditions already exempt the account. The server restarted after it added the exemption
+    /// and before it installed the webhook.
     Present,
     /// The account was added.
     Added,
 }
 
-/// Adds the account to each condition that exempts the server, at most once per condition.
+/// Adds the account to each condition that exempts the server. Skips conditions that contain the
+/// account.
 fn add_exemption(found: &mut ValidatingWebhookConfiguration, other: &AccountMismatch) -> Exemption {
     let (server, account) = (not(&other.server), not(&other.account));
     let both = neither(&other.server, &other.account);
@@ -210,7 +212,7 @@ mod tests {
     use super::super::webhook::WebhookConfig;
     use super::*;
 
-    /// The webhook configuration that a server with this account installs.
+    /// Returns the webhook configuration that a server with this account installs.
     fn webhook_of(server: &str) -> ValidatingWebhookConfiguration {
         let address = "https://drover.example".parse().unwrap();
         let asking = WebhookConfig {

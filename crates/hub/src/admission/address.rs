@@ -1,4 +1,4 @@
-//! The address at which an external hub reaches the server's admission webhook.
+//! The address of the server's admission webhook for calls from an external hub.
 
 use std::str::FromStr;
 
@@ -25,7 +25,7 @@ pub enum Address {
     },
 }
 
-/// The error of an address that cannot be parsed.
+/// The text of a webhook address is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "invalid address: use https://HOST[:PORT], or NAMESPACE/NAME[:PORT] for a Service on the hub"
@@ -81,7 +81,8 @@ impl std::fmt::Display for Address {
 }
 
 impl Address {
-    /// The DNS name or IP address that the server's certificate must contain for this address.
+    /// Returns the DNS name or IP address that the server's certificate must contain for this
+    /// address.
     pub fn certificate_name(&self) -> Option<String> {
         match self {
             Self::Url(url) => {

@@ -27,7 +27,8 @@ impl InProcess {
         }
     }
 
-    /// Enables writes of accounts other than the server's. This authorizer checks these writes.
+    /// Sets the authorizer that checks the writes of accounts other than the server's. The hub
+    /// rejects these writes until the authorizer is set.
     pub(crate) fn set_authorizer(&self, authorizer: WriteAuthorizer) {
         // The server calls this once, after it creates the stores.
         let _ = self.authorizer.set(authorizer);

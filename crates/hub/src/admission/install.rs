@@ -1,9 +1,9 @@
-//! Installs the admission webhook on an external hub and reconciles it.
+//! Installs the admission webhook on an external hub, and reconciles its configuration.
 //!
 //! A fail-closed webhook without a reachable server blocks all matching writes. The installer
 //! therefore first tests the connection: it applies a webhook that matches only one unused object
 //! name, and creates an object with this name as dry run. After the installation, the installer
-//! repeats the test with the installed configuration, to detect a hub that no longer reaches the
+//! repeats the test with the installed configuration, to detect a hub that cannot connect to the
 //! server.
 
 use std::sync::Arc;
@@ -29,14 +29,14 @@ use crate::settings::Settings;
 use crate::webhook_name::CONFIGURATION;
 use crate::{HubError, call};
 
-/// The interval at which the installer applies the webhook again, to revert changes of other
-/// clients.
+/// The interval at which the installer applies the webhook configuration, to revert changes of
+/// other clients.
 const REAPPLY_INTERVAL: Duration = Duration::from_mins(5);
 /// The timeout of one installation attempt. An attempt contains several probes, and each probe
 /// waits for the hub's webhook timeout.
 const STEP_TIMEOUT: Duration = Duration::from_mins(10);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
-/// The number of probes until a hub calls a new webhook.
+/// The maximum number of probes until the hub calls a newly installed webhook.
 const MAX_PROBES: u32 = 40;
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -58,13 +58,13 @@ enum InstallError {
 }
 
 impl InstallError {
-    /// Returns whether the hub itself rejected a call. Returns false if the hub could not reach the
-    /// server.
+    /// Reports whether the hub itself rejected a call. Returns false if the hub could not connect
+    /// to the server.
     fn is_hub_error(&self) -> bool {
         matches!(self, Self::Hub(_) | Self::Account(_))
     }
 
-    /// Returns whether the error is transient. A transient error does not change the reported
+    /// Reports whether the error is transient. A transient error does not change the reported
     /// status.
     fn is_transient(&self) -> bool {
         let (Self::Hub(error) | Self::Account(AccountError::Hub(error))) = self else {
@@ -123,7 +123,8 @@ pub struct Installer {
     pub reviews: Reviews,
     /// The address of `--hub-webhook`.
     pub address: Option<Address>,
-    /// The settings with the server URL, the default address.
+    /// The settings, which contain the server URL. The server URL is the default address of the
+    /// webhook.
     pub settings: Settings,
     /// The CA certificate for the webhook configuration, PEM.
     pub trust: Option<String>,
@@ -153,7 +154,7 @@ impl Reconciler for AccountName {
         }
     }
 
-    /// Logs nothing, because `record_failure` logs the error with a remedy.
+    /// Returns true, because `record_failure` logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
@@ -180,7 +181,7 @@ impl Reconciler for InstalledRules {
         Ok(Action::requeue(REAPPLY_INTERVAL))
     }
 
-    /// Logs nothing, because `record_failure` logs the error with a remedy.
+    /// Returns true, because `record_failure` logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
@@ -223,8 +224,8 @@ impl Installer {
         error.log(state);
     }
 
-    /// Returns the state of the webhook after a failed installation. A webhook of an earlier
-    /// installation may exist, with the same or a different address.
+    /// Returns the state of the webhook after a failed installation. The hub may still have the
+    /// webhook of an earlier installation, possibly with a different address.
     async fn remaining_state(&self, error: &InstallError) -> WebhookState {
         match configuration(&self.client).await {
             // The Helm chart creates the configuration without webhooks.
@@ -304,8 +305,7 @@ impl Installer {
         result
     }
 
-    /// Creates the object with dry run until the hub calls the webhook. The hub never stores the
-    /// object.
+    /// Creates the object with dry run until the hub calls the webhook.
     async fn attempt(&self, name: &str, address: &Address) -> Result<(), InstallError> {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), HUB_NAMESPACE);
         let map = ConfigMap {
@@ -333,8 +333,8 @@ impl Installer {
     }
 }
 
-/// Reads from the hub's error whether the server's webhook denied the object or the hub did not
-/// reach the server.
+/// Converts the hub's error to the result of a probe: the server's webhook denied the object, or
+/// the hub did not connect to the server.
 fn verdict(error: HubError, object: &str, address: &Address) -> Result<(), InstallError> {
     let message = error.answer().map(|status| status.message.clone());
     let message = message.unwrap_or_default();

@@ -28,14 +28,14 @@ use drover_http_edge::status::Status;
 
 /// The webhook's path without the secret segment.
 pub const PATH: &str = "/hub/admission";
-/// The number of body bytes for which a review reserves one slot. Most reviews need one slot.
+/// The number of body bytes per reserved slot. Most reviews need a single slot.
 const SLOT_BYTES: usize = 1 << 20;
-/// The number of slots for the largest review. The review contains the new and the old object, each
-/// of the hub's maximum size.
+/// The number of slots of the largest review. This review contains the new object and the previous
+/// object, each of the hub's maximum size.
 const MAX_SLOTS: usize = 8;
 /// The maximum number of slots for all networks together, and the maximum per network.
 const SLOT_LIMITS: (usize, usize) = (128, 32);
-/// The timeout for reading the body.
+/// The timeout for reading the body of a review.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The timeout to wait for a decision slot, shorter than the hub's webhook timeout.
 const DECISION_TIMEOUT: Duration = Duration::from_secs(3);
@@ -43,15 +43,15 @@ const DECISION_TIMEOUT: Duration = Duration::from_secs(3);
 /// stores.
 const MAX_CONCURRENT: usize = 16;
 
-/// The state of the webhook route; cheap to clone.
+/// The state of the webhook route. Cloning is cheap.
 #[derive(Clone)]
 pub struct Reviews {
     authorizer: WriteAuthorizer,
-    /// The secret segment of the path.
+    /// The secret segment of the webhook's path.
     segment: Arc<str>,
-    /// The server's account on the hub; unset until the server has read the account.
+    /// The server's account on the hub. Unset until the server has read the account.
     server: Arc<OnceLock<String>>,
-    /// The slots for bodies that the server currently reads or whose decision is pending.
+    /// The slots for bodies that the server reads, and for bodies whose decision is pending.
     slots: NetworkLimits,
     decisions: Arc<Semaphore>,
 }
@@ -76,12 +76,12 @@ impl Reviews {
         }
     }
 
-    /// The secret segment of the path.
+    /// Returns the secret segment of the webhook's path.
     pub(super) fn segment(&self) -> &str {
         &self.segment
     }
 
-    /// Sets the account whose writes are exempt.
+    /// Sets the account whose writes are exempt from the rules.
     pub(super) fn set_server_account(&self, name: &str) {
         // The account does not change while the process runs.
         let _ = self.server.set(name.to_owned());
@@ -95,7 +95,7 @@ pub struct Review {
 }
 
 impl Review {
-    /// The write under review; `None` for an operation that stores nothing.
+    /// Returns the write under review. Returns `None` for an operation that stores nothing.
     pub fn write(&self) -> Option<Write<'_>> {
         self.request.write()
     }
@@ -136,7 +136,7 @@ struct Writer {
 }
 
 impl ReviewRequest {
-    /// Returns `None` for an operation that stores nothing.
+    /// Returns the write under review. Returns `None` for an operation that stores nothing.
     fn write(&self) -> Option<Write<'_>> {
         let operation = match &*self.operation {
             "CREATE" => Operation::Create,
@@ -159,12 +159,12 @@ impl ReviewRequest {
     }
 }
 
-/// Parses an `AdmissionReview`; public for fuzzing.
+/// Parses an `AdmissionReview`. The function is public for fuzzing.
 pub fn parse(body: &[u8]) -> Result<Review, serde_json::Error> {
     serde_json::from_slice(body)
 }
 
-/// The router of the webhook.
+/// Returns the router of the webhook.
 pub fn router(reviews: Reviews) -> Router {
     // A test reads route literals. The literal is [`PATH`] and the secret segment.
     Router::new()
@@ -207,7 +207,7 @@ async fn review(reviews: &Reviews, request: Request) -> Result<Response, Status>
 }
 
 impl Reviews {
-    /// Reads the body and returns it with its slots.
+    /// Reads the body, and returns the body with its reserved slots.
     async fn read(&self, request: Request) -> Result<(Bytes, Vec<NetworkSlot>), Status> {
         let hint = request.body().size_hint();
         // A body without a length takes the slots of the largest review.
@@ -231,7 +231,8 @@ impl Reviews {
         Ok((body, taken))
     }
 
-    /// Returns the code and the message of a rejection; `None` if the write is allowed.
+    /// Returns the status code and the message of a rejection. Returns `None` if the write is
+    /// allowed.
     async fn decide(
         &self,
         request: &ReviewRequest,

@@ -3,16 +3,16 @@
 //!
 //! The stores can be slightly older than the hub's state.
 //!
-//! - *Rejected writes are checked again*: when `kubectl apply -f` creates a role and its binding,
-//!   the hub requests the review of the binding before the stores contain the role. The server
-//!   therefore checks a rejected write again whenever the grants change, for `GRANTS_TIMEOUT` at
-//!   most. Each check uses the writer's current identity and roles, and no earlier result.
-//! - *Allowed writes are checked once*: a recently revoked role stays effective until the stores
-//!   sync, as in all decisions of Drover. The check reads the objects that a new binding or project
-//!   names from the hub, and requires that their UIDs are equal to the UIDs in the stores
-//!   (`matches_hub`), because a role can be deleted and created again. A role may be deleted only
-//!   if no role on the hub refers to it (`is_unused`). A race remains between these reads and the
-//!   hub's own write.
+//! - *The server repeats the check of rejected writes*: when `kubectl apply -f` creates a role and
+//!   its binding, the hub requests the review of the binding before the stores contain the role.
+//!   The server therefore repeats the check of a rejected write after each change of the grants,
+//!   for `GRANTS_TIMEOUT` at most. Each check uses the writer's current identity and roles.
+//! - *The server checks allowed writes once*: a recently revoked role stays effective until the
+//!   stores sync, as in all decisions of Drover. A role can be deleted and created again. For a new
+//!   binding or project, the check therefore reads the referenced objects from the hub, and
+//!   requires that their UIDs are equal to the UIDs in the stores (`matches_hub`). A user can
+//!   delete a role only if no other role on the hub refers to the role (`is_unused`). A change
+//!   between these reads and the hub's own write remains undetected.
 //! - *The hub repeats the review* when the object changes before it is stored.
 //! - Two concurrent writes may be checked against the same state. Each write is compared with its
 //!   writer's permissions. Roles that inherit each other grant nothing.
@@ -48,16 +48,16 @@ use drover_http_edge::status::Status;
 
 /// The maximum time that a rejected write waits for newer grants.
 const GRANTS_TIMEOUT: Duration = Duration::from_millis(500);
-/// The maximum number of rejected writes that wait concurrently. Further rejections return
-/// immediately, so a user with many rejected writes does not delay others.
+/// The maximum number of rejected writes that wait concurrently. The server returns further
+/// rejections immediately, so a user with many rejected writes does not delay other users.
 pub(super) static WAITING: Semaphore = Semaphore::const_new(8);
-/// The maximum number of rejected direct writes to the hub that wait concurrently, separate from
-/// the writes through this server.
+/// The maximum number of rejected direct writes to the hub that wait concurrently. Writes through
+/// this server have a separate maximum.
 pub(super) static DIRECT_WAITING: Semaphore = Semaphore::const_new(8);
 
 /// Checks all rules for a write that the server makes for a caller.
 ///
-/// Ignores the writer and the groups of `write`: the caller is the writer.
+/// Ignores the writer and the groups in `write`, and checks the permissions of the caller.
 pub async fn check_write(
     hub: &Hub,
     caller: &Identity,
@@ -155,9 +155,11 @@ fn check_stores(stores: &Stores, write: &Write<'_>, requester: &Requester) -> Re
     admit_by_roles(write, &rights, changed.as_ref(), hub_roles)
 }
 
-/// Returns whether the objects that a new binding or project names have the same UID on the hub and
-/// in the stores. For the deletion of a role, returns whether no other role on the hub refers to
-/// it.
+/// Compares the hub with the stores before a write is allowed.
+///
+/// For a new binding or project, reports whether the referenced objects have the same UID on the
+/// hub and in the stores. For the deletion of a role, reports whether no other role on the hub
+/// refers to the role.
 async fn matches_hub(
     client: &Client,
     stores: &Stores,
@@ -216,14 +218,15 @@ fn stores_outdated() -> AdmissionError {
     ))
 }
 
-/// The user with current groups, if the user exists, is enabled and is not being deleted.
+/// Returns the user with current groups. Returns `None` unless the user exists, is enabled and is
+/// not being deleted.
 fn enabled_user(stores: &Stores, name: &UserName) -> Option<UserWithGroups> {
     let user = stores.users.by_uid(name.uid().as_str())?;
     let is_active = user.spec.enabled && user.metadata.deletion_timestamp.is_none();
     is_active.then(|| with_groups(stores, name, &user))
 }
 
-/// The user with current groups, enabled or disabled.
+/// Returns the user with current groups, enabled or disabled.
 fn any_user(stores: &Stores, name: &UserName) -> Option<UserWithGroups> {
     let user = stores.users.by_uid(name.uid().as_str())?;
     Some(with_groups(stores, name, &user))
@@ -236,7 +239,7 @@ fn with_groups(stores: &Stores, name: &UserName, user: &User) -> UserWithGroups 
     }
 }
 
-/// Returns whether the hub's RBAC allows the writer every verb on every resource and path.
+/// Reports whether the hub's RBAC allows the writer every verb on every resource and path.
 async fn has_all_permissions(client: &Client, write: &Write<'_>) -> Result<bool, AdmissionError> {
     let all = || Some("*".to_owned());
     let objects = SubjectAccessReviewSpec {

@@ -1,9 +1,10 @@
-//! The ValidatingWebhookConfiguration for an external hub. It fails closed.
+//! The ValidatingWebhookConfiguration for an external hub. The configuration fails closed.
 //!
-//! The webhooks match only the writes that a rule can reject. They exclude writes of the server and
-//! of Kubernetes components, so that a server can start while the webhook is unreachable. Of roles
-//! and bindings, the webhooks match only the objects that a rule can reject. To recover from an
-//! unreachable webhook, run `kubectl delete validatingwebhookconfiguration drover-rules`.
+//! The webhooks match only the writes that a rule can reject. The webhooks exclude writes of the
+//! server and of Kubernetes components, so that a server can start while the webhook is
+//! unreachable. For roles and bindings, the webhooks match only the objects that a rule can reject.
+//! To recover from an unreachable webhook, run `kubectl delete validatingwebhookconfiguration
+//! drover-rules`.
 
 use drover_access::admission::{
     self, BOOTSTRAP_TOKEN, CERTIFICATES, CLIENT_SIGNERS, DEFAULT_ROLES, DEFINITIONS, HUB_LABEL,
@@ -22,13 +23,13 @@ pub(super) const PROBE: &str = "drover-rules-probe";
 pub(super) const CHECK: &str = "drover-rules-check";
 /// The webhook timeout of the hub in seconds.
 const TIMEOUT_SECONDS: u32 = 5;
-/// A CEL condition that excludes Kubernetes components.
+/// A CEL condition that excludes writes of Kubernetes components.
 const NOT_KUBERNETES: &str = "!(request.userInfo.username in ['system:apiserver', 'system:kube-controller-manager']) \
      && !request.userInfo.username.startsWith('system:serviceaccount:kube-system:')";
-/// A CEL condition for users of Drover.
+/// A CEL condition that matches writes of Drover users.
 const DROVER_USERS: &str = "request.userInfo.username.startsWith('drover:')";
-/// A CEL expression for the object's name or its `generateName`. A deletion of a collection has no
-/// name in the request, and optional fields may be absent.
+/// A CEL expression for the object's name or its `generateName`. The request has no name if a
+/// client deletes a collection, and optional fields may be absent.
 const NAME: &str = "(has(request.name) ? request.name : oldObject != null ? \
                     oldObject.metadata.name : object.metadata.?generateName.orValue(''))";
 const WRITES: &[&str] = &["CREATE", "UPDATE", "DELETE"];
@@ -85,8 +86,9 @@ impl WebhookConfig<'_> {
         self.in_private_namespaces(webhook)
     }
 
-    /// Matches requests for service account tokens: all requests of Drover users and service
-    /// accounts, and every request for the server's own account.
+    /// Matches requests for service account tokens. For the server's own account, matches the
+    /// requests of every caller. For all other accounts, matches the requests of Drover users and
+    /// service accounts.
     fn accounts(&self) -> Value {
         let condition = match account(self.server) {
             None => users_or_accounts(),
@@ -115,7 +117,7 @@ impl WebhookConfig<'_> {
         self.webhook("rights", RBAC, what, WRITES, &conditions)
     }
 
-    /// Matches the writes of Kubernetes' default roles that the webhook for roles does not match.
+    /// Matches writes to Kubernetes' default roles that the webhook for roles does not match.
     fn default_roles(&self) -> Value {
         let asked = format!(
             "{} || ({DROVER_USERS} && request.operation == 'DELETE')",
@@ -133,7 +135,7 @@ impl WebhookConfig<'_> {
         self.webhook("default-roles", RBAC, what, WRITES, &conditions)
     }
 
-    /// Matches the deletion of the server's namespace, and new owner references on it, because
+    /// Matches the deletion of the server's namespace, and new owner references on the namespace.
     /// Kubernetes deletes an object with its owner.
     fn namespace(&self) -> Value {
         let own = format!("{NAME} == '{HUB_NAMESPACE}'");
@@ -151,8 +153,8 @@ impl WebhookConfig<'_> {
         self.webhook("definitions", DEFINITIONS, what, WRITES, &conditions)
     }
 
-    /// Matches certificate requests that a Drover user approves, or creates for a signer that
-    /// approves automatically.
+    /// Matches writes to certificate requests: approvals by Drover users, and creations by Drover
+    /// users for signers that approve automatically.
     fn certificates(&self) -> Value {
         let signers: Vec<_> = CLIENT_SIGNERS.iter().map(|name| literal(name)).collect();
         let logs_in = format!(
@@ -177,12 +179,13 @@ impl WebhookConfig<'_> {
         webhook
     }
 
-    /// Builds the configuration of the connection test. It matches only the test object.
+    /// Builds the configuration of the connection test. The configuration matches only the test
+    /// object.
     pub(super) fn probe(&self) -> Value {
         configuration(PROBE, &[self.test_object("probe", PROBE)])
     }
 
-    /// Matches the test object for all accounts, the server's account included.
+    /// Matches writes of the test object by all accounts, including the server's account.
     fn test_object(&self, webhook: &str, object: &str) -> Value {
         let name = format!("has(request.name) && request.name == '{object}'");
         let mut webhook = self.webhook(webhook, "", &["configmaps"], &["CREATE"], &[name]);
@@ -190,7 +193,7 @@ impl WebhookConfig<'_> {
         webhook
     }
 
-    /// A CEL condition that excludes the server and Kubernetes components.
+    /// Returns a CEL condition that excludes the server and Kubernetes components.
     fn not_exempt(&self) -> String {
         format!("{} && {NOT_KUBERNETES}", not(self.server))
     }
@@ -224,7 +227,8 @@ impl WebhookConfig<'_> {
     }
 }
 
-/// A CEL condition for the listed default roles and for default roles of other Kubernetes versions.
+/// Returns a CEL condition that matches the listed default roles, and default roles of other
+/// Kubernetes versions.
 fn is_default_role() -> String {
     let (beginnings, whole): (Vec<_>, Vec<_>) = DEFAULT_ROLES
         .iter()
@@ -243,7 +247,7 @@ fn is_default_role() -> String {
     format!("{listed} || ({NAME}.startsWith('system:') && ({marked}))")
 }
 
-/// A CEL condition that is true if the new or the old object has the label.
+/// Returns a CEL condition that is true if the new or the previous object has the label.
 fn labelled(label: &str) -> String {
     let labelled = ["object", "oldObject"].map(|object| {
         format!(
@@ -255,7 +259,7 @@ fn labelled(label: &str) -> String {
     labelled.join(" || ")
 }
 
-/// A CEL condition for service accounts.
+/// Returns a CEL condition that matches service accounts.
 fn accounts() -> String {
     format!(
         "request.userInfo.username.startsWith({})",
@@ -267,12 +271,12 @@ fn users_or_accounts() -> String {
     format!("{DROVER_USERS} || {}", accounts())
 }
 
-/// A CEL condition that excludes this account.
+/// Returns a CEL condition that excludes this account.
 pub(super) fn not(account: &str) -> String {
     format!("request.userInfo.username != {}", literal(account))
 }
 
-/// A CEL condition that excludes both accounts.
+/// Returns a CEL condition that excludes both accounts.
 pub(super) fn neither(one: &str, other: &str) -> String {
     format!("{} && {}", not(one), not(other))
 }
@@ -292,8 +296,8 @@ fn configuration(name: &str, webhooks: &[Value]) -> Value {
     })
 }
 
-/// A CEL condition for the server's Secrets, service account token Secrets, and bootstrap tokens of
-/// Drover users. The hub writes all other Secrets without a call to the server.
+/// Returns a CEL condition that matches the server's Secrets, service account token Secrets, and
+/// bootstrap tokens of Drover users. The hub writes all other Secrets without a call to the server.
 fn matching_secrets() -> String {
     let of_account = "(object != null && has(object.type) && object.type == \
                       'kubernetes.io/service-account-token')";
@@ -314,8 +318,8 @@ fn matching_secrets() -> String {
     )
 }
 
-/// A CEL condition for roles and bindings. It matches writes of Drover users, bindings to Drover
-/// names or to all users, and writes and deletions of the server's own objects.
+/// Returns a CEL condition that matches roles and bindings: writes of Drover users, bindings to
+/// Drover names or to all users, and all writes of the server's own objects.
 fn matching_roles() -> String {
     let given = format!(
         "request.operation != 'DELETE' && ({DROVER_USERS} || (has(object.subjects) && object.subjects.exists(s, \

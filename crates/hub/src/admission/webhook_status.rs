@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use drover_telemetry::{Health, Metrics};
 
-/// The number of failed attempts before `/readyz` reports an unknown state.
+/// The number of failed attempts after which `/readyz` reports an unknown state.
 const MAX_UNREPORTED_ATTEMPTS: u32 = 3;
 
 /// State of the admission webhook for direct writes to the hub.
@@ -19,10 +19,10 @@ pub enum WebhookState {
     Unknown,
     /// The hub calls the webhook for direct writes.
     InForce,
-    /// The webhook is not installed, because the hub would not reach the server.
+    /// The webhook is not installed, because the hub cannot connect to the server.
     Missing,
-    /// The webhook is installed, but the hub cannot reach the server, so the hub rejects matching
-    /// writes.
+    /// The webhook is installed, but the hub cannot connect to the server. The hub therefore
+    /// rejects matching writes.
     Unanswered,
 }
 
@@ -43,9 +43,9 @@ impl WebhookState {
         }
     }
 
-    /// Returns the problem as a text. Unauthenticated clients can read the text, so it contains no
-    /// addresses and no messages of other programs. An unknown state is a problem only after
-    /// several attempts.
+    /// Returns the problem as a text for `/readyz`. The text contains no addresses and no messages
+    /// of other programs, because unauthenticated clients can read it. An unknown state is a
+    /// problem only after several attempts.
     fn check(self, tries: u32) -> Result<(), String> {
         let problem = match self {
             Self::InForce => return Ok(()),
@@ -109,7 +109,7 @@ impl WebhookStatus {
         standing
     }
 
-    /// Sets the state. [`WebhookState::InForce`] resets the failed attempts.
+    /// Sets the state. [`WebhookState::InForce`] resets the number of failed attempts.
     pub fn set(&self, standing: WebhookState) {
         {
             let mut now = self.now.lock();

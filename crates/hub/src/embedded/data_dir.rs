@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// The hub's folder in the data folder. Only the server's user can access it.
+/// Name of the hub's folder in the data folder. Only the server's user can access the folder.
 const FOLDER: &str = "hub";
-/// The hub's file in its folder.
+/// Name of the hub's file in the hub's folder.
 const FILE: &str = "hub.db";
 /// File mode of a folder that only the owner can access.
 const PRIVATE: u32 = 0o700;
@@ -17,13 +17,13 @@ const PRIVATE: u32 = 0o700;
 /// The error of finding or preparing the data folder.
 #[derive(Debug, Error)]
 pub enum DataDirError {
-    /// The environment names no default data folder.
+    /// The environment contains no variable that determines the default data folder.
     #[error(
         "no folder for the server's state: set --data-dir, or set a hub with --kubeconfig (the default \
          folder is in $XDG_DATA_HOME or $HOME, and neither is set)"
     )]
     NoHome,
-    /// The folder cannot be created or made private.
+    /// The folder cannot be created, or its mode cannot be changed to private.
     #[error(
         "cannot store the server's state in {}: set another folder with --data-dir", path.display()
     )]
@@ -40,13 +40,13 @@ pub enum DataDirError {
 pub struct DataDir(PathBuf);
 
 impl DataDir {
-    /// Uses this data folder.
+    /// Creates the value for this data folder. Does not access the file system.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
 
-    /// Returns the default: `/var/lib/drover` for root, else the folder `drover` in the user's data
-    /// folder (XDG Base Directory Specification).
+    /// Returns the default data folder: `/var/lib/drover` for root, else `drover` in the user's
+    /// data folder (XDG Base Directory Specification).
     pub fn of_user(
         root: bool,
         xdg_data_home: Option<&Path>,
@@ -65,17 +65,17 @@ impl DataDir {
         Ok(Self::new(data.join("drover")))
     }
 
-    /// The path of the data folder.
+    /// Returns the path of the data folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
 
-    /// The path of the hub's file, which may not exist.
+    /// Returns the path of the hub's file. The file may not exist.
     pub fn file(&self) -> PathBuf {
         self.0.join(FOLDER).join(FILE)
     }
 
-    /// Creates the folders, and makes the hub's folder private even if it exists.
+    /// Creates the folders. Makes an existing hub folder private.
     pub fn prepare(&self) -> Result<PathBuf, DataDirError> {
         let folder = self.0.join(FOLDER);
         let made = DirBuilder::new()

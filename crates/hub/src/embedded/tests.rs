@@ -261,7 +261,7 @@ fn users_cannot_change_default_roles() {
     }
 }
 
-/// Tests that the server's copy of Kubernetes' default roles equals the roles of the hub.
+/// Tests that the server's copy of Kubernetes' default roles equals the hub's default roles.
 #[test]
 fn known_rules_of_default_roles_match_the_embedded_hub() {
     use drover_access::roles::known_rules;

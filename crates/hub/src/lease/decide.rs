@@ -12,14 +12,14 @@ use super::{LEASE, LEASE_DURATION};
 /// The next step of the election.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Another server holds the Lease.
+    /// A different server holds the Lease.
     Wait { holder: String },
-    /// This server writes the Lease with this term.
+    /// This server writes the Lease with this number of leader transitions.
     Take { term: i32 },
 }
 
-/// Decides from the stored Lease, the time since its last change, and whether its holder's process
-/// has ended.
+/// Decides the next step. The inputs are the stored Lease, the time since its last change, and
+/// whether its holder's process has ended.
 pub(super) fn decide(stored: Option<&Lease>, me: &str, silent: Duration, gone: bool) -> Step {
     let Some(stored) = stored else {
         return Step::Take { term: 1 };
@@ -40,7 +40,7 @@ pub(super) fn decide(stored: Option<&Lease>, me: &str, silent: Duration, gone: b
     }
 }
 
-/// The holder of a Lease; empty if the Lease is free.
+/// Returns the holder of a Lease. Returns an empty string if the Lease is free.
 pub(super) fn holder(lease: &Lease) -> &str {
     lease
         .spec

@@ -19,7 +19,7 @@ pub(super) struct Election {
     api: Api<Lease>,
     me: String,
     state: watch::Sender<LeaseState>,
-    /// The Lease's resource version, and the time when it last changed.
+    /// The Lease's resource version, and the local time of its last change.
     last_change: Option<(String, Instant)>,
     /// The start of the last successful renewal.
     renewed: watch::Sender<Instant>,
@@ -36,7 +36,7 @@ impl Election {
         }
     }
 
-    /// Runs the election until `stop`, or until another server leads.
+    /// Runs the election until `stop`, or until a different server leads.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         let expiry = expire_confirmation(self.state.clone(), self.renewed.subscribe());
         let stopped = tokio::select! {
@@ -72,8 +72,9 @@ impl Election {
         }
     }
 
-    /// The jittered delay until the next step. A waiting server also wakes when the Lease may have
-    /// expired. The delay of the holder is short enough to renew before the expiry.
+    /// Returns the jittered delay until the next step. A waiting server also wakes when the Lease
+    /// may have expired. The delay of the holder is short enough to renew the Lease before it
+    /// expires.
     fn pause(&self) -> Duration {
         let pause = RENEW_PERIOD / 2 + full_jitter(RENEW_PERIOD / 2);
         let waits = matches!(*self.state.borrow(), LeaseState::Waiting { .. });
@@ -104,9 +105,8 @@ impl Election {
         }
     }
 
-    /// Returns the time between the last observed change of the Lease and the start of the request,
-    /// by the local clock. The time of a change is the time of the response that contained the
-    /// change.
+    /// Returns the time from the last observed change of the Lease to the start of the request, by
+    /// the local clock. A change is observed when the response with the change arrives.
     fn observe(&mut self, stored: Option<&Lease>, asked: Instant) -> Duration {
         let version = stored.and_then(|lease| lease.metadata.resource_version.clone());
         let version = version.unwrap_or_default();
@@ -189,7 +189,8 @@ impl Election {
     }
 }
 
-/// Ends a leader's confirmation at [`RENEW_DEADLINE`], even while its calls to the hub hang.
+/// Sets the state of a leader to unconfirmed at [`RENEW_DEADLINE`], even while its calls to the hub
+/// hang.
 async fn expire_confirmation(
     state: watch::Sender<LeaseState>,
     mut renewed: watch::Receiver<Instant>,

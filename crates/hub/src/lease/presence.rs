@@ -1,9 +1,12 @@
-//! Lets a waiting server on the same machine detect that the holder's process has ended.
+//! Detects that the holder's process on the same machine has ended, so that a waiting server can
+//! take the Lease early.
 //!
-//! A server holds a lock on its own file in tmpfs. If the file exists and is unlocked, the process
-//! has ended: the kernel holds the lock exactly as long as the process has the file open, and no
-//! other machine shares the tmpfs. If the file is missing, belongs to another user, or is not in a
-//! tmpfs, the waiting server waits until the Lease expires.
+//! Each server holds a lock on its own file in tmpfs. If the file exists and is unlocked, the
+//! process has ended: the kernel holds the lock exactly as long as the process has the file open,
+//! and a tmpfs is never shared with a different machine.
+//!
+//! If the file is missing, is owned by a different user, or is not in a tmpfs, the waiting server
+//! waits until the Lease expires.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -40,12 +43,12 @@ impl Presence {
         }
     }
 
-    /// The holder identity in the Lease.
+    /// Returns the holder identity for the Lease.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Releases the lock without removing the file, like a killed process.
+    /// Releases the lock without removing the file, to simulate a killed process.
     #[cfg(test)]
     pub(super) fn release_lock(mut self) {
         if let Some((_, file)) = self.held.take() {
@@ -65,7 +68,7 @@ impl Drop for Presence {
     }
 }
 
-/// Returns whether the process of this name has certainly ended.
+/// Reports whether the process of this name has certainly ended.
 pub(super) fn is_gone(name: &str) -> bool {
     let Some(id) = id_of(name) else { return false };
     if !in_memory(Path::new(FOLDER), &mounts()) {
@@ -114,8 +117,8 @@ fn mounts() -> String {
     std::fs::read_to_string("/proc/self/mounts").unwrap_or_default()
 }
 
-/// Returns whether the folder is a tmpfs mount. The last line for the folder in the mount table
-/// applies.
+/// Reports whether the folder is a tmpfs mount. If the mount table has several lines for the
+/// folder, the last line applies.
 fn in_memory(folder: &Path, mounts: &str) -> bool {
     let mut kinds = mounts.lines().rev().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);

@@ -1,5 +1,5 @@
-//! Reconciles the hub's Setting objects: creates one per known setting and writes the value in
-//! effect to its status.
+//! Reconciles the hub's Setting objects: creates an object for each known setting, and writes the
+//! value in effect to its status.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::Settings;
 use crate::{Hub, HubError, call};
 use drover_telemetry::LogFilter;
 
-/// The debounce: changes within this delay cause one reconciliation.
+/// Debounce delay. Changes within this delay cause a single reconciliation.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// The next action of the reconciler for one setting.
@@ -62,7 +62,7 @@ pub async fn run(hub: Hub, settings: Settings, runtime: Runtime) {
 struct LogFilterSetting {
     settings: Settings,
     filter: LogFilter,
-    /// The last applied value, or the last value that failed.
+    /// The last log filter that the controller tried to apply, with or without success.
     tried: Mutex<String>,
 }
 

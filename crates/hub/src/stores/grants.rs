@@ -2,8 +2,8 @@
 //!
 //! A task recomputes the grants when a role, a binding, a project or a provider changes, and when a
 //! user is created, deleted, enabled or disabled. Frequent status changes of clusters and users do
-//! not trigger it. Callers use [`LiveGrants::fresh`] before they reject a request, because the
-//! grants may not include the latest write yet.
+//! not trigger the task. The last computed grants may not include the latest write. Callers
+//! therefore use [`LiveGrants::fresh`] before they reject a request.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -28,12 +28,12 @@ use super::store::Changed;
 use crate::stores::Stores;
 use crate::stores::groups::groups_of;
 
-/// The minimum pause after a computation; changes often come in bursts.
+/// The minimum pause after a computation. The pause merges bursts of changes.
 const MIN_PAUSE: Duration = Duration::from_millis(20);
 /// The maximum time between two computations, because group memberships expire.
 const MAX_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The last computed grants; cheap to clone.
+/// The last computed grants. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct LiveGrants(Arc<Shared>);
 
@@ -59,19 +59,20 @@ struct Gathered {
 /// The change counters of the stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct StoreVersions {
-    /// Change counters of roles, bindings, projects and providers: every change is relevant.
+    /// Change counters of roles, bindings, projects and providers. Every change requires new
+    /// grants.
     roles: [u64; 7],
-    /// Change counters of users, clusters and settings: few changes are relevant.
+    /// Change counters of users, clusters and settings. Few changes require new grants.
     people: [u64; 3],
 }
 
 impl LiveGrants {
-    /// The last computed grants.
+    /// Returns the last computed grants.
     pub fn current(&self) -> Arc<Grants> {
         Arc::clone(&self.0.gathered.load().grants)
     }
 
-    /// The grants of the current stores; computes them if the stores have changed.
+    /// Returns the grants of the current stores. Computes the grants if the stores have changed.
     pub fn fresh(&self, stores: &Stores) -> Arc<Grants> {
         let versions = self.0.gathered.load().versions;
         if versions != StoreVersions::of(stores) {
@@ -80,7 +81,7 @@ impl LiveGrants {
         self.current()
     }
 
-    /// A receiver that is notified after each change of the grants.
+    /// Returns a receiver that is notified after each change of the grants.
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
@@ -115,7 +116,7 @@ impl LiveGrants {
         stop.run_until_cancelled(following).await;
     }
 
-    /// Computes the grants, unless a concurrent caller has computed them since `before`.
+    /// Computes the grants, unless a concurrent caller has computed the grants since `before`.
     fn gather(&self, stores: &Stores, before: StoreVersions) {
         let _gathering = self.0.gathering.lock();
         let last = self.0.gathered.load_full();
@@ -166,7 +167,7 @@ impl StoreVersions {
     }
 }
 
-/// A digest of the relevant fields of users and clusters.
+/// Returns a digest of the relevant fields of users and clusters.
 fn people(users: &[Grouped], stores: &Stores) -> u64 {
     let mut hasher = DefaultHasher::new();
     for (user, groups) in users {
@@ -182,7 +183,7 @@ fn people(users: &[Grouped], stores: &Stores) -> u64 {
 /// A user with current groups.
 type Grouped = (Arc<User>, Vec<GroupName>);
 
-/// All users with their current groups.
+/// Returns all users with their current groups.
 fn users(stores: &Stores) -> Vec<Grouped> {
     let (now, users) = (Timestamp::now(), stores.users.all().into_iter());
     let with_groups = users.map(|user| {
@@ -203,7 +204,7 @@ fn user_facts((user, groups): &Grouped) -> Option<(&str, UserFacts)> {
     Some((name, facts))
 }
 
-/// The name and the UID of an object that is not being deleted.
+/// Returns the name and the UID of an object. Returns `None` for an object that is being deleted.
 fn named<K: Resource>(object: &K) -> Option<(&str, &str)> {
     let meta = object.meta();
     if meta.deletion_timestamp.is_some() {
@@ -277,8 +278,8 @@ impl Objects {
     }
 }
 
-/// Uses the namespaces in the project's status, and the cluster UID in its spec. The spec may name
-/// namespaces that the project does not own.
+/// Returns the facts about a project: the namespaces in its status, and the cluster UID in its
+/// spec. The namespaces in the spec can include namespaces that the project does not own.
 fn project_facts(
     project: &Project,
     uid: &str,

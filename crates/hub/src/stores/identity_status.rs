@@ -25,7 +25,7 @@ pub enum InvalidReason {
         "the user is no longer linked to the identity provider of the token: ask an administrator"
     )]
     Unlinked,
-    /// The provider or its list of allowed users refuses the user.
+    /// The provider rejects the user, or its list of allowed users does not contain the user.
     #[error(
         "the identity provider of the token rejects the user: sign in again, or ask an \
          administrator"
@@ -38,13 +38,13 @@ pub enum InvalidReason {
     GracePeriodExpired,
 }
 
-/// The grace period without confirmation, from the setting `provider-grace`.
+/// Returns the grace period without confirmation, from the setting `provider-grace`.
 pub fn grace(stores: &Stores) -> SignedDuration {
     let grace = stores.duration(Setting::ProviderGrace);
     SignedDuration::try_from(grace).unwrap_or(SignedDuration::MAX)
 }
 
-/// Checks whether an identity is valid now.
+/// Checks whether an identity is valid at this time.
 pub fn check_identity(
     identity: &ProviderIdentity,
     stores: &Stores,
@@ -60,7 +60,8 @@ pub fn check_identity(
     Ok(())
 }
 
-/// Checks whether a token's identity provider allows its use. A token without a provider is valid.
+/// Checks whether the identity of a token's provider is valid. A token without a provider is always
+/// valid.
 pub fn check_token(
     token: &Token,
     user: &User,
@@ -85,7 +86,7 @@ pub fn check_link(
     check_identity(identity, stores, now)
 }
 
-/// The user's identity of the provider with this UID.
+/// Returns the user's identity of the provider with this UID.
 pub fn identity<'a>(user: &'a User, provider: &ProviderUid) -> Option<&'a ProviderIdentity> {
     let mut identities = user.status.iter().flat_map(|status| &status.identities);
     identities.find(|identity| identity.provider_uid == *provider)

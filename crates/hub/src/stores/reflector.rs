@@ -1,10 +1,10 @@
-//! Keeps a store current with a list and a continuous watch.
+//! Updates a store with a list and a continuous watch.
 //!
-//! kube's watcher hides bookmarks and successful reconnects. A kind without changes therefore looks
-//! the same as a broken connection. Drover rejects decisions from stores that are too old, so this
-//! module implements a separate reflector. Each response of the hub resets the age of the store,
-//! including bookmarks and the normal end of a watch. Each watch ends after `WATCH_SECONDS`, so the
-//! reflector resets the age at least at this interval.
+//! kube's watcher hides bookmarks and successful reconnects. With kube's watcher, Drover therefore
+//! cannot distinguish a kind without changes from a broken connection. Drover rejects decisions
+//! from stores that are too old, so this module implements a separate reflector. Each response of
+//! the hub resets the age of the store, including bookmarks and the normal end of a watch. Each
+//! watch ends after `WATCH_SECONDS`, so the reflector resets the age at least at this interval.
 
 use std::time::Duration;
 
@@ -27,10 +27,10 @@ use drover_entropy::backoff::Backoff;
 
 /// The requested duration of one watch in seconds.
 const WATCH_SECONDS: u32 = 45;
-/// The duration without events after which the reflector closes a watch, because the normal end of
-/// the watch is overdue.
+/// The duration without events after which the reflector closes a watch. The normal end of the
+/// watch is overdue at this time.
 const MAX_SILENCE: Duration = Duration::from_mins(1);
-/// The minimum duration of a watch. The reflector retries after a shorter watch with backoff.
+/// The minimum duration of a watch. After a shorter watch, the reflector retries with backoff.
 const MIN_WATCH: Duration = Duration::from_secs(1);
 /// The page size of a list.
 const PAGE_SIZE: u32 = 500;
@@ -59,7 +59,7 @@ enum ReflectorError {
     Silent,
 }
 
-/// The content of each object that the hub sends: all fields or the metadata.
+/// The fields of each object that the hub sends: all fields or only the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The full object.
@@ -68,15 +68,15 @@ pub enum Form {
     Metadata,
 }
 
-/// A store that [`reflect_into`] keeps current.
+/// A store that [`reflect_into`] updates.
 pub trait Sink: Send + Sync {
     /// The stored form of an object.
     type Object: Send;
-    /// The content of each object to request: all fields or the metadata.
+    /// The fields of each object to request: all fields or only the metadata.
     const FORM: Form;
 
-    /// Converts an object after its managed fields are removed. `None` omits this object from the
-    /// store.
+    /// Converts an object after its managed fields are removed. Returns `None` to omit the object
+    /// from the store.
     fn read(object: DynamicObject) -> Option<Self::Object>;
     /// Replaces all objects with a complete list.
     fn replace(&self, objects: Vec<Self::Object>);
@@ -84,7 +84,7 @@ pub trait Sink: Send + Sync {
     fn apply(&self, object: Self::Object);
     /// Removes the object with this name. `namespace` is `None` for a cluster-scoped kind.
     fn remove(&self, namespace: Option<&str>, name: &str);
-    /// Records a response of the hub to the watch, which resets the age of the store.
+    /// Records a response of the hub to the watch. The response resets the age of the store.
     fn touch(&self);
 }
 
@@ -124,12 +124,12 @@ impl<K: Kind> Sink for Store<K> {
     }
 }
 
-/// Keeps a store of a Drover kind current until `stop`.
+/// Updates a store of a Drover kind until `stop`.
 pub async fn reflect<K: Kind>(client: Client, store: Store<K>, stop: CancellationToken) {
     reflect_into(client, ApiResource::erase::<K>(&()), store, stop).await;
 }
 
-/// Keeps a store of all objects of one kind, in all namespaces, current until `stop`.
+/// Updates a store of all objects of one kind, in all namespaces, until `stop`.
 pub async fn reflect_into<S: Sink>(
     client: Client,
     resource: ApiResource,
@@ -152,7 +152,7 @@ pub async fn reflect_into<S: Sink>(
     stop.run_until_cancelled(reflecting).await;
 }
 
-/// Lists all objects and watches from the version of the list. Returns when a new list is
+/// Lists all objects, and watches from the version of the list. Returns when a new list is
 /// necessary.
 async fn list_and_watch<S: Sink>(
     api: &Api<DynamicObject>,
@@ -299,8 +299,8 @@ fn apply_or_remove<S: Sink>(sink: &S, object: DynamicObject) {
     }
 }
 
-/// Reads an object. The reflector omits an object that this version cannot read, and stores all
-/// other objects of the kind.
+/// Parses an object. Returns `None` for an object that this version cannot parse. The reflector
+/// stores all other objects of the kind.
 fn read<S: Sink>(mut object: DynamicObject) -> Option<S::Object> {
     // Managed fields are most of an object's size, and no code here uses them. A write without them
     // leaves the hub's managed fields unchanged.
@@ -309,7 +309,7 @@ fn read<S: Sink>(mut object: DynamicObject) -> Option<S::Object> {
 }
 
 /// Converts the error of a watch. An error response of the hub becomes [`ReflectorError::Ended`],
-/// because the hub may no longer have the version. After all other errors, the watch can resume.
+/// because the hub may have discarded the version. The watch can resume after all other errors.
 fn watch_error(error: kube::Error) -> ReflectorError {
     match error {
         kube::Error::Api(status) => ended(*status),

@@ -14,9 +14,8 @@ use tokio::time::Instant;
 /// The timeout for a write to appear in the store.
 const VISIBLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All objects of kind `K` in the last synced state; cheap to clone.
-///
-/// Only [`super::reflector`] writes to the store, and it applies changes in the hub's order.
+/// All objects of kind `K` in the last synced state. Cloning is cheap. Only [`super::reflector`]
+/// writes to the store, in the order of the hub's changes.
 pub struct Store<K> {
     shared: Arc<Shared<K>>,
 }
@@ -51,7 +50,7 @@ impl Default for Changed {
 }
 
 impl Changed {
-    /// A receiver that is notified after each change.
+    /// Returns a receiver that is notified after each change.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.0.subscribe()
     }
@@ -79,7 +78,7 @@ impl<K> std::fmt::Debug for Store<K> {
 
 /// The operations of a store that do not depend on its kind.
 pub(super) trait AnyStore {
-    /// Returns whether the kind has been listed once.
+    /// Reports whether the kind has been listed once.
     fn is_synced(&self) -> bool;
 
     /// Returns the time since the last response of the hub's watch.
@@ -123,23 +122,23 @@ impl<K: ResourceExt> Store<K> {
         }
     }
 
-    /// The object with this name.
+    /// Returns the object with this name.
     pub fn by_name(&self, name: &str) -> Option<Arc<K>> {
         self.shared.index.read().by_name.get(name).cloned()
     }
 
-    /// The object with this UID.
+    /// Returns the object with this UID.
     pub fn by_uid(&self, uid: &str) -> Option<Arc<K>> {
         self.shared.index.read().by_uid.get(uid).cloned()
     }
 
-    /// All objects sorted by name.
+    /// Returns all objects, sorted by name.
     pub fn all(&self) -> Vec<Arc<K>> {
         self.shared.index.read().by_name.values().cloned().collect()
     }
 
     /// Returns a page of at most `limit` objects for which `matches` returns true, sorted by name.
-    /// The page starts after the name `after`. The flag is true if more objects follow.
+    /// The page starts after the name `after`. The returned flag is true if more objects follow.
     pub fn page(
         &self,
         after: Option<&str>,
@@ -158,17 +157,17 @@ impl<K: ResourceExt> Store<K> {
         (page, more)
     }
 
-    /// The number of objects.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.shared.index.read().by_name.len()
     }
 
-    /// Returns whether the store has no object.
+    /// Reports whether the store has no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns whether the kind has been listed once.
+    /// Reports whether the kind has been listed once.
     pub fn is_synced(&self) -> bool {
         self.shared.synced.load(Ordering::Acquire)
     }
@@ -179,9 +178,8 @@ impl<K: ResourceExt> Store<K> {
         self.shared.started.elapsed().saturating_sub(contact)
     }
 
-    /// Waits a bounded time until the store contains the written object or a newer version.
-    ///
-    /// Returns whether the store contains this version.
+    /// Waits a bounded time until the store contains the written object or a newer version. Returns
+    /// false after the timeout.
     pub async fn wait_for(&self, written: &K) -> bool {
         self.wait_for_within(written, VISIBLE_TIMEOUT).await
     }
@@ -218,20 +216,20 @@ impl<K: ResourceExt> Store<K> {
         tokio::time::timeout(limit, waiting).await.is_ok()
     }
 
-    /// The number of changes of this store. If two calls return the same number, the store has not
-    /// changed between them.
-    ///
-    /// Read the number *before* the objects of a later comparison.
+    /// Returns the number of changes of this store. If two calls return the same number, the store
+    /// has not changed between the calls. To detect later changes of objects, read the number
+    /// *before* the objects.
     pub fn changes(&self) -> u64 {
         self.shared.changes.load(Ordering::Acquire)
     }
 
-    /// A receiver that is notified after each change of this kind.
+    /// Returns a receiver that is notified after each change of this kind.
     pub fn changed(&self) -> watch::Receiver<u64> {
         self.shared.own.subscribe()
     }
 
-    /// A receiver for changes of the object with this UID. Closes after the object's deletion.
+    /// Returns a receiver for changes of the object with this UID. The receiver closes after the
+    /// object's deletion.
     pub fn watch(&self, uid: &str) -> watch::Receiver<u64> {
         let mut watched = self.shared.watched.lock();
         match watched.get(uid) {
@@ -260,7 +258,8 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Notifies the watchers of a deleted object and removes its entry. UIDs are never reused.
+    /// Notifies the watchers of a deleted object, and removes the entry of its UID. UIDs are never
+    /// reused.
     fn tick_gone(&self, uid: &str) {
         let watched = self.shared.watched.lock().remove(uid);
         if let Some(changed) = watched {
@@ -278,7 +277,7 @@ impl<K: ResourceExt> Store<K> {
         self.tick();
     }
 
-    /// Records the time of a response of the hub, which resets the store's age.
+    /// Records the time of a response of the hub. The response resets the store's age.
     pub fn touch(&self) {
         let since = self.shared.started.elapsed().as_millis();
         self.shared
@@ -336,7 +335,7 @@ impl<K: ResourceExt> Store<K> {
     }
 }
 
-/// Compares resource versions as numbers, as Kubernetes 1.35 defines.
+/// Compares resource versions as numbers. Kubernetes 1.35 defines the order of resource versions.
 fn is_older(held: Option<&str>, desired: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
     match (number(held), number(desired)) {

@@ -18,7 +18,7 @@ use crate::table::until;
 use crate::terminal::{finish_output, notice, output_is_terminal, print};
 use crate::wait::{Progress, wait_for};
 
-/// Creates the Cluster if it does not exist, and prints the manifest that registers it.
+/// Creates the Cluster if it does not exist, and prints the manifest that registers the cluster.
 pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
     if args.wait && !CLOSES_OUTPUT && !output_is_terminal() {
         return Err(Failure::Usage(

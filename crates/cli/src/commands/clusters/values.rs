@@ -12,7 +12,7 @@ pub enum MissingValues {
     /// The manifest is not YAML.
     #[error("cannot parse the server's manifest as YAML: {0}")]
     Unreadable(String),
-    /// The manifest lacks an object or field.
+    /// The manifest lacks an object or field that the chart's values require.
     #[error(
         "cannot write values: the server's manifest has no {0}; use the version of drover that the server has, or use the manifest"
     )]

@@ -1,4 +1,4 @@
-//! Tables and pages of clusters.
+//! Renders lists of clusters as tables, and a single cluster as a page.
 
 use drover_api::cluster_state::{HOSTS_HUB, LastContact, condition, last_contact, state, words};
 use drover_api::conditions::{CLEANED_UP, READY};
@@ -13,7 +13,7 @@ pub(super) fn is_ready(cluster: &ClusterView) -> bool {
     !cluster.deleting && condition(cluster, READY).is_some_and(|c| c.status == "True")
 }
 
-/// Describes the state, with the message of the Ready condition.
+/// Describes the state of a cluster. Adds the message of the Ready condition if Ready is not True.
 pub(super) fn progress(cluster: &ClusterView) -> String {
     let why = condition(cluster, READY)
         .filter(|c| c.status != "True" && !c.message.is_empty())
@@ -26,7 +26,7 @@ pub(super) fn progress(cluster: &ClusterView) -> String {
     )
 }
 
-/// Describes the progress of a deletion.
+/// Describes the progress of a cluster's deletion.
 pub(super) fn deletion_progress(cluster: &ClusterView) -> String {
     let cleaning = condition(cluster, CLEANED_UP).filter(|_| cluster.deleting);
     match cleaning {

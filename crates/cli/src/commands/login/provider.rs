@@ -58,7 +58,7 @@ async fn with_password(
     Ok(client.post(&path, &request).await?)
 }
 
-/// Shows a code, and waits until a signed-in user confirms it in a browser.
+/// Shows a code, and waits until a signed-in user confirms the code in a browser.
 async fn in_browser(client: &Client, title: &str) -> Result<IssuedToken, Failure> {
     let codes: DeviceCode = client.post(&["v1", "device"], &()).await?;
     let (url, code) = (

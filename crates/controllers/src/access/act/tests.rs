@@ -20,19 +20,19 @@ use crate::access::desired::tests::read_pods;
 /// Stored objects of the fake cluster, by request path.
 type StoredObjects = BTreeMap<String, Value>;
 
-/// A fake cluster with roles and bindings. It records the effective access after each write.
+/// A fake cluster with roles and bindings. Records the effective access after each write.
 #[derive(Clone, Default)]
 struct FakeCluster(Arc<Mutex<FakeState>>);
 
 #[derive(Default)]
 struct FakeState {
     objects: StoredObjects,
-    /// Requests that create an object with this text in its path fail.
+    /// The fake cluster rejects the creation of an object if the request path contains this text.
     rejected_path: Option<&'static str>,
     history: Vec<EffectiveAccess>,
 }
 
-/// The users that have each of the permissions under test.
+/// The users that have each of the three permissions under test.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct EffectiveAccess {
     impersonated: BTreeSet<String>,
@@ -165,7 +165,7 @@ fn effective_access(objects: &StoredObjects) -> EffectiveAccess {
     effective_access
 }
 
-/// The objects that grant all three permissions to these users.
+/// Returns the objects that grant the three permissions under test to these users.
 fn desired(users: Range<usize>) -> DesiredAccess {
     let user = |n| UserName::of(&UserUid::new(format!("{n:05}")));
     let bound = |uid: &str, scope| Bound {
@@ -193,8 +193,8 @@ async fn with(users: Range<usize>) -> (FakeCluster, EffectiveAccess) {
     (cluster, effective_access)
 }
 
-/// Asserts that a user who keeps a permission has it after every write, and that all revocations
-/// precede the first grant.
+/// Asserts that a user who keeps a permission has the permission after every write, and that all
+/// revocations precede the first grant.
 fn assert_no_interruption(
     before: &EffectiveAccess,
     history: &[EffectiveAccess],

@@ -35,7 +35,7 @@ fn bound(uid: &str, rights: Rights, scope: DownstreamScope, subjects: &[GrantSub
     }
 }
 
-/// The desired objects of one administrator; shared with other tests.
+/// Returns the desired objects of one administrator, also for the tests of other modules.
 pub(crate) fn desired_for_one_administrator() -> DesiredAccess {
     let who = user("a");
     in_cluster(&Downstream {

@@ -61,8 +61,8 @@ impl BoundSubjects {
         self.groups.extend(group.map(|group| group.name.clone()));
     }
 
-    /// Reports whether a binding names this subject, or a group of this user by the provider's
-    /// latest response.
+    /// Reports whether a binding names this subject. For a user, also checks the groups in the
+    /// provider's latest response.
     pub(super) fn contains(&self, person: &GrantSubject) -> bool {
         let name = match person {
             GrantSubject::Group(name) => return self.groups.contains(name.as_str()),

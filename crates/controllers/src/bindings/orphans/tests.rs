@@ -33,7 +33,7 @@ fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
     (Client::new(tower::service_fn(answer), "default"), asked)
 }
 
-/// Returns this number of pending deletions of bindings whose subject is the user `ann` with UID 1.
+/// Returns `number` pending deletions of bindings whose subject is the user `ann` with UID 1.
 fn deletions(number: usize) -> Vec<Change<ClusterRoleTemplateBinding>> {
     let binding = |n: usize| -> ClusterRoleTemplateBinding {
         let whole: Value = json!({

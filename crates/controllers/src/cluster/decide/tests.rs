@@ -272,7 +272,7 @@ fn status_keeps_last_reported_values_while_cluster_is_disconnected() {
     assert!(away.registration.is_some());
 }
 
-/// The facts about a cluster directly after the start of the server.
+/// Returns the facts about a cluster directly after the start of the server.
 fn beginning() -> ClusterFacts {
     ClusterFacts {
         settling: true,

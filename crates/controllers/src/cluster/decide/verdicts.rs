@@ -27,7 +27,8 @@ pub(super) fn verdict(
     }
 }
 
-/// All conditions except Ready, in the order in which an administrator should check them.
+/// Computes all conditions except Ready, in the order in which an administrator checks the
+/// conditions.
 pub(super) fn verdicts(
     cluster: &Cluster,
     facts: &ClusterFacts,

@@ -31,7 +31,7 @@ pub(in crate::projects) fn at(second: i64) -> Time {
     Time(jiff::Timestamp::from_second(second).unwrap())
 }
 
-/// Adds a status with these namespaces (`name=uid`).
+/// Adds a status with these namespaces. Each namespace has the form `name=uid`.
 fn owning(mut project: Project, own: &str) -> Project {
     let own = own.split_whitespace().map(|own| {
         let (name, uid) = own.split_once('=').unwrap();
@@ -52,7 +52,8 @@ fn ending(mut project: Project) -> Project {
     project
 }
 
-/// Namespaces in the form `name=uid`; those in the form `name=uid-` are being deleted.
+/// Parses namespaces of the form `name=uid`. The suffix `-` marks a namespace that is being
+/// deleted.
 fn found(namespaces: &str) -> Namespaces {
     let each = namespaces.split_whitespace().map(|namespace| {
         let (name, uid) = namespace.split_once('=').unwrap();
@@ -66,8 +67,7 @@ fn found(namespaces: &str) -> Namespaces {
     each.collect()
 }
 
-/// Returns the decision as text `retained/gains/makes` (retained, gained and created namespaces),
-/// and the impediments.
+/// Returns the decision as text in the form `retained/gained/created`, and the impediments.
 fn describe(
     projects: &[Project],
     found: &Namespaces,

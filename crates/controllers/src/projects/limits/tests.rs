@@ -18,7 +18,7 @@ fn texts(of: &[(&str, &str)]) -> Texts {
     of.iter().map(text).collect()
 }
 
-/// The metadata of a namespace after a patch.
+/// Returns the metadata of a namespace after a patch.
 fn patched(mut found: ObjectMeta, patch: &Value) -> ObjectMeta {
     let parts = [
         ("labels", &mut found.labels),

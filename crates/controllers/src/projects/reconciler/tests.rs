@@ -12,18 +12,18 @@ const NAMESPACES: [&str; 3] = ["a", "b", "c"];
 /// A random action of a user, or a reconciliation with a random failure.
 #[derive(Clone, Debug)]
 enum Event {
-    /// Adds a namespace to a spec, with or without adoption.
+    /// A user adds a namespace to a project's spec, with or without adoption.
     AddNamespace(usize, usize, bool),
-    /// Removes a namespace from a spec.
+    /// A user removes a namespace from a project's spec.
     RemoveNamespace(usize, usize),
-    /// Deletes a project.
+    /// A user deletes a project.
     DeleteProject(usize),
-    /// Deletes a namespace.
+    /// A user deletes a namespace.
     DeleteNamespace(usize),
     /// A user creates a namespace.
     CreateNamespace(usize),
-    /// The server reconciles; it stops after this number of writes, and a user creates a namespace
-    /// before one of the writes.
+    /// The server reconciles and stops after a number of writes (first value). Before one of the
+    /// writes (second value), a user creates a namespace (third value).
     Reconcile(usize, usize, usize),
 }
 
@@ -52,7 +52,7 @@ struct SimulatedHub {
     writes: usize,
 }
 
-/// The error of a reconciliation that the simulated server did not complete.
+/// The error of an interrupted reconciliation.
 struct Stopped;
 
 impl SimulatedHub {
@@ -72,7 +72,7 @@ impl SimulatedHub {
         uid
     }
 
-    /// A user creates a namespace and copies the public values that the hub shows for this name.
+    /// Creates a namespace as a user who copies the public values that the hub shows for this name.
     fn create_namespace(&mut self, name: &str) {
         let statuses = self.projects.values().filter_map(|it| it.status.as_ref());
         let mut shown = statuses.flat_map(|status| &status.making);
@@ -121,7 +121,8 @@ impl SimulatedHub {
         }
     }
 
-    /// Counts a write. A user may create a namespace before it, and the server may stop after it.
+    /// Counts a write. A user can create a namespace before the write. The server can stop after
+    /// the write.
     fn step(&mut self, (last, at, name): (usize, usize, &str)) -> Result<(), Stopped> {
         if self.writes == at {
             self.create_namespace(name);
@@ -134,7 +135,7 @@ impl SimulatedHub {
         }
     }
 
-    /// Performs a reconciliation like `apply_projects`, write by write.
+    /// Performs a reconciliation with the same order of writes as `apply_projects`.
     fn apply_projects(&mut self, interruption: (usize, usize, &str)) -> Result<(), Stopped> {
         let found = self.found.clone();
         let (projects, decisions) = loop {

@@ -8,7 +8,7 @@ fn stored(role: &BuiltIn<RoleTemplateSpec>) -> RoleTemplate {
     stored
 }
 
-/// Returns the changes if only this built-in object differs from the desired objects.
+/// Returns the pending writes if the hub has `one`, and all other built-in roles are unchanged.
 fn with(one: &RoleTemplate) -> PendingWrites<RoleTemplate> {
     let all = RoleTemplate::built_in();
     decide(|name| {

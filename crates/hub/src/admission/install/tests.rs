@@ -31,7 +31,7 @@ fn webhook_probe_succeeds_only_if_its_webhook_denies_the_request() {
     assert!(matches!(other, InstallError::Hub(_)), "{other}");
 }
 
-/// Returns an installer with a fake hub that responds to every read with this status code. Also
+/// Creates an installer with a fake hub that responds to every read with this status code. Also
 /// returns the installer's metrics and health.
 fn installer(code: u16) -> (Installer, Metrics, Health) {
     let asks = serde_json::json!([{
@@ -40,7 +40,7 @@ fn installer(code: u16) -> (Installer, Metrics, Health) {
     installer_with_webhooks(code, asks)
 }
 
-/// Returns an installer with a fake hub that returns a configuration with these webhooks. Also
+/// Creates an installer with a fake hub that returns a configuration with these webhooks. Also
 /// returns the installer's metrics and health.
 fn installer_with_webhooks(code: u16, webhooks: Value) -> (Installer, Metrics, Health) {
     let hub = tower::service_fn(move |_: Request<Body>| {

@@ -9,7 +9,7 @@ use super::*;
 const HERE: [u8; 4] = [198, 51, 100, 1];
 const THERE: [u8; 4] = [198, 51, 100, 2];
 
-/// Returns the review endpoint with a fake hub that never responds.
+/// Returns the state of the webhook route with a fake hub that never responds.
 fn reviews() -> Reviews {
     let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
@@ -30,7 +30,7 @@ fn from(address: [u8; 4], body: Body) -> Request {
         .unwrap()
 }
 
-/// Returns a body that declares this length and never sends data.
+/// Returns a request body that declares `bytes` as its length and never sends data.
 fn pending_body(bytes: usize) -> Body {
     #[derive(Debug)]
     struct Endless(u64);
@@ -58,12 +58,12 @@ fn question(resource: &Value, object: &Value) -> Body {
     Body::from(serde_json::to_vec(&asked).unwrap())
 }
 
-/// Returns a review that needs no read from the hub.
+/// Returns a review whose decision reads nothing from the hub.
 fn plain() -> Body {
     question(&json!({ "group": "", "resource": "pods" }), &json!({}))
 }
 
-/// Returns a review that needs to read a role from the hub.
+/// Returns a review whose decision reads a role from the hub.
 fn binding() -> Body {
     let resource = json!({
         "group": "rbac.authorization.k8s.io", "resource": "clusterrolebindings",

@@ -24,7 +24,8 @@ fn reader() -> RoleTemplate {
     )
 }
 
-/// Stores with three users: `root` is an administrator, `ann` has no role, and `off` is disabled.
+/// Returns stores with three users: `root` is an administrator, `ann` has no role, and `off` is
+/// disabled.
 fn stores() -> Stores {
     let stores = Stores::synced_empty();
     for (name, spec) in [
@@ -37,7 +38,7 @@ fn stores() -> Stores {
     stores
 }
 
-/// A fake hub that never responds.
+/// Returns the client of a fake hub that never responds.
 fn silent_hub() -> Client {
     let never = tower::service_fn(|_: http::Request<kube::client::Body>| {
         futures::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
@@ -53,7 +54,7 @@ async fn check_on_hub(
     check_writer(client, stores, write, &DIRECT_WAITING).await
 }
 
-/// Creates the global role `new`, which grants `reader` in every cluster.
+/// Checks the creation of the global role `new`, which grants `reader` in every cluster.
 async fn create_global_role(
     stores: &Stores,
     writer: &str,
@@ -223,7 +224,8 @@ async fn write_on_behalf_of_a_user_is_checked_with_the_roles_of_that_user() {
     assert_eq!(status.code(), 403, "{status}");
 }
 
-/// A fake hub that deleted and created every object again after the stores synced.
+/// Returns the client of a fake hub. Since the stores synced, every object on this hub was deleted
+/// and created again.
 fn hub_with_recreated_roles() -> Client {
     let anew = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
         let name = request.uri().path().rsplit('/').next().unwrap().to_owned();
@@ -270,8 +272,8 @@ async fn binding_to_recreated_role_waits_for_sync() {
         .unwrap();
 }
 
-/// A fake hub with one role of this kind that the stores do not contain. The role inherits or
-/// grants `reader`.
+/// Returns the client of a fake hub. The hub has one role of this kind that the stores do not
+/// contain. The role inherits or grants `reader`.
 fn hub_with_inheriting_role(list: &'static str, spec: Value) -> Client {
     let hub = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         let heir = json!({ "metadata": { "name": "heir", "uid": "heir" }, "spec": spec });

@@ -1,7 +1,7 @@
 use super::*;
 use crate::webhook_name::is_about;
 
-/// The webhooks that a server with this account installs.
+/// Returns the webhooks that a server with this account installs.
 fn webhooks(server: &str) -> Vec<Value> {
     let address: Address = "https://drover.example".parse().unwrap();
     let asking = WebhookConfig {

@@ -27,8 +27,8 @@ fn listing(version: &str, items: &[Value]) -> Vec<Value> {
     })]
 }
 
-/// A hub that returns prepared responses in order and then keeps watches silent. The second value
-/// lists the requests.
+/// Creates a hub that returns prepared responses in order and then sends no further events. The
+/// second value lists the requests.
 fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&asked);
