@@ -1,4 +1,5 @@
-//! Properties for any input. The fuzzer checks them, and `cargo test` checks them for the corpus.
+//! Properties of the agent that are true for any input. The fuzzer checks the properties with
+//! generated inputs, and `cargo test` checks the properties with the corpus.
 
 use drover_agent::report::health;
 

@@ -10,16 +10,17 @@ use drover_tunnel::memory::MemorySize;
 
 /// Connects a Kubernetes cluster to a Drover server.
 ///
-/// The agent runs in the cluster. The manifest of "drover cluster import" installs it. Objects in
-/// its namespace contain the server, the Cluster and the registration token. The agent dials the
-/// server and serves requests on that connection, each with the service account of its lane.
+/// The agent runs in the cluster. The manifest of "drover cluster import" installs the agent.
+/// Objects in the agent's namespace contain the server's URL, the Cluster's UID and the
+/// registration token. The agent dials the server and serves requests on that connection. Each
+/// request uses the service account of its lane.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "drover-agent", version)]
 pub struct Args {
     /// Kubeconfig for connecting to the cluster, instead of the pod's service account
     ///
-    /// For an agent that runs outside its cluster. The lanes use the tokens of the service accounts
-    /// in the namespace, so the kubeconfig's user must be able to create these tokens.
+    /// Required for an agent that runs outside its cluster. The kubeconfig's user must be able to
+    /// create tokens of the service accounts in the namespace, because the lanes use these tokens.
     #[arg(long, env = "DROVER_AGENT_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
 
@@ -36,7 +37,8 @@ pub struct Args {
     #[arg(long, env = "DROVER_AGENT_NAMESPACE", value_name = "NAME", default_value = AGENT_NAMESPACE)]
     pub namespace: String,
 
-    /// Name that distinguishes this replica from others [default: the host name]
+    /// Name that distinguishes this replica from the other replicas of the agent [default: the host
+    /// name]
     #[arg(long, env = "DROVER_AGENT_REPLICA", value_name = "NAME")]
     pub replica: Option<String>,
 
@@ -55,8 +57,8 @@ pub struct Args {
 
     /// HTTP proxy between the cluster and the server, such as http://proxy.example.com:3128
     ///
-    /// The agent connects to the server with the CONNECT method of the proxy, and uses TLS to the
-    /// server inside.
+    /// The agent sends CONNECT to the proxy and then opens a TLS connection to the server through
+    /// the proxy.
     #[arg(long, env = "HTTPS_PROXY", hide_env_values = true, value_name = "URL")]
     pub https_proxy: Option<ProxyUrl>,
 

@@ -1,5 +1,5 @@
-//! The cluster agent. It reports the cluster's state to the server on the connection of
-//! `drover-agent-link`.
+//! The cluster agent: reports the cluster's state to the server on the connection that
+//! `drover-agent-link` opens.
 
 pub mod args;
 pub mod report;

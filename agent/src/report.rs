@@ -1,7 +1,7 @@
 //! The report stream: newline-delimited JSON about the cluster.
 //!
-//! Watches run only while the server reads the stream, with the report lane's service account. The
-//! agent stores only those values of an object that the report needs.
+//! The watches use the report lane's service account, and run only while the server reads the
+//! stream. The agent stores only the values of an object that the report needs.
 
 mod drift;
 pub mod health;
@@ -35,21 +35,22 @@ use tokio_util::sync::CancellationToken;
 use self::line::Composer;
 use self::observed::Observed;
 
-/// Maximum time between two lines of a stream.
+/// Maximum time between two consecutive lines of a report stream.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
-/// Minimum time between two lines, which limits the number of lines of a busy cluster.
+/// Minimum time between two consecutive lines of a report stream. Limits the number of lines about
+/// a busy cluster.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// Capacity of the queue of lines. If the server reads slowly, the next line is delayed and then
-/// contains newer data.
+/// Capacity of the queue of report lines. While the queue is full, the agent delays the next line,
+/// which then contains newer data.
 const QUEUED_LINES: usize = 2;
 
-/// Creates report streams for the report lane.
+/// Creates report streams in response to requests on the report lane.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     source: Arc<Source>,
 }
 
-/// The client and the counters from which a report is created.
+/// The client and the counters that provide the data of a report.
 pub struct Source {
     /// Client with the report lane's service account.
     pub client: kube::Client,

@@ -1,4 +1,4 @@
-//! Writes the connection's status of this replica to a ConfigMap and to Events.
+//! Writes the connection status of this agent replica to a ConfigMap and to Events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ pub const DEPLOYMENT: &str = "drover-agent";
 /// Name of the ConfigMap with the status of each replica.
 pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
 /// Maximum number of replicas in the ConfigMap. Each rollout creates pods with new names, so the
-/// agent removes old entries.
+/// agent removes the oldest entries.
 const MAX_REPLICAS: usize = 6;
 /// Timeout of a call to the API server.
 const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout of creating an Event.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit for writing the last status after the agent has stopped.
+/// Time limit for writing the final status after the agent has stopped.
 const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reason why the status cannot be written.
@@ -88,9 +88,10 @@ impl StatusWriter {
     }
 
     /// Writes each new status. If several statuses arrive during a write, writes only the newest.
-    /// The connection does not wait for the writer, so a slow API server does not delay a tunnel.
+    /// The connection does not wait for the writer. A slow API server therefore does not delay a
+    /// tunnel.
     ///
-    /// Returns after `stopped`. Writes the last status first if the write takes at most 5 s.
+    /// Returns after `stopped` is cancelled and the pending status is written, at most 5 s later.
     pub fn run(
         &self,
         mut status: watch::Receiver<ConnectionStatus>,
@@ -115,7 +116,8 @@ impl StatusWriter {
         }
     }
 
-    /// Writes the status. Only logs an error, because the log already contains the status.
+    /// Writes the status to the ConfigMap and to an Event. Only logs a failure, because the agent's
+    /// log also contains the status.
     async fn write(&self, status: &ConnectionStatus) {
         if let Err(error) = self.write_config_map(status).await {
             debug!(%error, "cannot write the status to the ConfigMap");
@@ -180,7 +182,8 @@ impl StatusWriter {
     }
 }
 
-/// Waits for a change of the status. Returns false after the last change.
+/// Waits for a change of the status. Returns false after `stopped` is cancelled, if no change is
+/// pending.
 async fn changed(
     status: &mut watch::Receiver<ConnectionStatus>,
     stopped: &CancellationToken,

@@ -30,7 +30,7 @@ pub enum StartError {
     /// The agent cannot use the kubeconfig.
     #[error("cannot use kubeconfig {file}: {source}")]
     Kubeconfig {
-        /// Path of the kubeconfig, or its default.
+        /// Path of the kubeconfig file.
         file: String,
         /// Error of the kubeconfig parser.
         #[source]
@@ -182,7 +182,7 @@ impl Replica {
     }
 }
 
-/// Creates a replica for the cluster of this client configuration.
+/// Creates a replica of the agent for the cluster of this client configuration.
 pub fn assemble(
     config: &kube::Config,
     namespace: &str,

@@ -1,8 +1,8 @@
 //! The benchmark `drover-bench access`: authorization decisions with many users and bindings.
 //!
-//! The index contains as many objects as in a large company. Each decision evaluates the same data
-//! as a proxied request: access to the cluster, groups and permissions. [`sync`] measures on a
-//! server how fast roles are applied to clusters.
+//! The index contains the number of objects of a large company. Each decision evaluates the same
+//! data as a proxied request: access to the cluster, groups and permissions. [`sync`] measures how
+//! fast a server applies roles to clusters.
 
 mod company;
 mod sync;
@@ -36,7 +36,7 @@ pub(crate) enum AccessError {
     /// The server did not apply roles to clusters.
     #[error(transparent)]
     Sync(#[from] sync::SyncError),
-    /// Nearly all decisions have the same result: the data of the benchmark is wrong.
+    /// Nearly all decisions have the same result, so the data of the benchmark is wrong.
     #[error(
         "cannot use the measurement: {0} of {DECISIONS} decisions were allowed; the measurement \
          requires both allowed and denied decisions"

@@ -1,4 +1,4 @@
-//! The API of the measured server, with the permissions of an administrator.
+//! The API of the measured server, with an administrator's permissions.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(crate) struct Administrator {
 }
 
 impl Administrator {
-    /// Creates a client of a server with a login. Writes its files to `folder`.
+    /// Signs in to the server and creates a client. Writes the server's CA certificate to `folder`.
     pub(crate) async fn of(server: &DemoServer, folder: &Path) -> Result<Self, AdministratorError> {
         let bearer = format!("Bearer {}", token(server).await?);
         let authority = authority(server, folder).await?;

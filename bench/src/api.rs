@@ -1,5 +1,5 @@
-//! The embedded hub's API in a separate process: TLS, its controllers, its store on disk, and one
-//! caller with all permissions.
+//! Runs the embedded hub's API in a separate process, with TLS, controllers, a store on disk, and
+//! one caller with all permissions.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::certificate::{self, CertificateError};
 
-/// The token of the benchmarks for the API servers that they start.
+/// Bearer token for the API servers that the benchmarks start.
 pub(crate) const TOKEN: &str = "of-a-bench";
 
 /// The reason why the API cannot run.
@@ -37,7 +37,7 @@ pub(crate) enum ApiError {
     Start(#[from] StartError),
 }
 
-/// The addresses and files of the API.
+/// The command line arguments of the API: addresses and files.
 #[derive(clap::Args)]
 pub(crate) struct Api {
     /// Address of the TLS listener.

@@ -75,7 +75,8 @@ fn start(bench: Bench) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Runs a load generator on one thread, so that its CPU usage is a fraction of one core.
+/// Runs a load generator on one thread, so that the generator's CPU usage is a fraction of one
+/// core.
 fn run_generator<E: Error + 'static>(
     work: impl Future<Output = Result<(), E>>,
 ) -> Result<(), Box<dyn Error>> {

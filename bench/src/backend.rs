@@ -1,4 +1,4 @@
-//! The API server of a cluster. It responds to three paths itself, as fast as possible. It forwards
+//! The API server of a cluster. The backend responds to three paths itself. The backend forwards
 //! all other requests with the caller's credential to a real API server.
 //!
 //! | path | response |
@@ -107,7 +107,7 @@ impl Backend {
         Ok(())
     }
 
-    /// Creates a client without a credential, because each request contains a credential.
+    /// Creates a client without a credential. The requests contain the callers' credentials.
     async fn api_server(&self) -> Result<kube::Client, BackendError> {
         let file = kube::config::Kubeconfig::read_from(&self.kubeconfig)?;
         let options = kube::config::KubeConfigOptions::default();

@@ -1,4 +1,4 @@
-//! The certificate of all servers of a benchmark.
+//! The TLS certificate that all servers of a benchmark use.
 
 use std::fs;
 use std::io;
@@ -30,7 +30,7 @@ pub(crate) enum CertificateError {
     },
 }
 
-/// The files of a certificate for `127.0.0.1`, its key, and its CA certificate.
+/// The files of a certificate for `127.0.0.1`: certificate, private key and CA certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
     pub(crate) authority: PathBuf,

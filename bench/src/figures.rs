@@ -1,4 +1,4 @@
-//! Collects figures, prints them as a table and writes them as JSON.
+//! Collects the figures of a benchmark, prints them as a table and writes them as JSON.
 
 pub(crate) mod machine;
 pub(crate) mod measure;
@@ -22,7 +22,7 @@ pub(crate) enum FiguresError {
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
-    /// The figure has no goal, and is only reported.
+    /// The figure has no goal. The benchmark only reports the figure.
     None,
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Adds a figure. Its key contains the unit.
+    /// Adds a figure. The key contains the unit.
     pub(crate) fn add(&mut self, key: &str, value: f64, goal: Goal) {
         self.rows.push((key.to_owned(), value, goal));
     }
 
-    /// Adds a line below the table.
+    /// Adds a line of text below the table of figures.
     pub(crate) fn note(&mut self, text: String) {
         self.notes.push(text);
     }
@@ -104,7 +104,7 @@ pub(crate) fn target_folder() -> PathBuf {
     )
 }
 
-/// Formats a value with its significant digits.
+/// Formats a value with 0 to 3 decimals: the larger the value, the fewer decimals.
 fn rounded(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 => 0,

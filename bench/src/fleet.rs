@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Timeout for connecting all agents.
+/// Time limit for connecting all agents.
 const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The reason why the agents do not run.

@@ -1,9 +1,9 @@
 //! The benchmark `drover-bench hub`: compares the embedded hub with kube-apiserver on etcd.
 //!
-//! The hub and kube-apiserver run on this machine with TLS. Both write to the same disk before they
-//! acknowledge a write. The measurements alternate within one run, so that other load on the
-//! machine affects both. kube-apiserver runs without a controller manager, and the hub runs with
-//! its controllers.
+//! The hub and kube-apiserver run on this machine with TLS. Both programs write to the same disk
+//! before they acknowledge a write. Measurements of the hub and of kube-apiserver alternate within
+//! one run, so that other load on the machine affects both programs. kube-apiserver runs without a
+//! controller manager, and the hub runs with its controllers.
 
 mod fanout;
 mod footprint;
@@ -25,7 +25,7 @@ use stage::{Side, Stage, StageError};
 const CONNECTIONS: usize = 32;
 /// Number of connections that read lists of 14 MB.
 const LISTERS: usize = 2;
-/// Goal for the ratio between the hub and kube-apiserver.
+/// Goal: the minimum ratio of the hub's throughput to kube-apiserver's throughput.
 const MIN_RATIO: f64 = 2.0;
 /// Timeout of a measurement.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -64,7 +64,7 @@ pub(crate) struct Hub {
     measure: Measure<Measurement>,
 }
 
-/// A part of the benchmark, which `--only` can select.
+/// A measurement of the hub benchmark. `--only` selects measurements.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Measurement {
     /// Start-up time of the hub
@@ -83,7 +83,7 @@ enum Measurement {
     Memory,
 }
 
-/// A comparison of the hub with kube-apiserver, and its figures.
+/// A measurement that compares the hub with kube-apiserver, and the names of its figures.
 #[derive(Clone, Copy)]
 struct Comparison {
     what: &'static str,

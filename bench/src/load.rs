@@ -1,4 +1,4 @@
-//! The load generator: closed loops for throughput, a fixed rate for latency.
+//! The load generator: closed loops measure throughput, and a fixed request rate measures latency.
 
 mod exchange;
 mod length;
@@ -15,7 +15,8 @@ use tokio::time::Instant;
 pub(crate) use exchange::{Connection, ExchangeError, Sent, Target};
 pub(crate) use numbers::{NUMBER, Numbers, REPEATING_NUMBER};
 
-/// Time after the end of a run at a fixed rate during which late requests are still sent.
+/// After the end of a run at a fixed rate, the generator still sends late requests for this
+/// duration.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The result of a closed loop.
@@ -30,10 +31,10 @@ pub(crate) struct Throughput {
 /// The result of a run at a fixed rate.
 #[derive(Debug)]
 pub(crate) struct Latencies {
-    /// Sorted latencies since the *due* time of each request, so that the time before a connection
-    /// is free counts.
+    /// Sorted latencies, measured from the *due* time of each request. A latency includes the time
+    /// that the request waits for a free connection.
     sorted: Vec<Duration>,
-    /// Number of due requests that were not sent before the end.
+    /// Number of requests that were due, but that the generator did not send before the end.
     pub(crate) missed: u64,
 }
 
@@ -66,7 +67,8 @@ async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>, Ex
 
 /// Sends the next request on each connection after the response to the previous one.
 ///
-/// Unfinished exchanges at the end do not count. `duration` starts when all connections are open.
+/// The result excludes exchanges that are unfinished at the end. `duration` starts when all
+/// connections are open.
 pub(crate) async fn closed_loop(
     target: &Target,
     connections: usize,
@@ -129,7 +131,8 @@ pub(crate) async fn repeat(
     Ok(())
 }
 
-/// Sends `rate` requests per second over the connections, independent of responses.
+/// Sends `rate` requests per second over the connections. Does not wait for responses before the
+/// next request is due.
 pub(crate) async fn at_rate(
     target: &Target,
     connections: usize,
@@ -173,8 +176,8 @@ pub(crate) async fn at_rate(
 
 /// The due times of requests.
 ///
-/// A separate thread releases the requests: the timer of the runtime has a resolution of a
-/// millisecond, which is longer than most measured latencies.
+/// A separate thread releases the requests, because the resolution of the runtime's timer is one
+/// millisecond. Most measured latencies are shorter.
 struct Schedule {
     interval: Duration,
     total: u64,

@@ -16,7 +16,8 @@ mod proxy;
 mod scale;
 mod ui;
 
-/// The same allocator as in the program `drover`, whose library some benchmarks measure.
+/// The allocator of the program `drover`. Some benchmarks measure the library of `drover` in this
+/// process.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

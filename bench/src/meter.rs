@@ -1,4 +1,4 @@
-//! Measures the CPU usage of each process during a measurement.
+//! Measures how much CPU time each process uses during a measurement.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::figures::machine;
 use crate::process::{self, ProcessError};
 
-/// The CPU usage of each process during a measurement.
+/// The CPU time of each process at the start of a measurement.
 pub(crate) struct Meter {
     start: Instant,
     used: Vec<(&'static str, u32, Duration)>,
@@ -14,7 +14,8 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Starts to measure this process (the generator) and the given processes.
+    /// Starts to measure the CPU usage of this process (the load generator) and of the given
+    /// processes.
     pub(crate) fn start(others: &[(&'static str, u32)]) -> Result<Self, ProcessError> {
         let own = [("generator", std::process::id())];
         let used = own
@@ -29,9 +30,9 @@ impl Meter {
         })
     }
 
-    /// Returns the CPU usage of each process since the start, as a fraction of one core. The
-    /// generator is first. The last value is the time that the host of a virtual machine has
-    /// stolen, which makes runs incomparable.
+    /// Returns the CPU usage of each process since the start, as a fraction of one core. The first
+    /// value is the generator's usage. The last value is the CPU time that the host gave to other
+    /// virtual machines. With such steal time, results of different runs are not comparable.
     pub(crate) fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
         let elapsed = self.start.elapsed().as_secs_f64();
         let share = |used: Duration| used.as_secs_f64() / elapsed;

@@ -14,7 +14,7 @@ pub(crate) enum ProcessError {
         file: &'static str,
         source: io::Error,
     },
-    /// A file in /proc lacks a field.
+    /// A required field is missing in a file in /proc.
     #[error("cannot parse /proc/{id}/{file}: {what} missing")]
     Lacks {
         id: u32,

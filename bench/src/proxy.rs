@@ -1,10 +1,10 @@
 //! The benchmark `drover-bench proxy`: the latency that Drover adds to requests to a cluster, and
 //! its throughput.
 //!
-//! All programs run on this machine: a hub, a server, an agent, TLS on each connection. Only the
-//! cluster's API server is replaced by [`crate::backend`], because a real API server would limit
-//! the throughput. Compared measurements alternate within one run, so that other load on the
-//! machine affects both.
+//! All programs run on this machine: a hub, a server, an agent, TLS on each connection.
+//! [`crate::backend`] replaces the cluster's API server, because a real API server limits the
+//! throughput. Compared measurements alternate within one run, so that other load on the machine
+//! affects both measurements.
 
 mod bulk;
 mod footprint;
@@ -60,7 +60,7 @@ pub(crate) struct ProxyBench {
     measure: Measure<Measurement>,
 }
 
-/// A part of the benchmark, which `--only` can select.
+/// A measurement of the proxy benchmark. `--only` selects measurements.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Measurement {
     /// Memory of the server and the agent without requests

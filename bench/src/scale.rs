@@ -1,9 +1,8 @@
 //! The benchmark `drover-bench scale`: one server with many clusters.
 //!
-//! The server is the program with its embedded hub. The clusters are registered with a manifest and
-//! the library of the agent, and each has a separate TLS connection to the server. Their agents
-//! share a process and a stub of an API server ([`stub`]), because the load of real API servers
-//! would dominate the measurement.
+//! The server is the program with its embedded hub. Each cluster is registered with a manifest and
+//! has a separate TLS connection to the server. The agents of all clusters share one process and a
+//! stub of an API server ([`stub`]). The load of real API servers would dominate the measurement.
 
 mod agents;
 mod latency;
@@ -58,14 +57,14 @@ pub(crate) struct Scale {
     measure: Measure<Measurement>,
 }
 
-/// A part of the benchmark, which `--only` can select.
+/// A measurement of the scale benchmark. `--only` selects measurements.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Measurement {
     /// Memory of the server without requests
     Memory,
     /// Latency with all clusters connected
     Latency,
-    /// Reconnects after the server was killed
+    /// Time until all clusters are connected again after a crash of the server
     Reconnect,
 }
 

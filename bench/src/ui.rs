@@ -1,6 +1,7 @@
 //! The benchmark `drover-bench ui`: size and speed of the web UI in Debian's Chromium.
 //!
-//! `e2e/browser/bench` measures the figures in the browser. This module contains their goals.
+//! `e2e/browser/bench` measures the figures in the browser. This module contains the goals of these
+//! figures.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +49,7 @@ pub(crate) enum UiError {
     /// The figures of the browser cannot be parsed.
     #[error("cannot parse the browser's measurements")]
     Unreadable(#[from] serde_json::Error),
-    /// The figures lack a figure that has a goal.
+    /// The browser's output does not contain a figure that has a goal.
     #[error("the browser's measurements contain no {0}; add it to e2e/browser/bench")]
     NotMeasured(&'static str),
     /// The figures cannot be written.

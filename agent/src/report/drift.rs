@@ -1,4 +1,4 @@
-//! Digests of the objects that the server applied, by owner. After a digest changes, the server
+//! Digests of the objects that the server applied, by owner. When a digest changes, the server
 //! reconciles the owner's objects.
 
 use std::collections::BTreeMap;
@@ -30,11 +30,11 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Delay before a forbidden watch is retried.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
 
-/// Number of watches per owner.
+/// Number of watches per owner. Each watch covers one kind.
 pub(super) const WATCHES_PER_OWNER: usize = 3;
 
-/// Starts the watches of applied objects. If the server compares the resource versions of a kind,
-/// the watch requests only metadata.
+/// Starts the watches of applied objects. Only the watch of quotas requests complete objects. The
+/// watches of all other kinds request metadata.
 pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observed) {
     type Meta<K> = PartialObjectMeta<K>;
     let tally = |owner, watch| Target {
@@ -56,7 +56,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observe
     tasks.spawn(follow(limits, resource_version, tally(PROJECTS, 2)));
 }
 
-/// Identifies the tally that a watch updates: an owner, and the number of the watch.
+/// Identifies the [`Tally`] that a watch updates: the owner, and the index of the watch.
 struct Target {
     observed: Observed,
     owner: &'static str,
@@ -120,7 +120,8 @@ fn resource_version<K: Resource>(object: &K) -> String {
     object.resource_version().unwrap_or_default()
 }
 
-/// Returns the version of a namespace. Ignores annotations of other writers.
+/// Returns a hash of a namespace's metadata and finalizers. Ignores annotations that do not belong
+/// to Drover's API group.
 fn namespace_version(namespace: &PartialObjectMeta<Namespace>) -> String {
     let mut meta = namespace.metadata.clone();
     if let Some(annotations) = &mut meta.annotations {
@@ -129,12 +130,12 @@ fn namespace_version(namespace: &PartialObjectMeta<Namespace>) -> String {
     version(&meta, &())
 }
 
-/// Returns the version of a quota. Ignores the status, which changes with every pod.
+/// Returns a hash of a quota's metadata and spec. Ignores the status, which changes with every pod.
 fn quota_version(quota: &ResourceQuota) -> String {
     version(&quota.metadata, &quota.spec)
 }
 
-/// Returns a version of the fields that the server compares.
+/// Returns a hash of the fields that the server compares.
 fn version(meta: &ObjectMeta, spec: &impl Serialize) -> String {
     let owned = (
         &meta.finalizers,
@@ -145,8 +146,9 @@ fn version(meta: &ObjectMeta, spec: &impl Serialize) -> String {
     drift::version(&fields.unwrap_or_default())
 }
 
-/// Returns true if the watch is forbidden or its kind does not exist. The agent's account may have
-/// the permissions of an older version, and a simulated cluster lacks the kind.
+/// Returns true if the API server responded 403 or 404 to the watch. The agent's account may have
+/// the permissions of an older agent version (403). A simulated cluster does not serve the kind
+/// (404).
 fn is_forbidden(error: &watcher::Error) -> bool {
     let (watcher::Error::InitialListFailed(cause)
     | watcher::Error::WatchStartFailed(cause)
@@ -157,7 +159,7 @@ fn is_forbidden(error: &watcher::Error) -> bool {
     matches!(cause, kube::Error::Api(status) if matches!(status.code, 403 | 404))
 }
 
-/// Returns the digest of every owner whose objects are completely listed.
+/// Returns the digest of every owner for which each watch has completed its first list.
 pub(super) fn digests(
     applied: &BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
 ) -> Drift {
@@ -167,7 +169,8 @@ pub(super) fn digests(
         .collect()
 }
 
-/// Returns the digest of an owner's objects, or `None` until each watch has listed its objects.
+/// Returns the digest of an owner's objects, or `None` until each watch of the owner has completed
+/// its first list.
 fn digest(kinds: &[Tally<String>]) -> Option<String> {
     if !kinds.iter().all(Tally::complete) {
         return None;

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use drover_api::report::{Refusal, Report};
 use drover_tunnel::protocol::Version;
 
-/// Composes lines: full snapshots in protocol 1, changed sections in protocol 2.
+/// Creates the lines of a report stream: full snapshots in protocol 1, changed sections in protocol
+/// 2.
 #[derive(Debug)]
 pub struct Composer {
     protocol: Version,
@@ -12,7 +13,7 @@ pub struct Composer {
 }
 
 impl Composer {
-    /// Creates the composer of a stream that has sent no line yet.
+    /// Creates the composer for a new stream.
     pub fn new(protocol: Version) -> Self {
         Self {
             protocol,
@@ -20,9 +21,8 @@ impl Composer {
         }
     }
 
-    /// Returns the next line. Returns `None` if no section changed and no heartbeat is due.
-    ///
-    /// `now` contains every known section, and the events since the last call.
+    /// Returns the next line. Returns `None` if no section changed and no heartbeat is due. `now`
+    /// contains all sections with known values, and the events since the previous call.
     pub fn next(&mut self, mut now: Report, refusals: Vec<Refusal>, due: bool) -> Option<Report> {
         let events = std::mem::take(&mut now.events);
         let mut changes = difference(&self.sent, &now);
@@ -40,7 +40,7 @@ impl Composer {
     }
 }
 
-/// Returns the sections of `now` whose content differs from `sent`.
+/// Returns the sections of `now` that differ from the sections in `sent`.
 fn difference(sent: &Report, now: &Report) -> Report {
     fn changed<T: Clone + PartialEq>(sent: Option<&T>, now: Option<&T>) -> Option<T> {
         now.filter(|now| sent != Some(*now)).cloned()

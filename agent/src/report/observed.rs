@@ -29,9 +29,9 @@ pub struct State {
     pub version: Option<String>,
     /// UID of the namespace kube-system.
     pub cluster_uid: Option<String>,
-    /// Facts of each node, by UID.
+    /// The values of each node that the report needs, by UID.
     pub nodes: Tally<NodeFacts>,
-    /// Facts of each unfinished pod, by UID.
+    /// The values of each unfinished pod that the report needs, by UID.
     pub pods: Tally<PodFacts>,
     /// Sum of the usage over all nodes.
     pub usage: ResourceList,
@@ -39,7 +39,7 @@ pub struct State {
     pub components: Option<Vec<ComponentHealth>>,
     /// Status of the agent's Deployment. `None` if the agent runs outside the cluster.
     pub agent: Option<AgentReport>,
-    /// Versions of the applied objects, by owner. Each watch of an owner has a separate tally.
+    /// Hashes of the applied objects, by owner. Each watch of an owner has a separate tally.
     pub applied: BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
     /// Events that are not yet reported, oldest first.
     pub events: VecDeque<EventReport>,
@@ -67,7 +67,7 @@ impl Observed {
         self.changed.notified().await;
     }
 
-    /// Returns every known section, and the events since the previous call.
+    /// Returns all sections with known values, and the events since the previous call.
     pub fn snapshot(&self) -> Report {
         let mut state = self.state.lock();
         Report {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::resource_list::ResourceList;
 use super::sums::PodFacts;
 
-/// The fields of a pod's spec that the report needs. Other fields are not stored.
+/// The fields of a pod's spec that the report needs. The agent does not store the other fields.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodSpec {
@@ -76,8 +76,8 @@ struct Terminated {
 }
 
 impl ContainerStatus {
-    /// Returns true if a container has crashed or cannot start. Every waiting reason except
-    /// `ContainerCreating` and `PodInitializing` is an error.
+    /// Returns true if a container of the pod has crashed or cannot start. Every waiting reason
+    /// except `ContainerCreating` and `PodInitializing` is an error.
     fn is_failing(&self) -> bool {
         let waits = self.state.waiting.as_ref();
         let reason = waits.and_then(|waits| waits.reason.as_deref());
@@ -114,7 +114,8 @@ impl PodStatus {
         all.any(ContainerStatus::is_failing)
     }
 
-    /// Returns true if the scheduler found no node. Excludes pods with scheduling gates.
+    /// Returns true if the scheduler found no node for the pod. Returns false for pods with
+    /// scheduling gates.
     fn is_unschedulable(&self) -> bool {
         self.conditions.iter().any(|condition| {
             condition.kind == "PodScheduled"
@@ -124,7 +125,7 @@ impl PodStatus {
     }
 }
 
-/// Returns the facts of a pod for the report, or `None` for a finished pod.
+/// Returns the values of a pod that the report needs, or `None` for a finished pod.
 pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
     let requests = requests(spec, status)?;
     Some(PodFacts {
@@ -179,7 +180,7 @@ impl Container {
     }
 }
 
-/// Parses the quantities of an object.
+/// Parses a map of resource names and Kubernetes quantities.
 pub fn amounts(map: &BTreeMap<String, String>) -> ResourceList {
     ResourceList::read(
         map.iter()

@@ -27,7 +27,7 @@ impl ResourceList {
         }
     }
 
-    /// Subtracts every resource of `other`, and removes resources that reach zero.
+    /// Subtracts every resource of `other`, and removes each resource whose quantity becomes zero.
     pub fn remove(&mut self, other: &Self) {
         for (name, amount) in &other.0 {
             if let Some(sum) = self.0.get_mut(name) {
@@ -37,7 +37,7 @@ impl ResourceList {
         self.0.retain(|_, amount| !amount.is_zero());
     }
 
-    /// Sets the quantity of each resource to the larger of the two quantities.
+    /// Sets each resource to the maximum of its quantities in `self` and in `other`.
     pub fn max(&mut self, other: &Self) {
         for (name, amount) in &other.0 {
             let largest = self.0.entry(name.clone()).or_default();
@@ -45,13 +45,13 @@ impl ResourceList {
         }
     }
 
-    /// Replaces each resource that `other` contains.
+    /// Replaces the quantity of each resource that `other` contains.
     pub fn overlay(&mut self, other: &Self) {
         self.0
             .extend(other.0.iter().map(|(name, amount)| (name.clone(), *amount)));
     }
 
-    /// Returns the quantities in canonical form, by resource.
+    /// Returns the quantities by resource name, as canonical Kubernetes quantities.
     pub fn to_strings(&self) -> BTreeMap<String, String> {
         self.0
             .iter()

@@ -1,5 +1,5 @@
-//! Running sums over nodes and pods. For each object, the agent stores only the values that it adds
-//! to the sums.
+//! Running sums over nodes and pods. For each object, the agent stores only the values that are
+//! part of the sums.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::resource_list::ResourceList;
 /// The values that one node adds to the sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Name of the node, which the pods on it contain in `spec.nodeName`.
+    /// Name of the node, which equals `spec.nodeName` of the pods on the node.
     pub name: String,
     /// True if the node's Ready condition is true.
     pub ready: bool,
@@ -21,7 +21,7 @@ pub struct NodeFacts {
     pub allocatable: ResourceList,
 }
 
-/// Facts of one unfinished pod.
+/// The values of one unfinished pod that the report needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PodFacts {
     /// Resources that the pod reserves on its node. `None` if the pod has no node.
@@ -32,11 +32,11 @@ pub struct PodFacts {
     pub unschedulable: bool,
 }
 
-/// Values of objects that follow a list and watch. The key is the object's UID.
+/// One value per object, which the events of a list and watch update. The key is the object's UID.
 #[derive(Debug)]
 pub struct Tally<T> {
     now: HashMap<String, T>,
-    /// The objects of a list in progress. They replace `now` when the list is complete.
+    /// The objects of a list in progress. The objects replace `now` when the list is complete.
     listed: Option<HashMap<String, T>>,
     complete: bool,
 }
@@ -52,7 +52,7 @@ impl<T> Default for Tally<T> {
 }
 
 impl<T> Tally<T> {
-    /// Starts a new list. The current values remain until the list is complete.
+    /// Starts a new list. Keeps the current values until the new list is complete.
     pub fn begin(&mut self) {
         self.listed = Some(HashMap::new());
     }
@@ -70,7 +70,7 @@ impl<T> Tally<T> {
         self.complete = true;
     }
 
-    /// Stores the values of a new or changed object. `None` removes the object.
+    /// Stores the value of a new or changed object. Removes the object if the value is `None`.
     pub fn put(&mut self, uid: String, facts: Option<T>) {
         match facts {
             Some(facts) => {
@@ -87,13 +87,15 @@ impl<T> Tally<T> {
         self.now.iter().map(|(uid, facts)| (uid.as_str(), facts))
     }
 
-    /// Returns true if the first list is complete. Sums before that time are too small.
+    /// Returns true after the first list is complete. Before that time, the sums do not include all
+    /// objects.
     pub fn complete(&self) -> bool {
         self.complete
     }
 }
 
-/// Returns the nodes' section of a report, or `None` until both lists are complete.
+/// Returns the section of a report about nodes, or `None` until the first lists of nodes and pods
+/// are complete.
 pub fn nodes_report(
     nodes: &Tally<NodeFacts>,
     pods: &Tally<PodFacts>,

@@ -26,20 +26,21 @@ use super::sums::NodeFacts;
 use super::{Source, drift, health};
 use crate::status::DEPLOYMENT;
 
-/// Number of objects per page of the first list. Limits the memory for decoding.
+/// Number of objects per page of the first list. Limits the memory for decoding the response.
 const PAGE: u32 = 250;
-/// Interval between polls of the health and of the agent's Deployment.
+/// Interval between polls of the cluster's health and of the agent's Deployment.
 const LOOK: Duration = Duration::from_secs(5);
-/// Number of poll intervals between reads of the usage. metrics-server updates the usage every 15 s
-/// or slower.
+/// Number of poll intervals between two reads of the nodes' usage. metrics-server updates the usage
+/// every 15 s or less often.
 const USAGE_EVERY: u32 = 6;
-/// Number of poll intervals between reads of the agent's Deployment after its rollout is complete.
+/// Number of poll intervals between two reads of the agent's Deployment after its rollout is
+/// complete.
 const SETTLED_EVERY: u32 = 4;
-/// Number of poll intervals between reads of the version.
+/// Number of poll intervals between two reads of the API server's version.
 const VERSION_EVERY: u32 = 12;
 /// Time limit of one poll.
 const POLL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of bytes read of a health response.
+/// Maximum number of bytes that the agent reads from a health response.
 const MOST_HEALTH: usize = 64 * 1024;
 /// Maximum length of an event's message, in characters.
 const MESSAGE: usize = 1024;
@@ -55,7 +56,7 @@ struct NodeStatus {
     conditions: Vec<NodeCondition>,
 }
 
-/// An empty spec, because the report needs no field of a node's spec.
+/// An empty spec of a node, because the report needs no field of the spec.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct NodeSpec {}
 
@@ -149,8 +150,8 @@ fn node_facts(node: Node) -> (String, NodeFacts) {
     (uid(node.metadata.uid), facts)
 }
 
-/// Watches events. Reports only events after the first list, because earlier events precede the
-/// stream.
+/// Watches warning events. Reports only events that arrive after the first list, because the events
+/// in the list occurred before the stream started.
 async fn events(client: kube::Client, observed: Observed) {
     let config = watcher::Config::default().fields("type=Warning");
     let mut stream = std::pin::pin!(paged(Api::<CoreEvent>::all(client), config));
@@ -225,8 +226,8 @@ async fn polls(source: Arc<Source>, observed: Observed) {
     }
 }
 
-/// Returns the UID of the namespace kube-system. The report lane may list namespaces, but may not
-/// get a single namespace.
+/// Returns the UID of the namespace kube-system. Lists namespaces, because the report lane has
+/// permission to list but not to get namespaces.
 async fn cluster_uid(client: &kube::Client) -> Option<String> {
     let api: Api<Namespace> = Api::all(client.clone());
     let params = ListParams::default().fields("metadata.name=kube-system");
@@ -290,8 +291,8 @@ fn agent_report(deployment: Deployment) -> AgentReport {
     }
 }
 
-/// Returns true if the rollout of the agent's Deployment is complete. The agent then polls the
-/// Deployment less often.
+/// Returns true if the rollout of the agent's Deployment is complete. After the rollout, the agent
+/// polls the Deployment less often.
 fn is_settled(report: &AgentReport) -> bool {
     report.updated_available >= report.wanted
 }

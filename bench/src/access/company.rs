@@ -16,7 +16,7 @@ const CLUSTERS: usize = 200;
 const GROUPS: usize = 2_000;
 /// Number of groups of each user.
 const GROUPS_EACH: usize = 20;
-/// Ratio of all bindings to bindings whose subject is a group.
+/// One of every `OF_GROUPS` bindings has a group as subject.
 const OF_GROUPS: usize = 10;
 
 pub(super) struct Company {
@@ -91,7 +91,7 @@ impl Company {
         self.clusters.len()
     }
 
-    /// Returns the user and the target of decision number `n`.
+    /// Returns the user and the target of the `n`th decision.
     pub(super) fn request(&self, n: usize) -> (RightsHolder<'_>, &Target) {
         let (_, user, groups) = &self.people[scattered(n) % self.people.len()];
         let (_, target, _) = &self.clusters[scattered(n + 7) % self.clusters.len()];

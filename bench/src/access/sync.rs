@@ -1,8 +1,8 @@
 //! Applies roles to many clusters.
 //!
-//! The server runs the simulated clusters in its own process, so that its figures include them. A
-//! thousand users get a role in all clusters, with one binding each. The measurement ends when the API
-//! of each cluster has bindings of all users.
+//! The server runs the simulated clusters in its own process, so the server's figures include the
+//! clusters. A thousand users receive a role in every cluster. Each user has one binding. The
+//! measurement ends when the API of each cluster contains bindings for all users.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -48,8 +48,7 @@ pub(crate) enum SyncError {
     Slow { left: usize },
 }
 
-/// Measures how long the server takes to apply the bindings to all clusters. Adds the result to the
-/// figures.
+/// Measures how long the server takes to apply the bindings to all clusters, and adds the figures.
 pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     let folder = TempDir::with_prefix("drover-bench-").map_err(SyncError::Folder)?;
     print_progress(&format!(
@@ -92,7 +91,7 @@ pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     Ok(())
 }
 
-/// Creates users and returns their names in clusters.
+/// Creates users, and returns the name of each user in clusters.
 async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
     let one = async |n: usize| {
         let user = json!({

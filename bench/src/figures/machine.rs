@@ -15,8 +15,8 @@ pub(crate) fn description() -> String {
     )
 }
 
-/// Returns the time of all cores during which a virtual machine waited for its host (`steal` in
-/// proc_stat(5)). Returns `None` if the kernel does not report the time.
+/// Returns the CPU time that the host of a virtual machine gave to other virtual machines (`steal`
+/// in proc_stat(5)), for all cores. Returns `None` if the kernel does not report the time.
 pub(crate) fn stolen() -> Option<Duration> {
     let stat = fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat
@@ -30,7 +30,7 @@ pub(crate) fn stolen() -> Option<Duration> {
     Some(Duration::from_millis(ticks * 10))
 }
 
-/// Returns the commit, with `+` for uncommitted changes.
+/// Returns the Git commit of the checkout, followed by `+` if files have uncommitted changes.
 fn commit() -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git")

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-/// The arguments of every benchmark. `P` is the type of the benchmark's parts.
+/// The command line arguments of every benchmark. `P` lists the measurements of the benchmark.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
     /// Number of rounds in each comparison
@@ -13,7 +13,7 @@ pub(crate) struct Measure<P: ValueEnum + Send + Sync + 'static> {
     /// Duration of each measurement in seconds
     #[arg(long, default_value_t = 3)]
     seconds: u64,
-    /// Measure only these parts, for profiling, and do not write the figures
+    /// Perform only these measurements, for profiling, and do not write the figures
     #[arg(long, value_delimiter = ',')]
     only: Vec<P>,
 }
@@ -24,12 +24,13 @@ impl<P: ValueEnum + PartialEq + Send + Sync + 'static> Measure<P> {
         Duration::from_secs(self.seconds)
     }
 
-    /// Returns true if the part is selected.
+    /// Returns true if the benchmark performs the measurement `part`.
     pub(crate) fn wants(&self, part: &P) -> bool {
         self.is_whole() || self.only.contains(part)
     }
 
-    /// Returns true if all parts are selected. The figures are written only in this case.
+    /// Returns true if the benchmark performs all measurements. Otherwise, the benchmark does not
+    /// write figures.
     pub(crate) const fn is_whole(&self) -> bool {
         self.only.is_empty()
     }

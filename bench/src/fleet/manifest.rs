@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 /// Kinds of the manifest's objects that an agent outside its cluster needs.
 const NEEDED: [&str; 4] = ["Namespace", "ServiceAccount", "ConfigMap", "Secret"];
 
-/// Returns the objects of a manifest that an agent outside its cluster needs, with the given
-/// namespace. Returns `None` if the text is not a manifest.
+/// Returns the objects of a manifest that an agent outside its cluster needs. Sets the namespace of
+/// each object. Returns `None` if the text is not a manifest.
 pub(crate) fn in_namespace(manifest: &str, namespace: &str) -> Option<Vec<Value>> {
     let mut items = Vec::new();
     // The separator is a complete line, because lines of certificates also end with dashes.

@@ -1,4 +1,4 @@
-//! Measures watch events for a thousand watchers.
+//! Measures the throughput of watch events with a thousand watchers.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ impl EventCount {
 type Watching = JoinSet<Result<Infallible, ExchangeError>>;
 
 /// Returns the number of events per second that all watchers together receive. A round changes each
-/// object once, and ends when all watchers have received all its events. So no watcher falls
-/// behind.
+/// object once, and ends when all watchers have received the events of the round. Each watcher
+/// therefore receives every event before the next round.
 pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, ExchangeError> {
     let received = Arc::new(EventCount::default());
     let mut watching = Watching::new();

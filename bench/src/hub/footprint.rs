@@ -13,7 +13,7 @@ use crate::meter::print_progress;
 use crate::process::{ProcessError, rss_kib};
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Time after which the allocator has returned unused memory to the system.
+/// Time that the allocator needs to return unused memory to the operating system.
 const SETTLE: Duration = Duration::from_secs(10);
 const STARTS: usize = 7;
 const SYNCS: usize = 100;
@@ -21,7 +21,7 @@ const READY_MS: f64 = 250.0;
 const RSS_RATIO: f64 = 0.15;
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Measures the latency of fsync for 4 KiB, which affects the hub and kube-apiserver.
+/// Measures the latency of fsync for 4 KiB. This latency affects the hub and kube-apiserver.
 pub(super) fn measure_disk(stage: &Stage, figures: &mut Figures) -> Result<(), HubError> {
     let path = stage.folder.path().join("synced");
     let mut file = File::create(&path).map_err(prepare(&path))?;

@@ -1,4 +1,4 @@
-//! The compared programs and their objects.
+//! The programs that the benchmark compares, and their objects.
 
 use std::fs;
 use std::io;
@@ -56,7 +56,7 @@ pub(crate) enum StageError {
     },
 }
 
-/// A compared program, and the targets of the requests to it.
+/// A compared program: its processes, and the targets for requests to the program.
 pub(super) struct Side {
     pub(super) name: &'static str,
     /// The processes whose CPU usage is measured.
@@ -70,7 +70,7 @@ pub(super) struct Side {
     root: Target,
 }
 
-/// The running programs. They stop in the order of the fields.
+/// The running programs. Rust drops the fields in order, and so stops the programs in this order.
 pub(super) struct Stage {
     ours: Side,
     theirs: Side,
@@ -153,7 +153,7 @@ impl Launch {
         })
     }
 
-    /// Returns a copy of the options with this port.
+    /// Returns a copy of the options with a different port.
     pub(super) fn with_other_port(&self) -> Result<Self, StageError> {
         Self::new(self.files.clone(), &self.logs)
     }
@@ -288,7 +288,7 @@ fn config_map() -> Sent {
     )
 }
 
-/// Returns a patch that always changes the object.
+/// Returns a patch with a new value, so that the patch always changes the object.
 fn change() -> Sent {
     Sent {
         method: "PATCH",

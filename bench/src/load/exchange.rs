@@ -1,7 +1,7 @@
 //! Sends sequential HTTP/1.1 exchanges on one connection with minimal CPU usage.
 //!
-//! The generator shares the machine with the measured programs, so its CPU usage distorts the
-//! figures. Requests are encoded once. Bodies are counted and discarded.
+//! The generator runs on the same machine as the measured programs, so the generator's CPU usage
+//! distorts the figures. Requests are encoded once. Bodies are counted and discarded.
 
 use std::convert::Infallible;
 use std::io;
@@ -41,7 +41,7 @@ pub(crate) enum ExchangeError {
     Status { status: u16, body: String },
 }
 
-/// The target of requests.
+/// The target of requests: the server, the request and its body.
 #[derive(Clone)]
 pub(crate) struct Target {
     /// Host and port of the server: `host:port`.
@@ -58,7 +58,7 @@ pub(crate) struct Target {
     pub(crate) numbers: Arc<Numbers>,
 }
 
-/// A request body, its method and its content type.
+/// A request body, with the method and the content type of the request.
 #[derive(Clone)]
 pub(crate) struct Sent {
     pub(crate) method: &'static str,
@@ -117,7 +117,7 @@ impl Target {
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// An open connection, and the request that it sends repeatedly.
+/// An open connection, and the request that the generator sends repeatedly on the connection.
 pub(crate) struct Connection {
     stream: Box<dyn Stream>,
     request: Numbered,
@@ -172,8 +172,8 @@ impl Connection {
         Ok(length)
     }
 
-    /// Sends the request, then reads `rate` bytes per second until the caller stops. Simulates a
-    /// nearly stalled reader.
+    /// Sends the request, then reads `rate` bytes per second until the caller drops the future.
+    /// Simulates a nearly stalled reader.
     pub(crate) async fn crawl(&mut self, rate: usize) -> Result<(), ExchangeError> {
         self.begin().await?;
         let step = rate.div_ceil(10).clamp(1, BUFFER);
@@ -186,8 +186,8 @@ impl Connection {
         }
     }
 
-    /// Sends the request of an endless response. Reports the number of received lines until the
-    /// caller stops.
+    /// Sends a request whose response is endless. Reports the number of received lines until the
+    /// caller drops the future.
     pub(crate) async fn lines(&mut self, count: impl Fn(u64)) -> Result<Infallible, ExchangeError> {
         let head = self.begin().await?;
         self.buffer.copy_within(head.end..self.filled, 0);
@@ -292,9 +292,9 @@ impl Connection {
     }
 }
 
-/// Counts the JSON objects, one per line, that end in this chunk. `last` is the byte before the
-/// chunk. A brace before a line end is the end of an object, because the line ends of the chunked
-/// encoding follow other characters.
+/// Counts the JSON objects that end in this chunk. Each line contains one object. `last` is the
+/// byte before the chunk. A brace before a line end is the end of an object, because the line ends
+/// of the chunked encoding follow other characters.
 fn ends(last: u8, piece: &[u8]) -> u64 {
     let first = u64::from(last == b'}' && piece.first() == Some(&b'\n'));
     let within = piece.iter().zip(piece.iter().skip(1));

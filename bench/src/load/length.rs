@@ -43,11 +43,13 @@ pub(crate) struct Chunks {
 
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// The parser is in the chunk size. Contains the value of the previous digits.
+    /// The parser is in the size of a chunk. Contains the value of the hexadecimal digits read so
+    /// far.
     Size(u64),
-    /// The parser is in the line after the chunk size.
+    /// The parser is after the chunk size, before the end of the line.
     Extension(u64),
-    /// The parser is in a chunk. Contains the number of missing bytes, including the line end.
+    /// The parser is in a chunk. Contains the number of bytes until the end of the chunk, including
+    /// the line end.
     Data(u64),
     /// The parser is after the last chunk. Contains the length of the current line.
     Trailer(usize),

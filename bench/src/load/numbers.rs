@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Placeholder of the request number, which has eight digits.
+/// Placeholder in a path or body for the request number, which has eight digits.
 pub(crate) const NUMBER: &str = "########";
-/// Placeholder of the repeating number.
+/// Placeholder in a path or body for the repeating number, see [`Numbers`].
 pub(crate) const REPEATING_NUMBER: &str = "~~~~~~~~";
 
 const DIGITS: usize = 8;
@@ -15,11 +15,11 @@ const DIGITS: usize = 8;
 pub(crate) struct Numbers {
     next: AtomicU64,
     round: u64,
-    /// Factor by which the request number is multiplied to get the repeating number.
+    /// The request number multiplied by this factor is the repeating number.
     stride: u64,
 }
 
-/// The golden ratio as a 64-bit fraction. Its multiples are evenly distributed.
+/// The golden ratio as a 64-bit fraction. The multiples of this number are evenly distributed.
 const SCATTERING: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Default for Numbers {
@@ -59,7 +59,7 @@ impl Numbers {
     }
 }
 
-/// The bytes of a request, with the offsets of the numbers in it.
+/// The bytes of a request, with the offsets of the placeholders in these bytes.
 pub(super) struct Numbered {
     bytes: Vec<u8>,
     numbers: Vec<usize>,

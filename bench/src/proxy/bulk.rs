@@ -1,4 +1,4 @@
-//! Measures the throughput in bytes and compares it with the reference.
+//! Measures the download throughput through Drover and through the reference proxy.
 
 use super::{Measurement, Meter, ProxyBenchError, Stage, named_load, print_progress, shares_line};
 use crate::figures::measure::Measure;
@@ -8,7 +8,8 @@ use crate::load::closed_loop;
 /// Number of concurrent downloads.
 const DOWNLOADS: usize = 4;
 const MIB: f64 = 1024.0 * 1024.0;
-/// Number of rounds. Each round transfers hundreds of MiB, so that few rounds are sufficient.
+/// Maximum number of rounds. Few rounds are sufficient, because each round transfers hundreds of
+/// MiB.
 const ROUNDS: u32 = 3;
 
 pub(super) async fn measure(

@@ -1,4 +1,4 @@
-//! Measures the memory of server and agent, and the start-up time of the server.
+//! Measures the memory of the server and the agent, and the start-up time of the server.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::load::{Connection, ExchangeError, Target};
 use crate::process::rss_kib;
 
 const KIB_PER_MIB: f64 = 1024.0;
-/// Time after which the allocator has returned the unused memory of the start to the system.
+/// Time after the start until the allocator has returned unused memory to the operating system.
 const SETTLE: Duration = Duration::from_secs(10);
 /// Number of additional idle clusters for measuring the base memory of the server.
 const FEW: u32 = 2;

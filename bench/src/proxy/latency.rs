@@ -1,4 +1,4 @@
-//! Measures the added latency of small requests.
+//! Measures the latency that Drover adds to small requests.
 
 use super::{Measurement, Meter, ProxyBenchError, Stage, named_load, print_progress, shares_line};
 use crate::figures::measure::Measure;
@@ -6,7 +6,8 @@ use crate::figures::{Figures, Goal, median};
 use crate::load::{Latencies, at_rate, closed_loop};
 
 const CONNECTIONS: usize = 16;
-/// Request rate as a fraction of the direct throughput. A typical server is not saturated.
+/// Request rate as a fraction of the maximum rate of direct requests. The fraction is low, because
+/// a typical server is not saturated.
 const SHARE: f64 = 0.25;
 
 pub(super) async fn measure(
@@ -50,7 +51,7 @@ pub(super) async fn measure(
     Ok(())
 }
 
-/// The latency of each round, in milliseconds.
+/// The latencies of all rounds, in milliseconds.
 #[derive(Default)]
 struct Rounds {
     direct_p50: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The reference: a reverse proxy through one tunnel of rancher/remotedialer.
+//! The reference proxy: a reverse proxy through one tunnel of rancher/remotedialer.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,7 +13,7 @@ use crate::certificate::Files;
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The reason why the reference cannot start.
+/// The reason why the reference proxy cannot start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PeerError {
     /// Go is not installed.
@@ -25,12 +25,12 @@ pub(crate) enum PeerError {
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The server or the client of the reference failed.
+    /// The server or the client of the reference proxy failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
 }
 
-/// The server and the client of the reference. They stop when the value is dropped.
+/// The server and the client of the reference proxy. The processes stop when the value is dropped.
 pub(super) struct Peer {
     client: Running,
     server: Running,
@@ -38,7 +38,8 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Starts the server and the client in front of `target`. Uses TLS if `files` is set.
+    /// Starts the server and the client of the reference proxy in front of `target`. Uses TLS if
+    /// `files` is set.
     pub(super) async fn start(
         target: &str,
         files: Option<&Files>,
@@ -82,12 +83,12 @@ impl Peer {
         })
     }
 
-    /// Returns the address that clients of the reference connect to.
+    /// Returns the address of the reference proxy for its clients.
     pub(super) fn address(&self) -> String {
         format!("{LOOPBACK}:{}", self.front.port())
     }
 
-    /// Returns the processes whose CPU usage is measured.
+    /// Returns the processes of the reference proxy whose CPU usage is measured.
     pub(super) fn processes(&self) -> [(&'static str, u32); 2] {
         [
             ("reference's server", self.server.id()),
@@ -96,7 +97,7 @@ impl Peer {
     }
 }
 
-/// Builds the program, unless Go's cache contains it.
+/// Builds the reference proxy, unless Go's cache contains the program.
 fn build() -> Result<PathBuf, PeerError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("remotedialer");
     let target = crate::figures::target_folder();

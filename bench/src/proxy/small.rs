@@ -1,4 +1,4 @@
-//! Measures the throughput of small requests and compares it with the reference.
+//! Measures the throughput of small requests through Drover and through the reference proxy.
 
 use super::{Measurement, Meter, ProxyBenchError, Stage, named_load, print_progress, shares_line};
 use crate::figures::measure::Measure;

@@ -1,4 +1,4 @@
-//! The programs of the proxy bench.
+//! The programs of the proxy benchmark.
 
 use std::fs;
 use std::io;
@@ -58,16 +58,16 @@ pub(crate) enum StageError {
     Unreadable { command: &'static str },
 }
 
-/// The running programs. They stop in the order of the fields.
+/// The running programs. Rust drops the fields in order, and so stops the programs in this order.
 pub(super) struct Stage {
-    /// The reference with TLS on each connection, as in Drover.
+    /// The reference proxy with TLS on each connection, as in Drover.
     pub(super) peer: Peer,
-    /// The reference without TLS.
+    /// The reference proxy without TLS.
     _plain_peer: Peer,
     pub(super) agent: Agent,
     pub(super) server: Server,
     backend: Running,
-    /// The API server behind the backend.
+    /// The API server to which the backend forwards requests.
     pub(super) cluster: ControlPlane,
     _hub: ControlPlane,
     targets: Targets,
@@ -139,19 +139,19 @@ impl Stage {
         })
     }
 
-    /// Returns a target that reaches the backend directly, with the headers of an agent.
+    /// Returns a target that reaches the backend directly, with the headers that an agent sends.
     pub(super) fn direct(&self, path: &str) -> Target {
         self.targets.direct.at(path)
     }
 
-    /// Returns a target that reaches the backend through server, tunnel and agent.
+    /// Returns a target that reaches the backend through the server, the tunnel and the agent.
     pub(super) fn drover(&self, path: &str) -> Target {
         self.targets
             .drover
             .at(&format!("/k8s/clusters/{CLUSTER}{path}"))
     }
 
-    /// Returns a target for a path that the server handles without a cluster.
+    /// Returns a target for a path that the server handles without a request to a cluster.
     pub(super) fn server_itself(&self, path: &str) -> Target {
         self.targets.drover.at(path)
     }
@@ -287,8 +287,8 @@ async fn start_backend(
     Ok(backend)
 }
 
-/// Writes the kubeconfig of the agent. It contains the backend as API server, and the agent's
-/// service account.
+/// Writes the kubeconfig of the agent, with the backend as API server and the agent's service
+/// account as user.
 async fn agent_kubeconfig(
     files: &Files,
     cluster: &ControlPlane,
@@ -330,7 +330,7 @@ async fn api_token(server: &Server) -> Result<String, StageError> {
         .ok_or(StageError::Unreadable { command: COMMAND })
 }
 
-/// Waits until the server responds to requests for the target.
+/// Waits until the server responds to a request for the target.
 async fn opens(target: &Target) -> Result<(), StageError> {
     let what = format!("{} of {}", target.path, target.address);
     Ok(eventually(&what, START_TIMEOUT, async || {

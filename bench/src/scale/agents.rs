@@ -1,5 +1,5 @@
-//! The agents of many clusters in one process. The agent's library runs once for each cluster, with
-//! one stub of an API server. Each tunnel is a separate TLS connection.
+//! The agents of many clusters in one process. The agent's library runs once for each cluster, and
+//! all agents use one stub of an API server. Each tunnel is a separate TLS connection.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -49,12 +49,12 @@ pub(crate) enum AgentsError {
     Fleet(#[from] FleetError),
 }
 
-/// A line of the clusters file, which describes one cluster.
+/// The description of one cluster: one line of the clusters file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Joining {
-    /// Name of the cluster, and namespace of its agent.
+    /// Name of the cluster, and of the namespace of its agent.
     pub(crate) name: String,
-    /// The objects of the manifest.
+    /// The objects of the cluster's import manifest.
     pub(crate) objects: Vec<Value>,
 }
 
@@ -132,7 +132,7 @@ fn assemble(upstream: &Upstream, stub: &Stub, name: &str) -> Replica {
 }
 
 /// Returns a loopback address for each cluster. The server limits unauthenticated requests per
-/// network, and real clusters have different networks.
+/// network, and real clusters are in different networks.
 fn network(number: u32) -> IpAddr {
     let [_, high, middle, low] = number.to_be_bytes();
     IpAddr::V4(Ipv4Addr::new(127, high.saturating_add(1), middle, low))

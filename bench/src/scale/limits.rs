@@ -1,4 +1,4 @@
-//! The limit of open files. Each connection needs one file.
+//! The limit of open files of a process. Each connection needs one open file.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -13,8 +13,8 @@ pub(crate) struct TooFewFiles {
     allowed: u64,
 }
 
-/// Raises the soft limit to `needed` open files. Also raises the hard limit if this process has the
-/// permission. Child processes inherit the limits.
+/// Raises the soft limit to `needed` open files. Raises the hard limit to the same value if this
+/// process has the permission. Child processes inherit the limits.
 pub(crate) fn allow_files(needed: u64) -> Result<(), TooFewFiles> {
     let before = getrlimit(Resource::Nofile);
     let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= needed);

@@ -18,7 +18,7 @@ use crate::certificate::{self, CertificateError};
 use crate::fleet::{self, manifest};
 use crate::load::{Connection, ExchangeError, Numbers, REPEATING_NUMBER, Target};
 
-/// Time after which the allocator has returned the unused memory of a burst to the system.
+/// Time after a burst until the allocator has returned unused memory to the operating system.
 const SETTLE: Duration = Duration::from_secs(15);
 /// Number of concurrent imports.
 const IMPORTS: usize = 16;
@@ -69,11 +69,11 @@ pub(crate) enum StageError {
     NoAgents,
 }
 
-/// The running programs. They stop in the order of the fields.
+/// The running programs. Rust drops the fields in order, and so stops the programs in this order.
 pub(super) struct Stage {
     agents: Option<Running>,
     server: DemoServer,
-    /// A client of the server as administrator.
+    /// A client of the server with an administrator's permissions.
     api: Administrator,
     target: Target,
     clusters: u32,
@@ -231,7 +231,7 @@ impl Stage {
         }
     }
 
-    /// Returns a target that addresses a different cluster in each request.
+    /// Returns a target whose requests address different clusters.
     pub(super) fn any_cluster(&self, path: &str) -> Target {
         self.target
             .at(&format!("/k8s/clusters/fleet-{REPEATING_NUMBER}{path}"))

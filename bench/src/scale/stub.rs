@@ -1,8 +1,9 @@
 //! The shared API server of many clusters: a stub in the process of their agents.
 //!
 //! The stub stores the objects of the agents' namespaces in memory, returns the same nodes and pods
-//! for each cluster, accepts all applied objects, and sends no watch events. Real API servers would
-//! dominate the measurement, and each connection to a shared API server would need two open files.
+//! for each cluster, accepts all applied objects, and sends no watch events. The CPU usage of real
+//! API servers would dominate the measurement. Each connection to a shared API server would need
+//! two open files.
 //!
 //! | request | response |
 //! |---|---|
@@ -62,14 +63,14 @@ impl Stub {
         }))
     }
 
-    /// Stores an object of a manifest.
+    /// Stores an object of a manifest in the stub.
     pub(crate) fn put(&self, object: Value) -> Result<(), Refused> {
         let path = objects::path_of(&object)?;
         self.0.objects.put(&path, object)?;
         Ok(())
     }
 
-    /// Returns the upstream of the agents' lanes.
+    /// Returns the upstream to which the agents forward the requests of their lanes.
     pub(crate) fn upstream(&self) -> Upstream {
         let stub = self.clone();
         Upstream::in_process(move |request| Box::pin(stub.clone().answer(request)))

@@ -63,7 +63,7 @@ pub(super) fn path_of(object: &Value) -> Result<String, Refused> {
     Ok(format!("/api/v1/namespaces/{namespace}/{plural}/{name}"))
 }
 
-/// Returns true if the path is the path of a collection.
+/// Returns true if the path identifies a collection of objects.
 pub(super) fn is_list(path: &str) -> bool {
     let mut parts = path.split('/').skip(1);
     let rest: Vec<&str> = match parts.next() {
@@ -86,7 +86,7 @@ impl Objects {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the fields that an API server sets.
+    /// Adds the metadata fields that an API server sets.
     pub(super) fn stamped(&self, mut object: Value) -> Value {
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
         if !object.is_object() {
