@@ -1,5 +1,5 @@
-//! Properties that must be true for all inputs. The fuzzer runs them, and `cargo test` runs them
-//! with the corpus.
+//! Properties of the crate `drover-access` that are true for any input. The fuzzer checks the
+//! properties with generated inputs, and `cargo test` checks the properties with the corpus.
 
 use drover_access::account_token::AccountToken;
 use drover_access::path::{CLUSTER_PATH_PREFIX, ClusterPath};
@@ -8,8 +8,8 @@ use drover_access::token::{RegistrationToken, UserToken};
 use drover_access::{credential, guard, headers, impersonation};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 
-/// A forwarded path names one target. The agent and the server reach the same decision about a
-/// path.
+/// Checks that the server and the agent reach the same decision about a path. Checks that an
+/// accepted path starts with a single `/` and has no segment `.` or `..`.
 pub(crate) fn path(data: &[u8]) {
     if let Ok(rest) = Uri::try_from(data)
         && let Ok(whole) = Uri::try_from([CLUSTER_PATH_PREFIX.as_bytes(), b"a", data].concat())
@@ -38,8 +38,8 @@ pub(crate) fn path(data: &[u8]) {
     );
 }
 
-/// A request has no identity headers after `strip_inbound`, and the proxy adds at most one
-/// identity.
+/// Checks that `strip_inbound` removes every credential, every impersonation header and every
+/// `drover-*` header from a request.
 pub(crate) fn headers(data: &[u8]) {
     let mut map = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n') {
@@ -65,7 +65,7 @@ pub(crate) fn headers(data: &[u8]) {
     assert!(!map.keys().any(|name| name.as_str().starts_with("drover-")));
 }
 
-/// A text parses as a token of at most one family.
+/// Checks that a text is not both a valid user token and a valid registration token.
 pub(crate) fn token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -73,7 +73,8 @@ pub(crate) fn token(data: &[u8]) {
     assert!(UserToken::parse(text).is_none() || RegistrationToken::parse(text).is_none());
 }
 
-/// A service account's token never parses as a Drover token. The hub receives the token unchanged.
+/// Checks that a service account's token is not a valid Drover token, and that the parsed token
+/// contains the unchanged text.
 pub(crate) fn account_token(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -87,7 +88,7 @@ pub(crate) fn account_token(data: &[u8]) {
     assert!(bound.next().is_none_or(|account| account.uid.is_some()));
 }
 
-/// The effective value of a setting is always valid.
+/// Checks that the effective value of every setting is valid for any configured text.
 pub(crate) fn setting(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

@@ -21,7 +21,7 @@ pub use bound::{BoundKind, BoundObject};
 /// Maximum length of a token in bytes; Kubernetes tokens have about 1 KiB.
 const LONGEST: usize = 8 * 1024;
 
-/// SHA-256 of a token; identifies the token without disclosing it.
+/// SHA-256 of a token. Identifies the token without disclosing the token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenDigest([u8; digest::SHA256_OUTPUT_LEN]);
 
@@ -31,7 +31,7 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// A token that claims to belong to a service account.
+/// A token whose claims contain the name of a service account. The signature is not verified.
 #[derive(Debug)]
 pub struct AccountToken {
     text: SecretString,
@@ -41,7 +41,8 @@ pub struct AccountToken {
 }
 
 impl AccountToken {
-    /// Parses a bearer token; `None` unless its claims name a service account.
+    /// Parses a bearer token; returns `None` unless the token's claims contain the name of a
+    /// service account.
     ///
     /// Tokens that Kubernetes stores in Secrets have no expiry claim.
     pub fn parse(text: &str) -> Option<Self> {
@@ -71,7 +72,7 @@ impl AccountToken {
         })
     }
 
-    /// Returns the secret token, for requests to the hub only.
+    /// Returns the secret token. Only requests to the hub may contain the result.
     pub fn expose(&self) -> &str {
         self.text.expose_secret()
     }
@@ -86,9 +87,9 @@ impl AccountToken {
         self.expires_at
     }
 
-    /// Returns the objects whose deletion invalidates the token, the service account first. Empty
-    /// if the claims do not contain the account's UID. Use the result only after the hub accepted
-    /// the token.
+    /// Returns the objects whose deletion invalidates the token. The first object is the service
+    /// account. The list is empty if the claims do not contain the account's UID. Use the result
+    /// only after the hub has accepted the token.
     pub fn bound_objects(&self) -> &[BoundObject] {
         &self.bound
     }

@@ -128,13 +128,13 @@ impl Refusal {
 }
 
 impl<'a> Write<'a> {
-    /// Reports whether the writer has a Drover name.
+    /// Reports whether the writer's user name is the name of a Drover user.
     fn is_by_drover_user(&self) -> bool {
         self.writer.starts_with(names::PREFIX)
     }
 
-    /// Reports whether the writer is a service account. Its creator may have lost access after the
-    /// account was created.
+    /// Reports whether the writer is a service account. The user who created the account may have
+    /// lost access since then.
     fn is_by_service_account(&self) -> bool {
         self.writer.starts_with(ACCOUNT_PREFIX)
     }
@@ -147,8 +147,8 @@ impl<'a> Write<'a> {
         self.old.and_then(|object| object.pointer(part))
     }
 
-    /// The object's name, or its `generateName` prefix if the hub generates the name. In a
-    /// collection deletion, each object has its own name.
+    /// Returns the name of the object, or its `generateName` if the hub generates the name. If the
+    /// request deletes a collection, returns the name of the stored object.
     fn object_name(&self) -> &'a str {
         if !self.name.is_empty() {
             return self.name;
@@ -159,7 +159,7 @@ impl<'a> Write<'a> {
         said.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Reports whether a field changes; missing, null and empty values are equal.
+    /// Reports whether the write changes a field. Missing, null and empty values are equal.
     fn changes(&self, part: &str) -> bool {
         !same(self.of(part), self.of_old(part))
     }
@@ -175,25 +175,27 @@ fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
     one == other || (nothing(one) && nothing(other))
 }
 
-/// The hub that requests admission, and the server's account on that hub.
+/// The context of an admission decision: the user name of the server's account on the hub, and the
+/// hub's controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdmissionContext<'a> {
     server: &'a str,
     controllers: Controllers,
 }
 
-/// The accounts of Kubernetes' own controllers.
+/// The identity of Kubernetes' controllers on the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Controllers {
-    /// The controllers run in the API server's process and use its identity.
+    /// The controllers run in the process of the hub's API server and use the identity of the API
+    /// server.
     InProcess,
     /// Each controller is a program with its own service account.
     Accounts,
 }
 
 impl<'a> AdmissionContext<'a> {
-    /// The embedded hub. Its controllers need no accounts, so accounts in `kube-system` belong to
-    /// users.
+    /// Creates the context of the embedded hub. The hub's controllers have no accounts, so all
+    /// accounts in `kube-system` belong to users.
     pub const fn embedded(server: &'a str) -> Self {
         Self {
             server,
@@ -201,7 +203,7 @@ impl<'a> AdmissionContext<'a> {
         }
     }
 
-    /// An external hub, whose controllers have accounts in `kube-system`.
+    /// Creates the context of an external hub, whose controllers have accounts in `kube-system`.
     pub const fn external(server: &'a str) -> Self {
         Self {
             server,
@@ -209,7 +211,8 @@ impl<'a> AdmissionContext<'a> {
         }
     }
 
-    /// Writes that the server makes for users. All writers are users, so no name is exempt.
+    /// Creates the context of writes that the server makes for users. All writers are users, so the
+    /// rules apply to every user name.
     pub const fn for_users() -> Self {
         Self {
             server: "",
@@ -217,7 +220,8 @@ impl<'a> AdmissionContext<'a> {
         }
     }
 
-    /// Reports whether the rules apply to a writer; the server and Kubernetes are exempt.
+    /// Reports whether the rules apply to a writer. The server and Kubernetes' controllers are
+    /// exempt.
     pub fn concerns(&self, writer: &str) -> bool {
         let accounts = writer.strip_prefix(ACCOUNT_PREFIX);
         let of_kubernetes = writer == "system:apiserver"
@@ -232,8 +236,8 @@ impl<'a> AdmissionContext<'a> {
     }
 }
 
-/// The namespaces whose service accounts belong to the server or Kubernetes. The server's account
-/// may be in another namespace than its Secrets.
+/// Returns the namespaces whose service accounts belong to the server or to Kubernetes. The
+/// server's account and the server's Secrets can be in different namespaces.
 pub fn private_namespaces(server: &str) -> Vec<&str> {
     let mut all = vec![HUB_NAMESPACE, SYSTEM_NAMESPACE];
     let own = account(server).map(|(namespace, _)| namespace);
@@ -245,7 +249,8 @@ fn is_private(namespace: &str, server: &str) -> bool {
     private_namespaces(server).contains(&namespace)
 }
 
-/// Reports whether a name matches a pattern; a pattern that ends with `*` is a prefix.
+/// Reports whether a name matches one of the patterns. A pattern that ends with `*` matches all
+/// names with this prefix.
 fn is_listed(patterns: &[&str], name: &str) -> bool {
     patterns
         .iter()
@@ -255,7 +260,7 @@ fn is_listed(patterns: &[&str], name: &str) -> bool {
         })
 }
 
-/// The role whose rules [`admit`] needs for its decision.
+/// Returns the role that the caller must read for [`admit`].
 pub fn role_needed(write: &Write<'_>, context: AdmissionContext<'_>) -> Option<RoleName> {
     if context.concerns(write.writer) {
         rbac::role_needed(write)
@@ -264,8 +269,8 @@ pub fn role_needed(write: &Write<'_>, context: AdmissionContext<'_>) -> Option<R
     }
 }
 
-/// Allows or rejects a write. `role` is the stored role that [`role_needed`] names, if the role
-/// exists.
+/// Allows or rejects a write. `role` is the stored role with the name from [`role_needed`], if this
+/// role exists.
 pub fn admit(
     write: &Write<'_>,
     context: AdmissionContext<'_>,
@@ -310,8 +315,8 @@ pub fn depends_on_writer(write: &Write<'_>) -> bool {
     (roles::concerns(write) && !roles::keeps_spec(write)) || administered::concerns(write)
 }
 
-/// Allows or rejects a write by Drover's roles. Call after [`admit`]. `changed` is the user that
-/// [`changed_user`] names.
+/// Allows or rejects a write by Drover's roles. Call after [`admit`]. `changed` is the user with
+/// the name from [`changed_user`].
 pub fn admit_by_roles(
     write: &Write<'_>,
     writer: &WriterRights,

@@ -1,10 +1,10 @@
-//! The credential of a request. A request without exactly one credential is rejected.
+//! The credential of a request. The server rejects a request without exactly one credential.
 //!
 //! Credentials have three sources: `Authorization: Bearer` (RFC 6750); for WebSocket clients that
 //! cannot set headers, the subprotocol `base64url.bearer.authorization.k8s.io.<token>` of the
 //! Kubernetes API server; and the cookie of the web UI, which needs the checks of
-//! [`crate::same_origin`]. A request with two credentials is rejected, because a proxy and the
-//! server could choose different credentials.
+//! [`crate::same_origin`]. If a request had two credentials, a proxy and the server could choose
+//! different credentials.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,17 +20,17 @@ pub const WEBSOCKET_BEARER: &str = "base64url.bearer.authorization.k8s.io.";
 /// exact host and all paths (RFC 6265bis §4.1.3.2).
 pub const SESSION_COOKIE: &str = "__Host-drover";
 
-/// A token and its source. A browser sends the cookie with every request to the server, including
-/// requests that pages of other origins cause.
+/// A token and its source. A browser sends the cookie with every request to the server. Pages of
+/// other origins can cause such requests.
 #[derive(Debug)]
 pub enum Presented {
-    /// The client sent the token itself.
+    /// The client sent the token in a header.
     Bearer(SecretString),
-    /// A browser added the token as a cookie.
+    /// A browser sent the token as a cookie.
     Cookie(SecretString),
 }
 
-/// Reasons to reject a credential before its lookup.
+/// Reasons to reject a credential before the server looks up the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CredentialError {
     /// The request has no credential.
@@ -39,7 +39,7 @@ pub enum CredentialError {
         login\" creates a token"
     )]
     Missing,
-    /// The request has several credentials.
+    /// The request has more than one credential.
     #[error(
         "the request has several credentials: send exactly one bearer token, and no session \
         cookie with it"
@@ -131,7 +131,7 @@ fn websocket_protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
         .map(str::trim)
 }
 
-/// Removes the token from `Sec-WebSocket-Protocol`, so that it is not forwarded.
+/// Removes the token from `Sec-WebSocket-Protocol`, so that the proxy does not forward the token.
 pub fn strip_websocket_bearer(headers: &mut HeaderMap) {
     if !websocket_protocols(headers).any(|p| p.starts_with(WEBSOCKET_BEARER)) {
         return;

@@ -1,8 +1,9 @@
 //! The index of all role bindings.
 //!
 //! [`Grants::of`] builds the index from the hub's objects. Permits, escalation checks, the objects
-//! in clusters, and explanations all use this index. A binding grants nothing without the UIDs of
-//! its named objects, or if a named object is missing. [`Grants::problems`] lists the reasons.
+//! in clusters, and explanations all use this index. A binding grants nothing if it does not
+//! contain the UIDs of its role, cluster, project and subject, or if one of these objects does not
+//! exist. [`Grants::problems`] lists the reasons.
 
 mod digest;
 mod downstream;
@@ -62,7 +63,7 @@ impl fmt::Display for Subject {
 pub enum Scope {
     /// The hub.
     Hub,
-    /// All clusters, including future ones.
+    /// All clusters, including clusters that are created later.
     EveryCluster,
     /// One cluster.
     Cluster(ClusterUid),
@@ -70,7 +71,7 @@ pub enum Scope {
     Project(ClusterUid, ProjectUid),
 }
 
-/// Source of a grant: one of three kinds of bindings, or the User object.
+/// Source of a grant: a binding of one of three kinds, or the User object of an administrator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BindingKind {
     /// A binding of a GlobalRole.
@@ -84,7 +85,7 @@ pub enum BindingKind {
 }
 
 impl BindingKind {
-    /// Name of the Kubernetes kind.
+    /// Returns the name of the Kubernetes kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::Global => "GlobalRoleBinding",
@@ -127,7 +128,7 @@ pub struct Role {
 pub const ADMINISTRATOR: &str = "administrator";
 
 impl Role {
-    /// The implicit role of administrators.
+    /// Returns the implicit role of administrators.
     fn administrator() -> Self {
         Self {
             name: ADMINISTRATOR.to_owned(),
@@ -141,7 +142,7 @@ impl Role {
     }
 }
 
-/// A role of a subject in a scope, with the binding that grants it.
+/// A role of a subject in a scope, and the binding that grants the role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Subject of the grant.
@@ -163,9 +164,9 @@ pub enum Problem {
     /// The named object does not exist.
     #[error("there is no {what} {name:?}: create it, or correct the name")]
     Missing {
-        /// `user`, `cluster`, `project` or `role`.
+        /// Kind of the missing object: `user`, `cluster`, `project` or `role`.
         what: &'static str,
-        /// Name of the object.
+        /// Name of the missing object.
         name: String,
     },
     /// The object with the stored UID was deleted. A newer object may have the same name.
@@ -174,9 +175,9 @@ pub enum Problem {
          again for another {what} of that name"
     )]
     Gone {
-        /// `user`, `cluster`, `project` or `role`.
+        /// Kind of the deleted object: `user`, `cluster`, `project` or `role`.
         what: &'static str,
-        /// Name of the object.
+        /// Name of the deleted object.
         name: String,
     },
     /// The group name is invalid.
@@ -191,7 +192,7 @@ pub enum Problem {
          the same context"
     )]
     Context(String),
-    /// The subject does not have exactly one of user and group.
+    /// The binding's subject has neither a user nor a group, or has both.
     #[error("spec.subject must have either user or group")]
     NoSubject,
     /// The role cannot be resolved.
@@ -208,15 +209,16 @@ pub enum Problem {
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     all: Vec<Grant>,
-    /// Indices of grants by the subject's name in clusters. Names of users and groups never
-    /// collide.
+    /// Indices of grants by the subject's name in clusters. A user and a group never have the same
+    /// name.
     by_subject: HashMap<String, Vec<usize>>,
     by_cluster: HashMap<ClusterUid, Vec<usize>>,
     everywhere: Vec<usize>,
     namespaces: HashMap<ProjectUid, Vec<String>>,
     /// Members of each group to which a binding grants a role.
     members: HashMap<GroupName, Vec<UserName>>,
-    /// Digest of each cluster's objects, without the objects that all clusters have.
+    /// Digest of the RBAC objects of each cluster. Excludes the objects that are the same in all
+    /// clusters.
     digests: HashMap<ClusterUid, u64>,
     everywhere_digest: u64,
     hub_digest: u64,
@@ -229,18 +231,18 @@ impl Grants {
         &self.all
     }
 
-    /// Bindings that grant nothing, with the reason.
+    /// Returns the bindings that grant nothing, with the reasons.
     pub fn problems(&self) -> &BTreeMap<BindingId, Problem> {
         &self.problems
     }
 
-    /// The grants that apply to a cluster.
+    /// Returns the grants that apply to a cluster.
     pub fn in_cluster<'a>(&'a self, cluster: &ClusterUid) -> impl Iterator<Item = &'a Grant> {
         let own = self.by_cluster.get(cluster).into_iter().flatten();
         own.chain(&self.everywhere).map(|&index| &self.all[index])
     }
 
-    /// The namespaces that a project owns.
+    /// Returns the namespaces of a project.
     pub fn namespaces(&self, project: &ProjectUid) -> &[String] {
         self.namespaces.get(project).map_or(&[], Vec::as_slice)
     }

@@ -1,5 +1,5 @@
-//! The agent's own check of every tunnelled request. It protects the cluster if the server is
-//! compromised.
+//! The check of every tunnelled request by the agent. The check protects the cluster if an attacker
+//! controls the server.
 
 use drover_api::agent::{LANE_HEADER, Lane, REPORT_PATH};
 use http::header::{AUTHORIZATION, COOKIE};
@@ -10,10 +10,10 @@ use crate::headers::{IMPERSONATE_EXTRA, IMPERSONATE_GROUP, IMPERSONATE_UID, IMPE
 use crate::names::{AUTHENTICATED, GroupName, UserName};
 use crate::path::check_api_path;
 
-/// Reasons for which an agent rejects a tunnelled request.
+/// Reasons why an agent rejects a tunnelled request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// The request does not name exactly one known lane.
+    /// The request does not have exactly one lane header with a known lane.
     #[error("the request must name exactly one lane that this agent supports")]
     UnknownLane,
     /// The target is ambiguous, or is not a path of the cluster's own API server.
@@ -22,19 +22,19 @@ pub enum Refused {
          one \"/\" and have no \".\" or \"..\" segment, backslash, encoded slash or control character"
     )]
     ForeignTarget,
-    /// The request has a credential; only the agent may add one.
+    /// The request has a credential. Only the agent may add credentials.
     #[error("the request has a credential; only the agent may add one")]
     BringsCredential,
-    /// A request on the user lane does not have exactly one impersonated user.
+    /// A request on the user lane does not impersonate exactly one user.
     #[error("the user lane requires exactly one impersonated user")]
     NoUser,
-    /// The impersonated user has no Drover name.
+    /// The name of the impersonated user is not the name of a Drover user.
     #[error("the impersonated user is not a Drover user")]
     ForeignUser,
-    /// An impersonated group has no Drover name.
+    /// The name of an impersonated group is not the name of a Drover group.
     #[error("an impersonated group is not a Drover group")]
     ForeignGroup,
-    /// The impersonation header is not permitted on this lane.
+    /// The request has an impersonation header that the lane does not permit.
     #[error("the request has an impersonation header that this lane does not permit")]
     ForeignImpersonation,
     /// The report lane permits only `GET /report`.
@@ -43,7 +43,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// `PascalCase` reason for reports and the response header.
+    /// Returns the `PascalCase` reason for reports and for the response header.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::UnknownLane => "UnknownLane",
@@ -90,8 +90,8 @@ fn lane(headers: &HeaderMap) -> Result<Lane, Refused> {
     }
 }
 
-/// Checks the target. The agent sends all requests to its own API server, so a request selects only
-/// a path. The agent rejects every path that the server rejects.
+/// Checks the target of a request. The agent sends all requests to the API server of its cluster,
+/// so the target contains only a path. The agent rejects every path that the server rejects.
 fn target(uri: &Uri) -> Result<(), Refused> {
     check_api_path(uri.path()).map_err(|_| Refused::ForeignTarget)
 }
@@ -130,7 +130,7 @@ fn user_lane(headers: &HeaderMap) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Prefix of the header names that `headers::impersonate` writes for Drover's own extras.
+/// Prefix of the header names that `headers::impersonate` creates for extras of Drover.
 const OUR_EXTRAS: &str = "impersonate-extra-management.drover.dev%2f";
 
 fn no_impersonation(headers: &HeaderMap) -> Result<(), Refused> {

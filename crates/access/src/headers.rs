@@ -1,4 +1,5 @@
-//! Selection of forwarded headers, and the only code that sets impersonation headers.
+//! Selects the headers to forward, and sets impersonation headers. No other module sets
+//! impersonation headers.
 //!
 //! Headers that `Connection` names are removed *first*, and Drover's headers are set *last*. A
 //! client therefore cannot name `Impersonate-User` in `Connection` to remove Drover's header
@@ -22,7 +23,7 @@ pub const IMPERSONATE_UID: HeaderName = HeaderName::from_static("impersonate-uid
 /// Prefix of the headers `Impersonate-Extra-<key>`.
 pub const IMPERSONATE_EXTRA: &str = "impersonate-extra-";
 
-/// Hop-by-hop headers (RFC 9110 §7.6.1), in addition to those that `Connection` names.
+/// Hop-by-hop headers (RFC 9110 §7.6.1), without the headers that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -49,7 +50,7 @@ pub fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes all headers that claim an identity; see the module documentation.
+/// Removes all headers that claim an identity, as described in the module documentation.
 ///
 /// Also removes Drover's private headers (`drover-*`) and the origin headers of untrusted clients.
 pub fn strip_inbound(headers: &mut HeaderMap) {
@@ -61,7 +62,7 @@ pub fn strip_inbound(headers: &mut HeaderMap) {
     }
 }
 
-/// Reports whether a header could claim an identity for the request.
+/// Reports whether a header can claim an identity for the request.
 fn is_claim(name: &HeaderName) -> bool {
     // Some servers treat `_` as `-` (CVE-2025-64484), so compare both spellings.
     let name = name.as_str();
@@ -83,8 +84,8 @@ fn is_claim(name: &HeaderName) -> bool {
         || starts("x-drover-")
 }
 
-/// The error for an identity with characters that a header cannot contain. Drover's own identities
-/// never cause this error.
+/// The error for an identity with characters that are invalid in a header. Identities of Drover
+/// users and groups never cause this error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("cannot write the {0} into a header")]
 pub struct Unrepresentable(&'static str);
@@ -139,8 +140,8 @@ fn extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|_| Unrepresentable("extra's key"))
 }
 
-/// Encodes the value of an extra. Extras are for display only, so characters that a header cannot
-/// carry become `?`.
+/// Encodes the value of an extra for a header. Replaces invalid characters with `?`, because extras
+/// are for display only.
 fn extra_value(text: &str) -> Result<HeaderValue, Unrepresentable> {
     let printable: String = text
         .chars()

@@ -9,7 +9,7 @@ use crate::names::{
     AccountName, EXTRA_DISPLAY_NAME, EXTRA_TOKEN_ID, GroupName, KubernetesIdentity, UserName,
 };
 
-/// Key of the extra with a token's ID in Kubernetes.
+/// Key of the extra in which Kubernetes stores a token's ID.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
 /// The identity of a proxied request.
@@ -36,13 +36,13 @@ impl Principal {
 pub struct Identity {
     /// UID of the User.
     pub user_uid: UserUid,
-    /// Name of the User, for display.
+    /// Name of the User object.
     pub user_name: String,
-    /// Name of the User that other users see.
+    /// Display name of the user, if the User object has one.
     pub display_name: Option<String>,
     /// True if the user is an administrator of the hub and all clusters.
     pub administrator: bool,
-    /// Names of the groups in clusters.
+    /// Names of the user's groups in clusters: `drover:<provider>:<id>`.
     pub groups: Vec<GroupName>,
     /// Limits of the presented token.
     pub token: TokenLimits,
@@ -55,10 +55,10 @@ pub struct TokenLimits {
     pub id: String,
     /// Purpose of the token.
     pub purpose: TokenPurpose,
-    /// The only cluster on which the token is valid, if limited.
+    /// The only cluster for which the token is valid. `None` for all clusters.
     pub cluster: Option<ClusterUid>,
-    /// The identity provider of the token's session. Tokens that were created in this session
-    /// depend on the same provider.
+    /// The identity provider on which the token's validity depends. Tokens that a user creates in a
+    /// session depend on the provider of the session.
     pub provider: Option<TokenProvider>,
     /// Expiry of the token.
     pub expires_at: Timestamp,
@@ -73,14 +73,15 @@ pub struct Account {
     pub uid: String,
     /// Digest of the reviewed token.
     pub token: TokenDigest,
-    /// Other extras of the TokenReview: token ID, pod and node, with Kubernetes' keys.
+    /// The extras of the TokenReview: token ID, pod and node, with the keys of Kubernetes.
     pub extras: Vec<(String, String)>,
     /// Expiry of the token.
     pub expires_at: Timestamp,
 }
 
 impl Account {
-    /// Returns the ID that the hub assigned to the token (KEP-4193); `None` if the token has no ID.
+    /// Returns the ID that the hub has assigned to the token (KEP-4193), or `None` if the token has
+    /// no ID.
     pub fn token_id(&self) -> Option<&str> {
         let mut extras = self.extras.iter();
         let (_, id) = extras.find(|(key, _)| key == CREDENTIAL_ID)?;

@@ -1,8 +1,8 @@
 //! Impersonation by a client: `kubectl --as`.
 //!
-//! A client can impersonate only Drover's own names, because the agent rejects all others. A
-//! cluster's `system:` names must never be reachable through the hub, even if the cluster's RBAC
-//! permits it (CVE-2026-44945 in a similar product).
+//! A client can impersonate only users and groups with Drover names, because the agent rejects all
+//! other names. A cluster's `system:` names must never be reachable through the hub, even if the
+//! cluster's RBAC permits it (CVE-2026-44945 in a similar product).
 
 use drover_api::ids::UserUid;
 use http::HeaderMap;
@@ -14,13 +14,13 @@ use crate::names::{AUTHENTICATED, GroupName, KubernetesIdentity, UserName};
 /// Reasons to reject a requested impersonation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImpersonationError {
-    /// The request impersonates groups, UID or extras without a user.
+    /// The request impersonates a group, a UID or an extra without a user.
     #[error("impersonation requires a user: add --as NAME")]
     NoUser,
     /// A header occurs twice, is empty, or is not text.
     #[error("the {0} header must occur once and contain a name")]
     Malformed(&'static str),
-    /// The client tried to set UID or extras, which only Drover sets.
+    /// The client set the impersonated UID or an extra. Only Drover sets these headers.
     #[error("{0} cannot be requested: Drover sets it")]
     NotSettable(&'static str),
     /// The user does not exist.
@@ -29,7 +29,7 @@ pub enum ImpersonationError {
         list\")"
     )]
     UnknownUser(String),
-    /// The group has no Drover name.
+    /// The name of the group is not the name of a Drover group.
     #[error(
         "cannot impersonate group {0:?}: only groups named drover:<provider>:<id> are \
         permitted"
@@ -37,15 +37,16 @@ pub enum ImpersonationError {
     ForeignGroup(String),
 }
 
-/// Reports whether the request has any impersonation header. Check the caller's permission before
-/// [`requested`], because its errors disclose existing user names.
+/// Reports whether the request has an impersonation header. Check the caller's permission before
+/// the call of [`requested`], because errors of [`requested`] disclose the names of existing users.
 pub fn is_requested(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| is_impersonation(name.as_str()))
 }
 
-/// The identity to impersonate; `None` without impersonation headers.
+/// Returns the identity to impersonate, or `None` if the request has no impersonation headers.
 ///
-/// `resolve` returns the UID of an enabled user by name. Call before the headers are removed.
+/// `resolve` returns the UID of an enabled user by name. Call this function before
+/// [`strip_inbound`](crate::headers::strip_inbound).
 pub fn requested(
     headers: &HeaderMap,
     resolve: impl Fn(&str) -> Option<UserUid>,

@@ -1,7 +1,7 @@
-//! Names of users and groups in clusters; the only code that builds them.
+//! Names of users and groups in clusters; this module alone creates these names.
 //!
-//! A user has the name `drover:user:<uid>`, a group the name `drover:<provider>:<id>`. No input of
-//! a user or provider can produce any other name, such as `system:masters`.
+//! A user has the name `drover:user:<uid>`, a group the name `drover:<provider>:<id>`. The prefix
+//! prevents that input of a user or provider becomes a different name, such as `system:masters`.
 
 use std::fmt;
 
@@ -30,7 +30,7 @@ impl UserName {
         Self(format!("{PREFIX}user:{uid}"))
     }
 
-    /// Parses a name from a request; `None` unless it is a Drover user.
+    /// Parses a name from a request. Returns `None` if the name is not the name of a Drover user.
     pub fn parse(text: &str) -> Option<Self> {
         let uid = text.strip_prefix(PREFIX)?.strip_prefix("user:")?;
         is_part(uid).then(|| Self(text.to_owned()))
@@ -54,14 +54,14 @@ impl UserName {
 pub struct GroupName(String);
 
 impl GroupName {
-    /// Returns the name of a provider's group; `None` if a part is invalid.
+    /// Returns the name of a provider's group, or `None` if the provider or the ID is invalid.
     ///
-    /// `user` is not a valid provider, because group names must differ from user names.
+    /// `user` is an invalid provider name, because group names must differ from user names.
     pub fn of(provider: &str, id: &str) -> Option<Self> {
         (is_provider(provider) && is_part(id)).then(|| Self(format!("{PREFIX}{provider}:{id}")))
     }
 
-    /// Parses a name from a request; `None` unless it is a Drover group.
+    /// Parses a name from a request. Returns `None` if the name is not the name of a Drover group.
     pub fn parse(text: &str) -> Option<Self> {
         let (provider, id) = text.strip_prefix(PREFIX)?.split_once(':')?;
         Self::of(provider, id)
@@ -87,7 +87,7 @@ impl GroupName {
 pub struct AccountName(String);
 
 impl AccountName {
-    /// Parses a name; `None` unless it is a service account.
+    /// Parses a name. Returns `None` if the name is not the name of a service account.
     pub fn parse(text: &str) -> Option<Self> {
         let (namespace, name) = account(text)?;
         let fits = is_dns_name(namespace, 63) && !namespace.contains('.');
@@ -99,7 +99,7 @@ impl AccountName {
         &self.0
     }
 
-    /// Namespace and name of the ServiceAccount.
+    /// Returns the namespace and the name of the ServiceAccount.
     pub fn object(&self) -> (&str, &str) {
         account(&self.0).unwrap_or_default()
     }
@@ -111,7 +111,7 @@ impl fmt::Display for AccountName {
     }
 }
 
-/// Namespace and name of a service account; `None` for other users.
+/// Returns the namespace and the name of a service account, or `None` for other users.
 pub fn account(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')
 }
@@ -155,7 +155,7 @@ fn is_part(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_PART && text.bytes().all(|b| b.is_ascii_graphic())
 }
 
-/// The impersonated identity of a request in a cluster.
+/// The identity that a request impersonates in a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubernetesIdentity {
     user: UserName,
@@ -164,7 +164,7 @@ pub struct KubernetesIdentity {
 }
 
 impl KubernetesIdentity {
-    /// Creates an identity; the API server adds `system:authenticated`.
+    /// Creates an identity without extras. The API server adds the group `system:authenticated`.
     pub fn new(user: UserName, groups: Vec<GroupName>) -> Self {
         Self {
             user,
@@ -173,24 +173,24 @@ impl KubernetesIdentity {
         }
     }
 
-    /// Adds an extra, whose key is one of the constants of this module.
+    /// Adds an extra. The key must be one of the constants of this module.
     #[must_use]
     pub fn with_extra(mut self, key: &'static str, value: impl Into<String>) -> Self {
         self.extras.push((key, value.into()));
         self
     }
 
-    /// The user's name.
+    /// Returns the user's name in clusters.
     pub fn user(&self) -> &UserName {
         &self.user
     }
 
-    /// The groups' names, in the given order.
+    /// Returns the names of the user's groups, in the order of [`KubernetesIdentity::new`].
     pub fn groups(&self) -> &[GroupName] {
         &self.groups
     }
 
-    /// Key and value of each extra.
+    /// Returns the key and the value of each extra.
     pub fn extras(&self) -> &[(&'static str, String)] {
         &self.extras
     }

@@ -1,7 +1,7 @@
 //! Path of a proxied request: `/k8s/clusters/{name}/…`.
 //!
-//! The server parses the client's bytes once and strictly. It rejects ambiguous paths instead of
-//! normalizing them.
+//! The server parses the path of a request once. The server rejects ambiguous paths and does not
+//! normalize paths.
 
 use http::Uri;
 use http::uri::PathAndQuery;
@@ -28,7 +28,7 @@ pub enum ClusterName {
 pub struct ClusterPath {
     /// The cluster of the request.
     pub cluster: ClusterName,
-    /// The remaining path and query for the cluster's API server, unchanged.
+    /// The path and query for the cluster's API server, unchanged from the client's request.
     pub rest: PathAndQuery,
 }
 
@@ -43,11 +43,11 @@ pub enum PathError {
         "the cluster's name must have 1 to 63 characters: lower-case letters, digits and \"-\""
     )]
     BadName,
-    /// The path has a segment `.` or `..`, encoded or not.
+    /// The path has a segment `.` or `..`, either as text or percent-encoded.
     #[error("the path must not have a segment \".\" or \"..\"")]
     DotSegment,
-    /// The path has a backslash or control character, encoded or not, or an encoded slash in a
-    /// segment that the API server could interpret as a name.
+    /// The path has a backslash or control character, either as text or percent-encoded. Or the
+    /// path has an encoded slash in a segment that the API server can interpret as a name.
     #[error("the path must not have a backslash, an encoded slash or a control character")]
     Ambiguous,
 }
@@ -87,8 +87,8 @@ fn name_of(name: &str) -> Result<ClusterName, PathError> {
     }
 }
 
-/// Rejects a path (without query) that two programs could interpret as different resources. The
-/// server and the agent both use this function, so both reject the same paths.
+/// Rejects a path (without query) that two programs can interpret as different resources. The
+/// server and the agent call this function, so both programs reject the same paths.
 pub(crate) fn check_api_path(path: &str) -> Result<(), PathError> {
     // A URI parser interprets an empty first segment as an authority.
     if !path.starts_with('/') || path.starts_with("//") {

@@ -1,4 +1,4 @@
-//! Permits: proof that an identity may access a target.
+//! Permits. A permit proves that an identity may access a target.
 
 use drover_api::ids::UserUid;
 use drover_api::kinds::TokenPurpose;
@@ -12,7 +12,7 @@ pub use crate::target::Target;
 
 /// Proof that an identity may use a target. The proxy requires a permit for each request.
 ///
-/// Only [`decide`] creates permits, and they are immutable.
+/// Only [`decide`] creates permits. Permits are immutable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permit {
     target: Target,
@@ -20,7 +20,7 @@ pub struct Permit {
     expires_at: Timestamp,
 }
 
-/// The owner of a permit, with its identity at the target.
+/// The owner of a permit, and the owner's identity at the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A Drover user.
@@ -29,23 +29,23 @@ pub enum Holder {
         user: UserUid,
         /// ID of the token that authenticated the user.
         token_id: String,
-        /// Name and groups at the target.
+        /// The user's name and groups at the target.
         identity: KubernetesIdentity,
         /// The roles on which the permit depends. The permit ends when the user loses a right of
         /// these roles.
         provenance: Provenance,
     },
-    /// A service account of the hub. The hub sees the account's own identity.
+    /// A service account of the hub. Requests to the hub use the identity of the account.
     Account(Account),
 }
 
 impl Permit {
-    /// Target of the permit.
+    /// Returns the cluster for which the permit is valid.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Owner of the permit.
+    /// Returns the owner of the permit.
     pub fn holder(&self) -> &Holder {
         &self.holder
     }
@@ -59,19 +59,19 @@ impl Permit {
 /// Reasons to deny a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Denied {
-    /// The token is only valid for setting a new password.
+    /// The token is valid only for setting a new password.
     #[error("set a new password first: run \"drover login\" again or POST /v1/me/password")]
     PasswordChangeRequired,
     /// The token has expired.
     #[error("the token has expired: log in again or use a newer token")]
     Expired,
-    /// The token is limited to a cluster that is not the target.
+    /// The token is limited to a cluster other than the target.
     #[error("this token is limited to another cluster: use a token for this cluster")]
     OtherCluster,
     /// The user has no binding that grants access to the target.
     #[error("you have no role in this cluster: ask an administrator for a role")]
     NoBinding,
-    /// A service account requests a target that is not the hub.
+    /// A service account of the hub sent a request for a managed cluster.
     #[error(
         "a service account of the hub can access only the hub (cluster \"local\"): use a user's \
          token for other clusters"
@@ -81,7 +81,8 @@ pub enum Denied {
 
 /// Decides whether an identity may use a target now.
 ///
-/// An [`Identity`] exists only for an enabled user, so this function does not check that.
+/// This function does not check whether the user is enabled, because only an enabled user has an
+/// [`Identity`].
 pub fn decide(
     who: &Principal,
     target: &Target,
@@ -132,7 +133,8 @@ fn decide_person(
 }
 
 /// Decides for a service account. The hub's own RBAC decides its permissions, as for a direct
-/// request. In a managed cluster, the same name belongs to another account.
+/// request. A service account of the hub has no access to managed clusters, because a managed
+/// cluster can have a different account with the same name.
 fn decide_account(account: &Account, target: &Target, now: Timestamp) -> Result<Permit, Denied> {
     if now >= account.expires_at {
         return Err(Denied::Expired);

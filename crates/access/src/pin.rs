@@ -1,13 +1,13 @@
 //! Determines the UID for a name in a binding.
 //!
-//! Users write names, and an object with a name can be deleted and created again. The server
-//! therefore writes the UID once, soon after the creation of the binding. After that write, the UID
-//! identifies the object.
+//! Users write names in bindings. A user can delete an object and create a different object with
+//! the same name. After the creation of a binding, the server therefore adds the UID of the named
+//! object. From then on, the binding refers to the object with this UID.
 
 use jiff::Timestamp;
 use thiserror::Error;
 
-/// The object that currently has the name in a binding.
+/// The object whose name is the name in a binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// UID of the object.
@@ -24,19 +24,19 @@ pub enum PinError {
     /// The named object does not exist yet.
     #[error("there is no {what} {name:?}: create it, then delete this binding and create it again")]
     Missing {
-        /// `user`, `cluster`, `project` or `role`.
+        /// Kind of the missing object: `user`, `cluster`, `project` or `role`.
         what: &'static str,
-        /// Name of the object.
+        /// Name of the missing object.
         name: String,
     },
-    /// The object was created after the binding, so the binding's creator referred to an older
-    /// object.
+    /// The object was created after the binding, so the creator of the binding referred to an
+    /// earlier object with this name.
     #[error(
         "the {what} {name:?} was created after this binding: to use it, delete the binding and \
          create it again"
     )]
     Newer {
-        /// `user`, `cluster`, `project` or `role`.
+        /// Kind of the object: `user`, `cluster`, `project` or `role`.
         what: &'static str,
         /// Name of the object.
         name: String,

@@ -1,7 +1,7 @@
 //! Messages that an agent signs with its cluster's Ed25519 key (RFC 8032), and their verification.
 //!
-//! Each message starts with its purpose and contains each part with its length. A signature is
-//! therefore valid for one purpose and cluster only.
+//! Each message starts with its purpose, and each field of the message has a length prefix. A
+//! signature is therefore valid only for one purpose and for one cluster.
 
 use aws_lc_rs::signature::{ED25519, UnparsedPublicKey};
 use base64::Engine as _;
@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use drover_api::ids::ClusterUid;
 use thiserror::Error;
 
-/// Reasons to reject a proof.
+/// Reasons to reject an agent's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ProofError {
     /// The key is not the base64 of 32 bytes.
@@ -33,13 +33,13 @@ impl PublicKey {
         Self(bytes)
     }
 
-    /// Parses base64.
+    /// Parses a public key in base64.
     pub fn parse(text: &str) -> Result<Self, ProofError> {
         let bytes = STANDARD.decode(text).map_err(|_| ProofError::BadKey)?;
         bytes.try_into().map(Self).map_err(|_| ProofError::BadKey)
     }
 
-    /// Returns the key as base64, the form in Cluster objects and tunnel messages.
+    /// Returns the key in base64, as Cluster objects and tunnel messages contain the key.
     pub fn encode(&self) -> String {
         STANDARD.encode(self.0)
     }
@@ -55,7 +55,7 @@ impl PublicKey {
     }
 }
 
-/// The message that an agent signs to register its key with a token.
+/// Returns the message that an agent signs to register its key with a token.
 pub fn register_message(cluster: &ClusterUid, key: &PublicKey, token_id: &str) -> Vec<u8> {
     message(
         "drover-register-v1",
@@ -63,7 +63,8 @@ pub fn register_message(cluster: &ClusterUid, key: &PublicKey, token_id: &str) -
     )
 }
 
-/// The message that an agent signs to connect: challenge, cluster and replica.
+/// Returns the message that an agent signs to connect. Contains the Cluster's UID, the nonce of the
+/// challenge, and the name of the replica.
 pub fn connect_message(cluster: &ClusterUid, nonce: &str, replica: &str) -> Vec<u8> {
     message(
         "drover-connect-v1",

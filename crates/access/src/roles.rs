@@ -72,7 +72,7 @@ impl Rights {
         }
     }
 
-    /// The rules in Kubernetes' form.
+    /// Returns the RBAC rules as `PolicyRule` objects of Kubernetes.
     pub fn policy_rules(&self) -> Vec<PolicyRule> {
         self.rules.iter().map(policy_rule).collect()
     }

@@ -6,10 +6,10 @@
 //!
 //! 1. `Sec-Fetch-Site` (Fetch Metadata, W3C), if present, is `same-origin` or `none` (an address
 //!    that the user typed).
-//! 2. `Origin` (RFC 6454), if present, is the server's own. Changing requests and upgrades must
-//!    have it, because pages of other origins can read the bytes of an upgrade.
-//! 3. Changing requests contain the CSRF token. Only a page that can read the server's responses
-//!    can send this token.
+//! 2. `Origin` (RFC 6454), if present, is the origin of the server. Requests that change state,
+//!    and upgrades, must have it, because pages of other origins can read the bytes of an upgrade.
+//! 3. Requests that change state contain the CSRF token. Only a page that can read the server's
+//!    responses can send this token.
 
 use http::header::{HOST, ORIGIN, UPGRADE};
 use http::{HeaderMap, HeaderName, Method, Request, Uri, request};
@@ -31,7 +31,7 @@ pub enum CrossOrigin {
          session; programs send \"Authorization: Bearer <token>\""
     )]
     Origin,
-    /// The CSRF token is missing or does not belong to the session of the cookie.
+    /// The CSRF token is missing or is not the CSRF token of the cookie's session.
     #[error(
         "the request lacks the session's CSRF token: send the token from GET /v1/session as \
          \"X-Drover-CSRF\", or reload the page"
@@ -70,7 +70,8 @@ impl<'a, B> From<&'a Request<B>> for Head<'a> {
     }
 }
 
-/// Rejects a request without a session, such as a sign-in, that a page of another origin sent.
+/// Checks a request that has no session yet, such as a sign-in. Rejects the request if a page of
+/// another origin sent it.
 pub fn check_origin(head: Head<'_>) -> Result<(), CrossOrigin> {
     let site = single(head.headers, &SEC_FETCH_SITE)?;
     let origin = single(head.headers, &ORIGIN)?;
@@ -86,7 +87,8 @@ pub fn check_origin(head: Head<'_>) -> Result<(), CrossOrigin> {
     }
 }
 
-/// Rejects a request that the page of this session did not send.
+/// Rejects a request with a session cookie if Drover's page of this session did not send the
+/// request.
 pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), CrossOrigin> {
     check_origin(head)?;
     if !changes(head.method) {
@@ -121,9 +123,9 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a [u
     }
 }
 
-/// Returns the server's origin as the browser sees it, from the requested host. A page on a host
-/// name that only resolves to the server's address has no cookie, because browsers store cookies by
-/// host name.
+/// Returns the server's origin in the browser, from the requested host. Browsers store cookies by
+/// host name. A page on a different host name that resolves to the server's address therefore has
+/// no cookie.
 fn own_origin(head: Head<'_>) -> Option<String> {
     let host = match head.uri.authority() {
         Some(authority) => authority.as_str(),

@@ -1,4 +1,4 @@
-//! The server's settings: names, defaults and valid values.
+//! The names, defaults and valid values of the server's settings.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub enum Setting {
     ServerUrl,
     /// Registry of the agent's image.
     AgentImageRegistry,
-    /// Full name of the agent's image; replaces registry and version.
+    /// Full name of the agent's image. Overrides the registry and the version.
     AgentImage,
     /// `imagePullPolicy` of the agent's pods.
     AgentImagePullPolicy,
@@ -28,7 +28,7 @@ pub enum Setting {
     SessionIdleTtl,
     /// Log filter, such as `info,drover_proxy=debug`.
     LogFilter,
-    /// Interval of identity refreshes at providers.
+    /// Interval at which the server refreshes users' identities at identity providers.
     GroupsRefresh,
     /// Duration for which a provider's last response stays valid while the provider is unreachable.
     ProviderGrace,
@@ -59,7 +59,7 @@ impl Setting {
         Self::TokenMaxTtl,
     ];
 
-    /// Name of the Setting object.
+    /// Returns the name of the Setting object.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ServerUrl => "server-url",
@@ -123,7 +123,7 @@ impl Setting {
         }
     }
 
-    /// The value that applies if the setting is unset or invalid.
+    /// Returns the value that is in effect if the setting is unset or invalid.
     pub const fn default_value(self) -> &'static str {
         match self {
             Self::ServerUrl | Self::AgentImageRegistry | Self::AgentImage => "",
@@ -158,7 +158,7 @@ impl Setting {
         }
     }
 
-    /// Checks a value; an empty value resets the setting to its default.
+    /// Checks a value. An empty value is valid and restores the default.
     pub fn check(self, value: &str) -> Result<(), SettingError> {
         let error = |problem| {
             Err(SettingError {
@@ -198,8 +198,7 @@ impl Setting {
         }
     }
 
-    /// Returns the effective value: `desired` if this text is not empty and is valid, else the
-    /// default.
+    /// Returns the effective value: `desired` if it is valid and not empty, otherwise the default.
     pub fn in_effect(self, desired: &str) -> &str {
         if desired.is_empty() || self.check(desired).is_err() {
             self.default_value()
@@ -211,7 +210,7 @@ impl Setting {
 
 /// Minimum lifetime of a token.
 pub const MIN_TTL: Duration = Duration::from_mins(1);
-/// Maximum value of a setting that is a token lifetime.
+/// Maximum value of the settings that are token lifetimes.
 pub const MAX_TTL: Duration = Duration::from_hours(3650 * 24);
 
 /// Range of valid refresh intervals. The maximum is half of the minimum [`PROVIDER_GRACE`], so that
@@ -258,8 +257,8 @@ fn is_https_origin(text: &str) -> bool {
         && !text.ends_with('/')
 }
 
-/// Reports whether a text is a host name or address without special characters of shells or YAML,
-/// since users paste commands that contain the URL.
+/// Reports whether a text is a host name or an address without special characters of shells or
+/// YAML. Users paste commands that contain the URL into a shell.
 fn is_host(host: &str) -> bool {
     let inner = host
         .strip_prefix('[')
@@ -276,7 +275,8 @@ fn is_host(host: &str) -> bool {
     }
 }
 
-/// Reports whether a host has no port or a valid port. The crate `http` accepts any text as port.
+/// Reports whether the port of a host is valid, or absent. The crate `http` accepts any text as
+/// port.
 fn is_bare_or_has_port(authority: &http::uri::Authority) -> bool {
     let Some(rest) = authority.as_str().strip_prefix(authority.host()) else {
         // The authority starts with user information.

@@ -5,7 +5,7 @@ use drover_api::ids::ClusterUid;
 /// The hub or a managed cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The hub itself, known as cluster `local`.
+    /// The hub itself, with the reserved cluster name `local`.
     Hub,
     /// A managed cluster.
     Cluster(ClusterUid),

@@ -1,8 +1,8 @@
 //! Tokens: `drover_<id>_<secret>` for users, `droverimport_<id>_<secret>` for registration.
 //!
-//! The two families are separate types, so that the server never accepts a user token as a
-//! registration token or vice versa. The hub stores only `sha256:<hex>` of the secret: a slow hash
-//! adds no protection to 160 random bits.
+//! Each family has a separate type, so that the server cannot confuse user tokens with registration
+//! tokens. The hub stores only `sha256:<hex>` of the secret: a slow hash adds no protection to 160
+//! random bits.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -64,7 +64,7 @@ impl<F: Family> fmt::Debug for Bearer<F> {
 }
 
 impl<F: Family> Bearer<F> {
-    /// Parses a token; `None` unless it has the exact form of the family.
+    /// Parses a token. Returns `None` if the text does not have the exact format of the family.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text
             .strip_prefix(F::WORD)?
@@ -81,12 +81,12 @@ impl<F: Family> Bearer<F> {
         })
     }
 
-    /// Name of the object that stores the hash.
+    /// Returns the token's ID, which is the name of the object that stores the hash.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Reports whether the secret has the stored hash. Compares in constant time.
+    /// Reports whether the hash of the secret equals the stored hash. Compares in constant time.
     pub fn matches(&self, stored: &TokenHash) -> bool {
         hash(self.secret.expose_secret())
             .0
@@ -97,9 +97,9 @@ impl<F: Family> Bearer<F> {
 }
 
 impl Bearer<ForUsers> {
-    /// The CSRF token of the session, which proves that a page can read the server's responses. It
-    /// is derived from the secret, so the server stores nothing, and it does not disclose the
-    /// secret.
+    /// Returns the CSRF token of the session. The token proves that a page can read the server's
+    /// responses. The token is derived from the secret and does not disclose the secret, so the
+    /// server does not store it.
     pub fn csrf_token(&self) -> String {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(b"drover csrf\0");
@@ -111,7 +111,7 @@ impl Bearer<ForUsers> {
 const IS_ID: [bool; 256] = table(ID_ALPHABET);
 const IS_SECRET: [bool; 256] = table(ALPHABET);
 
-/// Lookup table of the bytes in an alphabet.
+/// Returns a lookup table of the bytes in an alphabet.
 const fn table(alphabet: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut i = 0;
@@ -126,23 +126,23 @@ fn consists_of(text: &str, table: &[bool; 256]) -> bool {
     text.bytes().all(|byte| table[usize::from(byte)])
 }
 
-/// `sha256:` and 64 hexadecimal digits.
+/// The hash of a token's secret: `sha256:` and 64 hexadecimal digits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// Reads a stored hash; a malformed hash matches no token.
+    /// Creates a hash from stored text. A malformed hash matches no token.
     pub fn stored(text: &str) -> Self {
         Self(text.to_owned())
     }
 
-    /// A hash that no secret matches. The check of a missing token compares with this hash, so that
-    /// it takes as long as the check of an existing token.
+    /// Returns a hash that matches no secret. The check of an unknown token compares with this
+    /// hash, so that the check takes as long as for an existing token.
     pub fn of_nothing() -> Self {
         Self(format!("sha256:{}", "0".repeat(64)))
     }
 
-    /// Returns the text that the object on the hub stores.
+    /// Returns the text of the hash, as the object on the hub contains it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -158,7 +158,7 @@ impl fmt::Debug for TokenHash {
 pub struct Issued {
     /// Name of the object.
     pub id: String,
-    /// The full token. Show the token to the user once.
+    /// The full token. The server shows the token to the user once.
     pub token: SecretString,
     /// The hash to store on the hub.
     pub hash: TokenHash,
@@ -180,7 +180,7 @@ pub fn issue<F: Family>(entropy: &[u8; ENTROPY_BYTES]) -> Issued {
     }
 }
 
-/// Encodes bytes in base 32; their number must be a multiple of five.
+/// Encodes bytes in base 32. The number of bytes must be a multiple of five.
 fn spread(bytes: &[u8]) -> String {
     bytes
         .chunks_exact(5)

@@ -1,10 +1,10 @@
 //! The Kubernetes verb of a request, from its method, path and query.
 //!
 //! Audit records, metrics and time limits use the verb. Permissions do not depend on the verb,
-//! because the API server checks them. To prevent wrong audit records, this module parses like the
-//! API server (Go's `net/url`, and `RequestInfo` of `k8s.io/apiserver`): it decodes segments and
-//! parameters first, and `watch` counts only without an object name. The parser accepts every path
-//! that the API server accepts.
+//! because the API server checks them. This module parses paths like the API server (Go's
+//! `net/url`, and `RequestInfo` of `k8s.io/apiserver`), so that audit records contain the correct
+//! verb. The module decodes segments and parameters first. The parameter `watch` has no effect if
+//! the path contains an object name. The parser accepts every path that the API server accepts.
 
 mod query;
 
@@ -20,7 +20,7 @@ use self::query::{asks, unescaped};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
-    /// Reads one object, or a path without resource.
+    /// Reads one object, or a path that is not a resource.
     Get,
     /// Reads a collection.
     List,
@@ -69,7 +69,7 @@ impl Verb {
         Self::Other,
     ];
 
-    /// The verb in lower case.
+    /// Returns the name of the verb in lower case.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -89,9 +89,8 @@ impl Verb {
         }
     }
 
-    /// Determines the verb of a Kubernetes path, as the cluster's API server does.
-    ///
-    /// `CONNECT` (RFC 8441) counts as the forwarded `GET`.
+    /// Determines the verb of a Kubernetes path in the same manner as the cluster's API server.
+    /// `CONNECT` (RFC 8441) has the verb of the forwarded `GET`.
     pub fn of(method: &Method, path: &str, query: Option<&str>) -> Self {
         let method = match *method {
             Method::CONNECT => &Method::GET,
@@ -125,8 +124,8 @@ impl Verb {
         }
     }
 
-    /// Reports whether the response may stay open indefinitely. Such requests get two audit records
-    /// and no time limit.
+    /// Reports whether the response may remain open indefinitely. Such a request has two audit
+    /// records and no time limit.
     pub fn is_stream(self, query: Option<&str>) -> bool {
         match self {
             Self::Watch | Self::Exec | Self::Attach | Self::PortForward => true,
@@ -147,7 +146,7 @@ fn of_path(method: &Method) -> Verb {
     }
 }
 
-/// Resource, name and subresource of a path.
+/// The resource, name and subresource in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource<'a> {
     /// Plural name of the resource, such as `pods`.
@@ -161,7 +160,8 @@ pub struct Resource<'a> {
 }
 
 impl<'a> Resource<'a> {
-    /// Parses `/api/v1/…` and `/apis/<group>/<version>/…`, decoded; `None` for other paths.
+    /// Parses `/api/v1/…` and `/apis/<group>/<version>/…`, and decodes the segments. Returns `None`
+    /// for other paths.
     ///
     /// Like the API server, ignores leading and trailing empty segments only.
     pub fn parse(path: &'a str) -> Option<Self> {

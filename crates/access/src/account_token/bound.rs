@@ -1,4 +1,4 @@
-//! The objects that a service account's token is bound to, as its claims name them.
+//! The objects to which a service account's token is bound, from the token's claims.
 //!
 //! The API server rejects the token after the deletion of any of these objects (KEP-1205,
 //! KEP-4193).
@@ -13,11 +13,11 @@ const OF_SECRETS: &str = "kubernetes.io/serviceaccount/";
 pub enum BoundKind {
     /// The service account.
     ServiceAccount,
-    /// The Secret that stores the token, or that a TokenRequest names.
+    /// The Secret that stores the token, or the Secret in the TokenRequest.
     Secret,
-    /// The Pod that the token was issued for.
+    /// The Pod in the TokenRequest.
     Pod,
-    /// The Node that the token was issued for.
+    /// The Node in the TokenRequest.
     Node,
 }
 
@@ -35,13 +35,13 @@ pub struct BoundObject {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the object; `None` for the Secret that stores the token, because its claims have no
-    /// UID.
+    /// UID of the object. `None` for a Secret that stores the token, because the claims of such a
+    /// token do not contain the Secret's UID.
     pub uid: Option<String>,
 }
 
-/// The objects in the claims, the account first. Empty if the account's UID is missing or a claim
-/// is invalid.
+/// Returns the objects in the claims. The first object is the service account. The list is empty if
+/// a claim is invalid or does not contain the account's UID.
 pub(super) fn objects(claims: &Value) -> Vec<BoundObject> {
     let objects = match claims.get("kubernetes.io") {
         Some(subject) => of_request(subject),
@@ -97,7 +97,7 @@ fn of_secret(claims: &Value) -> Option<Vec<BoundObject>> {
     ])
 }
 
-/// Returns the claim's text; `None` if the text is empty.
+/// Returns the text of a claim, or `None` if the text is empty.
 fn text(value: &Value, key: &str) -> Option<String> {
     let text = value.get(key)?.as_str()?;
     (!text.is_empty()).then(|| text.to_owned())

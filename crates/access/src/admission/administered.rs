@@ -73,7 +73,7 @@ fn changes_rights_of_user(write: &Write<'_>) -> bool {
     write.operation == Operation::Delete || write.changes("/spec")
 }
 
-/// The user that a write changes or deletes.
+/// Returns the name of the user that a write changes or deletes.
 pub fn changed_user(write: &Write<'_>) -> Option<UserName> {
     if !matches!(matter(write)?, Matter::User) {
         return None;

@@ -1,8 +1,8 @@
 //! Kubernetes' default roles, which Kubernetes creates and restores at its start.
 //!
-//! Admission checks a binding against the rules of its role at the time of the write. At its next
-//! start, Kubernetes restores the original rules of a changed default role, and admission does not
-//! check the bindings again. Users may therefore not change default roles, and may not create roles
+//! When a user writes a binding, admission checks the rules that the role has at that time. When
+//! Kubernetes starts, it restores the original rules of changed default roles. Admission does not
+//! check the bindings again. Users therefore cannot change default roles, and cannot create roles
 //! with the names of default roles.
 
 use std::collections::BTreeMap;
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_listed};
 
-/// Names of default roles in Kubernetes 1.36; a name that ends with `*` is a prefix. A label marks
-/// the default roles of other versions.
+/// Names of default roles in Kubernetes 1.36. A name that ends with `*` is a prefix. In other
+/// versions, a label identifies the default roles.
 pub const DEFAULT_ROLES: &[&str] = &[
     "admin",
     "cluster-admin",
@@ -54,11 +54,13 @@ const SUBSTANCE: &[&str] = &[
     // The annotation that disables the restoration.
     "/metadata/annotations/rbac.authorization.kubernetes.io~1autoupdate",
 ];
-/// Prefixes of Kubernetes' own labels; labels with the second prefix select roles for aggregation.
+/// Prefixes of the labels that belong to Kubernetes. Labels with the second prefix select roles for
+/// aggregation.
 const LABELS: &[&str] = &["kubernetes.io/", "rbac.authorization.k8s.io/"];
 
-/// Rejects writes of default roles by Drover users and by service accounts, because a user's
-/// service account can outlive the user's access. Writers of other kinds may change default roles.
+/// Rejects writes of default roles by Drover users and by service accounts. A user can create a
+/// service account, and the account can outlive the user's access. Other writers may change default
+/// roles.
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let asked = write.is_by_drover_user() || write.is_by_service_account();
     if !asked || !is_default(write) || !matters(write) {
@@ -87,7 +89,7 @@ fn matters(write: &Write<'_>) -> bool {
         || labels(write.object) != labels(write.old)
 }
 
-/// Returns the labels whose keys have a prefix of Kubernetes.
+/// Returns the labels whose keys have a prefix from [`LABELS`].
 fn labels(role: Option<&Value>) -> BTreeMap<&String, &Value> {
     let all = role.and_then(|role| role.pointer("/metadata/labels")?.as_object());
     let all = all.into_iter().flatten();

@@ -1,13 +1,13 @@
-//! The base of Drover's objects: the server's namespace, and the definitions of Drover's kinds.
+//! Admission of the server's namespace and of the definitions of Drover's kinds.
 //!
-//! Their deletion deletes the contained objects. Kubernetes performs this deletion with an account
-//! that is exempt from the rules.
+//! If a user deletes the namespace or a definition, Kubernetes deletes all contained objects.
+//! Kubernetes deletes these objects with an account that is exempt from admission.
 
 use drover_api::group::{GROUP, HUB_NAMESPACE};
 
 use super::{Operation, Refusal, Write};
 
-/// Path of the owner references; the deletion of an owner deletes the object.
+/// Path of the owner references. Kubernetes deletes an object after the deletion of its owners.
 const OWNERS: &str = "/metadata/ownerReferences";
 
 pub(super) fn admit_namespace(write: &Write<'_>) -> Result<(), Refusal> {

@@ -37,7 +37,7 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Rejects changes of the server's own annotations.
+/// Rejects changes of annotations that only the server may write.
 fn marks(write: &Write<'_>) -> Result<(), Refusal> {
     let prefix = format!("{GROUP}/");
     let of = |object: Option<&Value>| -> Vec<(String, Value)> {
@@ -74,7 +74,7 @@ fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Returns a boolean field of a user, with the default of the definition.
+/// Returns a boolean field of a user, or the default value in the CustomResourceDefinition.
 fn flag(user: Option<&Value>, name: &str) -> bool {
     let value = user.and_then(|user| user.pointer("/spec")?.get(name));
     let left_out = user.is_some() && name == "enabled";
@@ -143,8 +143,8 @@ fn setting(write: &Write<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Fields of an AuthProvider that name a Secret. The server sends the Secret's content to the
-/// provider.
+/// Fields of an AuthProvider that contain the name of a Secret. The server sends the Secret's
+/// content to the provider.
 const PROVIDERS_SECRETS: [&str; 3] = [
     "/spec/oidc/clientSecret/name",
     "/spec/github/clientSecret/name",

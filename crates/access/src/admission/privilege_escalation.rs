@@ -21,7 +21,7 @@ pub enum RuleScope<'a> {
 enum SensitiveScope {
     /// Cluster-scoped objects.
     Cluster,
-    /// The server's namespaces, or Kubernetes' own.
+    /// Namespaces that belong to the server or to Kubernetes.
     Private,
 }
 
@@ -49,7 +49,7 @@ const READ_OR_WRITE: &[&str] = &[
     "delete",
     "deletecollection",
 ];
-/// Verbs on a named object. Requests with other verbs have no name, or the name is not checked.
+/// Verbs for which the resource names of a rule limit access.
 const NAMING: &[&str] = &["get", "update", "patch", "delete"];
 
 const RIGHTS: &[Right] = &[
@@ -208,7 +208,7 @@ impl Right {
             || self.resources.iter().any(|own| covers(asked, own))
     }
 
-    /// Reports whether a rule's resource names include a sensitive name.
+    /// Reports whether the resource names of a rule include the name of a sensitive object.
     fn reaches(&self, rule: &Value, scope: RuleScope<'_>, server: &str) -> bool {
         // A Secret may contain a token of the server's or Kubernetes' account in these namespaces,
         // so all its names are sensitive. The scope Everywhere includes these namespaces.
@@ -220,7 +220,7 @@ impl Right {
     }
 }
 
-/// Reports whether a rule's resource names limit all its verbs.
+/// Reports whether the resource names of a rule limit all verbs of the rule.
 fn is_limited(rule: &Value) -> bool {
     let mut names = texts(rule, "resourceNames").peekable();
     names.peek().is_some()
@@ -228,7 +228,7 @@ fn is_limited(rule: &Value) -> bool {
         && texts(rule, "verbs").all(|verb| NAMING.contains(&verb))
 }
 
-/// Reports whether a rule's resource includes this resource, directly or as `*/subresource`.
+/// Reports whether a rule includes this resource, either by its name or as `*/subresource`.
 fn covers(asked: &str, own: &str) -> bool {
     let of_all = asked.strip_prefix("*/");
     asked == own
@@ -236,8 +236,8 @@ fn covers(asked: &str, own: &str) -> bool {
 }
 
 /// Reports whether a rule permits impersonation, including constrained impersonation
-/// (`impersonate:…`). Resource names do not make it harmless, because any name may be the server or
-/// an administrator of this hub.
+/// (`impersonate:…`). Ignores resource names, because any name may be the name of the server or of
+/// an administrator.
 fn impersonates(rule: &Value, scope: RuleScope<'_>, server: &str) -> bool {
     let verb = texts(rule, "verbs").any(|verb| verb == "*" || verb.starts_with("impersonate"));
     let group =

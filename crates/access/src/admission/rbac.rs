@@ -6,7 +6,7 @@ use super::privilege_escalation::{self, RuleScope};
 use super::{Operation, Refusal, Write, defaults, same};
 use crate::names;
 
-/// Subjects that include all users.
+/// Subjects that include all users or all authenticated users.
 const EVERYBODY: &[&str] = &[
     "system:anonymous",
     "system:authenticated",
@@ -28,7 +28,7 @@ pub struct RoleName {
     pub name: String,
 }
 
-/// The role of a binding whose admission depends on the role's rules.
+/// Returns the role of a binding if admission of the binding depends on the role's rules.
 pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
     if !is_binding(write) || !judged_by_role(write) {
         return None;
@@ -63,8 +63,9 @@ pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Re
     defaults::admit(write)
 }
 
-/// Reports whether the server identifies the object by its label or name. Without the label, or
-/// with a finalizer, the object would outlive the granted role.
+/// Reports whether an object grants hub access. The server identifies such an object by a label or
+/// by the prefix of its name. A user could make the object outlive the granted role by removing the
+/// label or by adding a finalizer.
 fn is_the_servers(write: &Write<'_>) -> bool {
     let labelled = |object: Option<&Value>| {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));
@@ -83,8 +84,8 @@ fn judged_by_role(write: &Write<'_>) -> bool {
         && (write.is_by_drover_user() || new.iter().any(|subject| is_everybody(subject)))
 }
 
-/// Returns the subjects that the write adds to a binding, or all subjects if the write changes the
-/// binding's role.
+/// Returns the subjects that the write adds to a binding. If the write changes the binding's role,
+/// returns all subjects.
 fn new_subjects<'a>(write: &Write<'a>) -> Vec<&'a Value> {
     let list = |value: Option<&'a Value>| {
         let list = value.and_then(Value::as_array);
@@ -142,8 +143,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     }))
 }
 
-/// Rejects the binding of a missing role, because the creation of a role does not check its
-/// existing bindings.
+/// Rejects a binding of a role that does not exist. Admission of the role, when it is created
+/// later, does not check existing bindings.
 fn missing(write: &Write<'_>) -> Refusal {
     let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
     Refusal::new(format!(
@@ -161,8 +162,8 @@ fn scope<'a>(write: &Write<'a>) -> RuleScope<'a> {
     }
 }
 
-/// Checks the rules of a role that a Drover user writes, because bindings of the role may exist or
-/// be created later.
+/// Checks the rules of a role that a Drover user writes, because bindings of the role can already
+/// exist or be created later.
 fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     if !write.is_by_drover_user() {
         return Ok(());

@@ -213,8 +213,8 @@ pub fn references_in<'a>(write: &Write<'a>) -> Vec<ObjectReference<'a>> {
     named.collect()
 }
 
-/// The role template that a write deletes. Admission rejects the write if another role inherits
-/// this template.
+/// Returns the name of the RoleTemplate that a write deletes. Admission rejects the write if other
+/// roles inherit this RoleTemplate.
 pub fn deleted_role<'a>(write: &Write<'a>) -> Option<&'a str> {
     let deletes = write.operation == Operation::Delete && write.resource == "roletemplates";
     (deletes && concerns(write)).then(|| write.object_name())

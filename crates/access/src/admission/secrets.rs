@@ -15,17 +15,17 @@ pub const SERVERS_SECRETS: &[&str] = &[
     "cluster-key-*",
 ];
 
-/// Type of a Secret with a bootstrap token. The token authenticates a client as member of the
-/// groups that the Secret lists.
+/// Type of a Secret that contains a bootstrap token. A client with the token is a member of the
+/// groups in the Secret.
 pub const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
-/// Type of a Secret that Kubernetes fills with an account's token.
+/// Type of a Secret into which Kubernetes writes a token of a service account.
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
-/// Annotation with the name of the account.
+/// Annotation with the name of the service account.
 const ACCOUNT: &str = "/metadata/annotations/kubernetes.io~1service-account.name";
 /// Group of nodes, which request the tokens of their pods.
 const NODES: &str = "system:nodes";
 
-/// Reports whether a Secret of the hub's namespace belongs to the server.
+/// Reports whether a Secret in the hub's namespace is one of the server's Secrets.
 pub fn is_servers_secret(name: &str) -> bool {
     is_listed(SERVERS_SECRETS, name)
 }

@@ -1,5 +1,6 @@
-//! Digests of the input from which a cluster's RBAC objects are computed. An equal digest avoids
-//! the computation, because most changes of roles and bindings affect few clusters.
+//! Digests of the data from which the server computes the RBAC objects of a cluster. The server
+//! skips the computation while the digest is unchanged. Most changes of roles and bindings affect
+//! few clusters.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -10,26 +11,29 @@ use drover_api::ids::ClusterUid;
 
 use super::{Grant, Grants, Role, Scope, Subject};
 
-/// The hash keys are random per process, so an attacker cannot construct two states with the same
-/// digest.
+/// Returns a hash with keys that are random per process, so that an attacker cannot construct two
+/// states with the same digest.
 fn hash(value: impl Hash) -> u64 {
     static KEYS: OnceLock<RandomState> = OnceLock::new();
     KEYS.get_or_init(RandomState::new).hash_one(value)
 }
 
 impl Grants {
-    /// Digest of the objects of a cluster; comparable within this process only.
+    /// Returns the digest of the RBAC objects of a cluster. Digests of different processes are not
+    /// comparable.
     pub fn digest_of(&self, cluster: &ClusterUid) -> u64 {
         let own = self.digests.get(cluster).copied().unwrap_or_default();
         own.wrapping_add(self.everywhere_digest)
     }
 
-    /// Digest of the objects on the hub; comparable within this process only.
+    /// Returns the digest of the RBAC objects on the hub. Digests of different processes are not
+    /// comparable.
     pub fn digest_of_hub(&self) -> u64 {
         self.hub_digest
     }
 
-    /// The order of grants is irrelevant, so their digests are added.
+    /// Computes all digests. A digest is the sum of the grants' hashes, because the order of grants
+    /// is irrelevant.
     pub(super) fn digest(&mut self) {
         let mut roles: HashMap<*const Role, u64> = HashMap::new();
         let mut groups: HashMap<&str, u64> = HashMap::new();

@@ -1,4 +1,4 @@
-//! The access that all roles grant in a cluster.
+//! The access that all roles together grant in a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,10 +38,10 @@ pub enum DownstreamScope {
 pub struct Downstream {
     /// The permissions of all granted roles, sorted by role and scope.
     pub bound: Vec<Bound>,
-    /// All users with a role in the cluster, directly or by a group. The user lane may impersonate
-    /// them.
+    /// All users with a role in the cluster, either by a binding of the user or by a group. The
+    /// user lane may impersonate these users.
     pub users: BTreeSet<UserName>,
-    /// All groups with a role in the cluster. The user lane may impersonate them.
+    /// All groups with a role in the cluster. The user lane may impersonate these groups.
     pub groups: BTreeSet<GroupName>,
 }
 
@@ -54,7 +54,7 @@ pub struct OnHub {
     pub subjects: BTreeSet<Subject>,
 }
 
-/// Key of a scope, without the namespaces of the project.
+/// Identifies a scope without the namespaces of the project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ScopeKey {
     Cluster,

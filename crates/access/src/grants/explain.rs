@@ -9,12 +9,12 @@ use super::rights::is_in;
 use super::{Grant, Grants, RightsHolder, Scope};
 use crate::roles::{Rights, known_group, known_rules};
 
-/// An action in a cluster. The input of the search for grants that allow the action.
+/// An action in a cluster, for a search for the grants that allow the action.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// UID of the cluster.
     pub cluster: &'a ClusterUid,
-    /// Verb, such as `get`.
+    /// Kubernetes verb, such as `get`.
     pub verb: &'a str,
     /// The resource or path of the action.
     pub rule_target: RuleTarget<'a>,
@@ -22,7 +22,7 @@ pub struct Question<'a> {
     pub namespace: Option<&'a str>,
 }
 
-/// A grant that allows the action, or may allow it.
+/// A grant that allows the action, or possibly allows the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
     /// The grant, with its binding.
@@ -36,14 +36,15 @@ pub struct Answer<'a> {
 pub enum Through {
     /// A rule of the role.
     Rule,
-    /// A ClusterRole of the cluster with known rules.
+    /// A ClusterRole of the cluster. Drover knows its rules.
     Known(String),
-    /// A ClusterRole of the cluster with unknown rules, which may allow the action.
+    /// A ClusterRole of the cluster whose rules Drover does not know. The ClusterRole possibly
+    /// allows the action.
     Perhaps(String),
 }
 
 impl Grants {
-    /// Returns all grants that allow the action or may allow it.
+    /// Returns all grants that allow the action or possibly allow the action.
     pub fn who_can(&self, question: Question<'_>) -> Vec<Answer<'_>> {
         let grants = self.in_cluster(question.cluster);
         grants
@@ -54,7 +55,7 @@ impl Grants {
             .collect()
     }
 
-    /// Reports whether a role of a user allows the action, or may allow it.
+    /// Reports whether a role of a user allows the action or possibly allows the action.
     pub fn may_be_allowed(&self, who: RightsHolder<'_>, question: Question<'_>) -> bool {
         let here = |grant: &&Grant| is_in(&grant.scope, question.cluster);
         let mut grants = self.of(who).filter(here);
@@ -118,8 +119,10 @@ fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
     open.map(|name| Through::Perhaps(name.clone()))
 }
 
-/// Reports whether unknown rules of the cluster's own ClusterRole may allow the action: any rule of
-/// an unknown role, and aggregated rules about custom resources for roles of Kubernetes.
+/// Reports whether a ClusterRole of the cluster can contain rules that Drover does not know and
+/// that allow the action. Returns true for every role that Kubernetes does not define. Returns true
+/// for roles of Kubernetes if the action is about a custom resource, because such rules can be
+/// aggregated.
 fn may_gather(name: &str, rule_target: RuleTarget<'_>) -> bool {
     match rule_target {
         _ if known_rules(name).is_empty() => true,

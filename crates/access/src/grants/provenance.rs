@@ -1,5 +1,5 @@
-//! The roles on which an access decision depends. They serve to check later whether the decision is
-//! still valid.
+//! The roles on which an access decision depends. The server uses these roles to check later
+//! whether the decision is still valid.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ struct GrantedRole {
 }
 
 impl Provenance {
-    /// Names of the roles, sorted and unique.
+    /// Returns the names of the roles, sorted and without duplicates.
     pub fn roles(&self) -> BTreeSet<&str> {
         let granted_roles = self.0.iter();
         granted_roles
@@ -31,8 +31,8 @@ impl Provenance {
 }
 
 impl Grants {
-    /// Returns the roles that grant access to a target; `None` if the user has no role at the
-    /// target.
+    /// Returns the roles that grant access to a target, or `None` if no role of the user grants
+    /// access.
     pub fn provenance(&self, who: RightsHolder<'_>, target: &Target) -> Option<Provenance> {
         let leading = self.of(who).filter(|grant| gives_access_to(grant, target));
         let granted_roles: Vec<_> = leading
@@ -98,7 +98,7 @@ impl Grants {
     }
 }
 
-/// Reports whether a grant in scope `given` also applies to scope `here`.
+/// Reports whether a grant in the scope `given` also applies in the scope `here`.
 fn covers_scope(given: &Scope, here: &Scope) -> bool {
     match (given, here) {
         (Scope::EveryCluster, Scope::Cluster(_) | Scope::Project(..)) => true,

@@ -25,7 +25,7 @@ pub enum Binding<'a> {
 }
 
 impl<'a> Binding<'a> {
-    /// The granted role.
+    /// Returns the reference to the role.
     pub fn role(self) -> &'a RoleReference {
         match self {
             Self::Global(spec) => &spec.role,
@@ -34,7 +34,7 @@ impl<'a> Binding<'a> {
         }
     }
 
-    /// The subject of the binding.
+    /// Returns the subject of the binding.
     pub fn subject(self) -> &'a BindingSubject {
         match self {
             Self::Global(spec) => &spec.subject,
@@ -44,17 +44,17 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// The method to find the object that a binding names.
+/// The method of finding the objects to which a binding refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Uses the UIDs that the server stored in the binding. A name without a stored UID grants
-    /// nothing.
+    /// Finds objects by the UIDs that the server has stored in the binding. A reference without a
+    /// UID grants nothing.
     Pinned,
-    /// Uses the current object with the name, unless the binding contains a different UID.
+    /// Finds objects by name. If the reference contains a UID, the object must have this UID.
     Current,
 }
 
-/// The grants of a binding: roles, each in a scope.
+/// The grants of a binding: pairs of a role and a scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedRoles(pub Vec<(Scope, Arc<Role>)>);
 
@@ -73,7 +73,7 @@ impl ResolvedRoles {
     }
 }
 
-/// Resolves the grants of bindings; caches each resolved role.
+/// Resolves the grants of bindings. Resolves each role once and stores the result.
 #[derive(Debug)]
 pub struct Roles<'a> {
     facts: &'a Facts<'a>,
@@ -83,7 +83,7 @@ pub struct Roles<'a> {
 }
 
 impl<'a> Roles<'a> {
-    /// Creates a resolver for these objects.
+    /// Creates a resolver of bindings to these objects.
     pub fn new(facts: &'a Facts<'a>, names: Names) -> Self {
         Self {
             facts,
@@ -110,7 +110,7 @@ impl<'a> Roles<'a> {
         )]))
     }
 
-    /// Resolves the grants of a GlobalRole.
+    /// Resolves a GlobalRole to its grants on the hub and in clusters.
     pub fn resolve_global_role(
         &mut self,
         name: &str,
@@ -138,7 +138,8 @@ impl<'a> Roles<'a> {
         Ok(ResolvedRoles(given))
     }
 
-    /// Resolves the subject; `None` for a disabled user, and for a group of a disabled provider.
+    /// Resolves the subject of a binding. Returns `None` for a disabled user, and for a group of a
+    /// disabled provider.
     pub fn subject(&self, subject: &BindingSubject) -> Result<Option<Subject>, Problem> {
         match (&subject.user, &subject.group) {
             (Some(user), None) => {
@@ -165,7 +166,8 @@ impl<'a> Roles<'a> {
         }
     }
 
-    /// Checks whether a reference identifies the stored object with its name.
+    /// Checks that a reference identifies a stored object. If the reference contains a UID, the
+    /// object must have this UID.
     fn check_reference(
         &self,
         what: &'static str,
@@ -246,7 +248,7 @@ impl<'a> Roles<'a> {
     }
 }
 
-/// Checks whether the hub accepts the spec of a global role.
+/// Checks that the rules of a GlobalRole are valid for the hub.
 fn check_global(name: &str, spec: &GlobalRoleSpec) -> Result<(), Problem> {
     let whole = check_all("rules", &spec.rules, Reach::Cluster);
     let mut namespaced = spec.namespaced_rules.iter();

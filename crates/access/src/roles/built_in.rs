@@ -1,7 +1,7 @@
 //! The built-in roles.
 //!
-//! The server creates and restores them, and no user can change or delete them. Users can create
-//! roles that inherit them.
+//! The server creates the built-in roles when it starts, and restores changed roles. Users cannot
+//! change or delete built-in roles. Users can create roles that inherit built-in roles.
 
 mod cluster;
 mod global;
@@ -23,19 +23,19 @@ pub struct BuiltIn<S> {
     pub spec: S,
 }
 
-/// The built-in roles for clusters and projects.
+/// Returns the built-in roles for clusters and projects.
 pub fn built_in_role_templates() -> Vec<BuiltIn<RoleTemplateSpec>> {
     let mut all = cluster::all();
     all.extend(project::all());
     all
 }
 
-/// The built-in roles for the hub and all clusters.
+/// Returns the built-in roles for the hub and all clusters.
 pub fn built_in_global_roles() -> Vec<BuiltIn<GlobalRoleSpec>> {
     global::all()
 }
 
-/// Reports whether a built-in role has this name.
+/// Reports whether a name is the name of a built-in role.
 pub fn is_built_in(name: &str) -> bool {
     let templates = built_in_role_templates();
     let globals = built_in_global_roles();
@@ -68,7 +68,8 @@ fn rule(group: &str, resources: &[&str], verbs: &[&str]) -> PolicyRule {
     }
 }
 
-/// A rule about Drover's own objects on the hub, in the scope of the role.
+/// Returns a rule about Drover's kinds. The rule applies on the hub, to objects in the scope of the
+/// role.
 fn drover(resources: &[&str], verbs: &[&str]) -> PolicyRule {
     rule(GROUP, resources, verbs)
 }

@@ -1,4 +1,4 @@
-//! Known rules of the cluster's own ClusterRoles.
+//! The rules of Kubernetes' own ClusterRoles, which every cluster contains.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use drover_rbac::Rule;
 use serde_json::Value;
 
-/// The rules of `admin`, `edit` and `view` in Kubernetes v1.36.3. A cluster may aggregate more
-/// rules into them; Kubernetes restores at least these.
+/// The rules of the ClusterRoles `admin`, `edit` and `view` in Kubernetes v1.36.3. A cluster may
+/// aggregate further rules into these roles. Kubernetes restores the rules in this file.
 const KNOWN: &str = include_str!("known.json");
 
 static EVERYTHING: LazyLock<[Rule; 2]> = LazyLock::new(drover_rbac::everything);
@@ -20,8 +20,8 @@ static RULES: LazyLock<BTreeMap<String, Vec<Rule>>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the rules that every cluster's ClusterRole with this name has; empty for an unknown
-/// role.
+/// Returns the rules that the ClusterRole with this name has in every cluster. Returns an empty
+/// list for an unknown role.
 pub fn rules(name: &str) -> &'static [Rule] {
     if name == "cluster-admin" {
         return &*EVERYTHING;
@@ -29,7 +29,7 @@ pub fn rules(name: &str) -> &'static [Rule] {
     RULES.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// Reports whether a known role has rules about this API group.
+/// Reports whether `admin`, `edit` or `view` has a rule about this API group.
 pub fn known_group(group: &str) -> bool {
     let mut rules = RULES.values().flatten();
     rules.any(|rule| rule.groups.iter().any(|known| known == group))

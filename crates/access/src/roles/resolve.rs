@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 16;
 const MAX_RULES: usize = 500;
 const MAX_RIGHTS: usize = 5_000;
 
-/// Reasons why a role cannot be resolved. An unresolved role grants nothing and cannot be bound.
+/// Reasons why a role cannot be resolved. Such a role grants nothing, and users cannot bind it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unresolved {
     /// An inherited role does not exist.
@@ -23,12 +23,12 @@ pub enum Unresolved {
          remove it from spec.inherits of {role:?}"
     )]
     Missing {
-        /// Name of the role with the `spec.inherits`.
+        /// Name of the role whose `spec.inherits` contains the missing role.
         role: String,
         /// Name of the missing role.
         inherited: String,
     },
-    /// The role inherits itself.
+    /// The role inherits itself, directly or through other roles.
     #[error("the role inherits itself: {}; remove one of these roles from spec.inherits", .0.join(" → "))]
     Circle(Vec<String>),
     /// The context (cluster or project) of an inherited role differs from the context of the
@@ -38,14 +38,14 @@ pub enum Unresolved {
         place(*.context)
     )]
     Elsewhere {
-        /// Name of the role with the `spec.inherits`.
+        /// Name of the role whose `spec.inherits` contains the inherited role.
         role: String,
         /// Name of the inherited role.
         inherited: String,
         /// Context of the inherited role.
         context: RoleContext,
     },
-    /// The inheritance is too deep.
+    /// The chain of inherited roles is longer than the limit.
     #[error(
         "the chain of inherited roles is longer than {MAX_DEPTH} roles: inherit the last roles \
          of the chain directly"
@@ -60,7 +60,7 @@ pub enum Unresolved {
     /// Kubernetes rejects a rule of the role or of an inherited role.
     #[error("{role:?}: spec.{source}")]
     Invalid {
-        /// Name of the role with the rule.
+        /// Name of the role that contains the rule.
         role: String,
         /// The invalid rule and its problem.
         source: InvalidRule,
@@ -71,7 +71,7 @@ pub enum Unresolved {
         ClusterRole"
     )]
     NoClusterRole {
-        /// Name of the role with the `spec.external`.
+        /// Name of the role whose `spec.external` contains the invalid name.
         role: String,
         /// The invalid name.
         external: String,
@@ -109,7 +109,7 @@ struct Walk<F> {
     context: RoleContext,
     /// Names on the path of inheritance from the resolved role to the current role.
     path: Vec<String>,
-    /// Visited roles, with the depth of their inheritance.
+    /// The visited roles, each with its depth in the chain of inherited roles.
     heights: BTreeMap<String, usize>,
     rights: Scoped,
 }

@@ -1,8 +1,8 @@
 //! Validation of rules as in Kubernetes.
 //!
-//! Kubernetes rejects the whole ClusterRole if one rule is invalid, so the old rules would stay in
-//! the cluster. The hub therefore rejects roles with invalid rules, and a stored invalid role
-//! grants nothing.
+//! If one rule is invalid, Kubernetes rejects the whole ClusterRole, and the previous rules remain
+//! in the cluster. The hub therefore rejects roles with invalid rules. A stored role with invalid
+//! rules grants nothing.
 
 use drover_rbac::Rule;
 use k8s_openapi::api::rbac::v1::PolicyRule;

@@ -1,10 +1,9 @@
-//! Query parameters, parsed like Go.
+//! Parses query parameters like Go's `url.ParseQuery`.
 
 use std::borrow::Cow;
 
-/// The first value of a query parameter, decoded.
-///
-/// A pair with a semicolon or an invalid escape is ignored, as in Go's `url.ParseQuery`.
+/// Returns the first value of a query parameter, decoded. Ignores a pair with a semicolon or an
+/// invalid escape, as Go's `url.ParseQuery` does.
 pub fn parameter<'a>(query: Option<&'a str>, name: &str) -> Option<Cow<'a, str>> {
     query?.split('&').find_map(|pair| {
         if pair.contains(';') {
@@ -20,7 +19,7 @@ pub(super) fn asks(query: Option<&str>, name: &str) -> bool {
     parameter(query, name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
 }
 
-/// Decodes `%XX` and `+`; `None` for an invalid escape.
+/// Decodes `%XX` and `+`. Returns `None` for an invalid escape.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
     if text.contains('+') {
         let spaced = text.replace('+', " ");
@@ -29,7 +28,7 @@ fn decoded(text: &str) -> Option<Cow<'_, str>> {
     unescaped(text)
 }
 
-/// Decodes `%XX`; `None` for an invalid escape.
+/// Decodes `%XX`. Returns `None` for an invalid escape.
 pub(super) fn unescaped(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));

@@ -5,8 +5,8 @@ use super::*;
 use crate::admission::{self, depends_on_writer};
 use crate::grants::tests::world::{World, rule, user};
 
-/// The User object makes `root` an administrator, and a role makes `ann` an administrator. `bob`
-/// may manage users.
+/// Creates the administrators `root` (by the User object) and `ann` (by a role), and the user
+/// `bob`, who may manage users.
 fn world() -> World {
     let paths = PolicyRule {
         non_resource_urls: Some(vec!["*".to_owned()]),
@@ -33,7 +33,7 @@ fn person(name: &str) -> UserWithGroups {
     }
 }
 
-/// All kinds of writers. The flag is true for administrators.
+/// Returns one writer of each kind, and true if the writer is an administrator.
 fn writers() -> Vec<(WriterRights, bool)> {
     vec![
         (WriterRights::User(person("root")), true),
@@ -70,8 +70,8 @@ fn write<'a>(
     }
 }
 
-/// Asserts that administrators may perform a write, and that other writers may perform it exactly
-/// if `everybody` is true.
+/// Asserts that administrators may perform a write. Asserts that other writers may perform the
+/// write only if `everybody` is true.
 #[track_caller]
 fn check(write: &Write<'_>, everybody: bool) {
     let world = world();

@@ -6,7 +6,7 @@ use crate::admission::{self, AdmissionContext, RBAC};
 const PERSON: &str = "drover:user:1";
 const ACCOUNT: &str = "system:serviceaccount:apps:robot";
 
-/// A default role with rules that grant nothing.
+/// Returns a default role with labels, an aggregation rule and two rules.
 fn role() -> Value {
     json!({
         "metadata": { "labels": {
@@ -38,7 +38,7 @@ struct Case<'a> {
     name: &'a str,
 }
 
-/// A change of a default role that only Kubernetes may perform.
+/// A write of the default ClusterRole `view` by a Drover user.
 const VIEW: Case<'static> = Case {
     writer: PERSON,
     resource: "clusterroles",

@@ -4,7 +4,8 @@ use super::*;
 use crate::admission::{self, AdmissionContext};
 
 const SERVER: &str = "drover:server";
-/// User names: a Drover user, and a user of the hub without a Drover name.
+/// Names of writers other than the server: a Drover user, and a user of the hub without a Drover
+/// name.
 const OTHERS: [&str; 2] = ["drover:user:1", "jane"];
 
 fn write<'a>(
@@ -38,8 +39,9 @@ fn verdict(write: &Write<'_>) -> String {
     }
 }
 
-/// Asserts that a write of a user is rejected with this text, or allowed if the text is empty. The
-/// server may always perform the write.
+/// Asserts that a user cannot perform a write, and that the error contains the text `refused`. If
+/// `refused` is empty, asserts that the user can perform the write. The server can always perform
+/// the write.
 #[track_caller]
 fn check(old: Option<&Value>, new: Option<&Value>, refused: &str) {
     for writer in OTHERS {

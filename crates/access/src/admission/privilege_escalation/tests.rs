@@ -15,8 +15,8 @@ const HUB: RuleScope<'static> = Namespace("drover-system");
 const KUBE: RuleScope<'static> = Namespace("kube-system");
 const TEAM: RuleScope<'static> = Namespace("team");
 
-/// Test cases: API group, resource, verb and resource names of a rule; scope; true if the rule
-/// permits privilege escalation.
+/// Test cases: API group, resource, verb and resource names of a rule, the scope, and true if the
+/// rule permits privilege escalation.
 type Row = (
     &'static str,
     &'static str,

@@ -7,7 +7,7 @@ use super::{HubRoles, WriterRights, quota, spec};
 use crate::admission::{Operation, Refusal, Write, is_listed};
 use crate::grants::{ProjectFacts, Scope};
 
-/// Name patterns of namespaces that cannot belong to a project.
+/// Name patterns of namespaces that cannot be part of a project.
 const RESERVED: &[&str] = &["kube-*", "drover-*"];
 
 /// Reports whether a namespace is reserved for Kubernetes or Drover.
@@ -156,8 +156,8 @@ impl Change<'_> {
         }
     }
 
-    /// Returns the project of the cluster that already has this namespace, except the written
-    /// project.
+    /// Returns the project of the cluster that already contains this namespace. Ignores the project
+    /// that the write changes.
     fn holder(&self, namespace: &str) -> Option<(&str, &ProjectFacts)> {
         let projects = self.hub_roles.facts.projects.iter();
         let mut others = projects.filter(|(name, project)| {
@@ -197,7 +197,7 @@ fn at(project: &ProjectFacts) -> Scope {
     Scope::Project(project.cluster.clone(), project.uid.clone())
 }
 
-/// The fields that only owners of the cluster may change.
+/// Returns the fields that only owners of the cluster may change.
 fn limits(said: &ProjectSpec) -> impl PartialEq + use<'_> {
     (&said.quota, &said.container_defaults, said.pod_security)
 }

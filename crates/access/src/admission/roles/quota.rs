@@ -1,9 +1,9 @@
-//! Validation of a project's quota and defaults: valid quantities whose sum does not exceed the
-//! project's quota.
+//! Validates a project's quota and defaults.
 //!
-//! Kubernetes limits the usage of one namespace, not of several together. A project's quota is
-//! therefore enforced by the quotas of its namespaces, whose sum may not exceed it: the namespace
-//! quota must have a value for each resource that the project's quota limits.
+//! A ResourceQuota of Kubernetes limits a single namespace. Drover therefore enforces a project's
+//! quota with a ResourceQuota in each of the project's namespaces. The sum of these quotas must not
+//! exceed the project's quota. The namespace quota must have a value for each resource in the
+//! project's quota.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,9 @@ pub enum QuotaError {
         \"64Mi\""
     )]
     NoQuantity {
-        /// Path of the field.
+        /// Path of the field in the Project's spec.
         field: String,
-        /// Value of the field.
+        /// Value of the field, as written by the user.
         value: String,
         /// The parse error.
         source: QuantityError,
@@ -30,9 +30,9 @@ pub enum QuotaError {
     /// The value is negative.
     #[error("{field} {value:?} is negative: use 0 or more")]
     Negative {
-        /// Path of the field.
+        /// Path of the field in the Project's spec.
         field: String,
-        /// Value of the field.
+        /// Value of the field, as written by the user.
         value: String,
     },
     /// The namespace quota has no value for a resource that the project's quota limits.
@@ -41,7 +41,7 @@ pub enum QuotaError {
          resource to spec.quota.namespace, or remove it from spec.quota.project"
     )]
     Unshared {
-        /// The resource.
+        /// Resource name, such as `requests.cpu`.
         resource: String,
     },
     /// The sum of the namespaces' quotas exceeds the project's quota.
@@ -51,13 +51,13 @@ pub enum QuotaError {
          spec.quota.project, or remove namespaces"
     )]
     Exceeded {
-        /// The resource.
+        /// Resource name, such as `requests.cpu`.
         resource: String,
         /// Number of the project's namespaces.
         count: usize,
-        /// Quota of each namespace.
+        /// Quota of each namespace, as a Kubernetes quantity.
         namespace: String,
-        /// Quota of the project.
+        /// Quota of the project, as a Kubernetes quantity.
         project: String,
     },
     /// The default request of a container exceeds its default limit.
@@ -67,11 +67,11 @@ pub enum QuotaError {
          or lower the request"
     )]
     AboveLimit {
-        /// The resource.
+        /// Resource name, such as `cpu`.
         resource: String,
-        /// The default request.
+        /// Default request of a container, as a Kubernetes quantity.
         request: String,
-        /// The default limit.
+        /// Default limit of a container, as a Kubernetes quantity.
         limit: String,
     },
 }

@@ -7,8 +7,8 @@ const SERVER: &str = "system:serviceaccount:ops:drover";
 const ACCOUNT_OF_APPS: &str = "system:serviceaccount:apps:robot";
 const OF_KUBERNETES: &str = "system:serviceaccount:kube-system:replicaset-controller";
 
-/// Reports whether a user may create a token of a service account: by a TokenRequest, and by a
-/// Secret.
+/// Reports whether a user may create a token of a service account. Returns one value for a
+/// TokenRequest and one value for a Secret.
 fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
     let object = json!({
         "type": ACCOUNT_TOKEN,

@@ -50,8 +50,8 @@ fn scopes() -> Vec<Scope> {
     ]
 }
 
-/// Roles `c0…` for clusters, `p0…` for projects, and `g0…`, each of which grants `c0…` in every
-/// cluster.
+/// Creates roles from random rules: `c0…` for clusters, `p0…` for projects, and the global roles
+/// `g0…`. A global role grants the cluster role of the same number in every cluster.
 fn roles(said: &[Said]) -> World {
     let mut world = World::new()
         .project("p", "a", &["shop"])
@@ -173,16 +173,16 @@ proptest! {
     }
 }
 
-/// Actions of an attacker.
+/// An action of the attacker or of an administrator.
 #[derive(Clone, Debug)]
 enum Try {
     /// Creates or changes a role.
     Write(usize, Said),
     /// Deletes a role.
     Delete(usize),
-    /// Binds a role to an accomplice in one of two clusters.
+    /// Binds a role to the attacker's accomplice in one of two clusters.
     Bind(usize, bool),
-    /// An administrator restores the first three roles.
+    /// An administrator restores the original specs of the first three roles.
     Restored,
 }
 

@@ -1,4 +1,4 @@
-//! Objects of a hub for tests; the UID of each is its name.
+//! Objects of a hub for tests. The UID of each object is its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -129,14 +129,14 @@ impl World {
         }
     }
 
-    /// Adds a user as member of a group.
+    /// Makes a user a member of a group.
     pub(crate) fn member(mut self, user: &str, group: &str) -> Self {
         let groups = self.memberships.entry(user.to_owned()).or_default();
         groups.push(GroupName::parse(group).unwrap());
         self
     }
 
-    /// Makes a user an administrator by the User object.
+    /// Makes a user an administrator with the field of the User object.
     pub(crate) fn administrator(mut self, name: &str) -> Self {
         let name = name.to_owned();
         self.users.insert(name.clone(), (name.clone(), true));
@@ -335,7 +335,7 @@ impl World {
         self
     }
 
-    /// Replaces the spec of a role or deletes the role. The UID of the role stays the same.
+    /// Replaces the spec of a role, or deletes the role. The UID of the role does not change.
     pub(crate) fn set_template(&mut self, name: &str, spec: Option<RoleTemplateSpec>) {
         match spec {
             None => drop(self.templates.remove(name)),

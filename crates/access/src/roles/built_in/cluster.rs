@@ -121,7 +121,7 @@ fn external(
     role
 }
 
-/// Rules for cluster-scoped objects that namespaced objects refer to.
+/// Returns rules for cluster-scoped objects to which namespaced objects refer.
 pub(super) fn classes() -> Vec<PolicyRule> {
     vec![
         rule("storage.k8s.io", &["storageclasses"], VIEW),
@@ -162,8 +162,8 @@ fn storage(verbs: &[&str]) -> Vec<PolicyRule> {
     ]
 }
 
-/// Rules to read CustomResourceDefinitions and APIServices. Write access is not granted, because a
-/// definition selects the conversion webhook of all objects of its kind.
+/// Returns rules to read CustomResourceDefinitions and APIServices. The role does not grant write
+/// access, because a definition selects the conversion webhook of all objects of its kind.
 fn definitions() -> Vec<PolicyRule> {
     vec![
         rule("apiextensions.k8s.io", &["customresourcedefinitions"], VIEW),

@@ -74,15 +74,16 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
     all
 }
 
-/// Resources with one role to manage them and one role to view them.
+/// A set of resources, for which Drover creates two roles: one to view and one to manage the
+/// resources.
 struct Set {
     view: &'static str,
     manage: &'static str,
     title: &'static str,
     what: &'static str,
-    /// API group and resources that the managing role can change and both roles can read.
+    /// API groups and resources that both roles can read and only the managing role can change.
     managed: &'static [(&'static str, &'static [&'static str])],
-    /// API group and resources that both roles can read and neither role can change.
+    /// API groups and resources that both roles can only read.
     read: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -180,8 +181,7 @@ fn rules(set: &Set, verbs: &[&str]) -> Vec<PolicyRule> {
     managed.chain(read).collect()
 }
 
-/// The ClusterRoles of the cluster that this role includes: the role that Kubernetes aggregates
-/// into `edit`, and the roles that extend `edit`.
+/// Names of the built-in project roles that manage resources.
 const MANAGED: [&str; 6] = [
     "workloads-manage",
     "configmaps-manage",
@@ -191,7 +191,7 @@ const MANAGED: [&str; 6] = [
     "serviceaccounts-manage",
 ];
 
-/// Returns rules to read the resources of Kubernetes' role `view`, which excludes Secrets.
+/// Names of the built-in project roles that view resources. Excludes the role that reads Secrets.
 const READ: [&str; 5] = [
     "workloads-view",
     "configmaps-view",
@@ -200,7 +200,7 @@ const READ: [&str; 5] = [
     "serviceaccounts-view",
 ];
 
-/// Returns rules for the objects of a project that all project members can read.
+/// Returns rules for the objects of a project that every project member can read.
 fn readable_objects() -> Vec<PolicyRule> {
     vec![
         drover(&["projects"], &["get"]),
@@ -224,7 +224,7 @@ fn whole(
     role
 }
 
-/// Creates a role for one group of resources, to assign together with other roles.
+/// Creates a role for one set of resources. Administrators combine such roles.
 fn part(
     name: &'static str,
     display_name: &str,
