@@ -74,8 +74,8 @@ fn read(file: &Path) -> Option<String> {
         .map(|text| text.trim().to_owned())
 }
 
-/// Runs the build script again when the file changes. Ignores a missing file, because cargo would
-/// then run the script at every build.
+/// Runs the build script again when the file changes. Ignores a missing file, because cargo runs
+/// the script at every build if a watched file does not exist.
 fn watch(file: &Path) {
     if file.is_file() {
         println!("cargo::rerun-if-changed={}", file.display());

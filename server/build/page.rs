@@ -1,5 +1,5 @@
-//! Generates a Rust table of the web UI's files in `frontend/dist`. If `make ui` has not built
-//! them, the table contains a page with build instructions.
+//! Generates a Rust table of the web UI's files in `frontend/dist`. If the folder contains no built
+//! page, the table contains a page with build instructions.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -84,8 +84,8 @@ fn table(files: &[(String, PathBuf)]) -> std::io::Result<String> {
     Ok(text + "]\n")
 }
 
-/// Returns a hash of the content for the `ETag`. The hash need not be cryptographic, because it
-/// protects nothing.
+/// Returns a hash of the content for the `ETag`. The hash is not cryptographic, because it is not
+/// used for security.
 fn version(content: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(content);

@@ -1,4 +1,5 @@
-//! Properties for any input. The fuzzer checks them, and `cargo test` checks them for the corpus.
+//! Properties that are true for any input. The fuzzer checks the properties with random input.
+//! `cargo test` checks the properties with the corpus.
 
 use std::net::IpAddr;
 
@@ -17,7 +18,7 @@ use drover_hub::admission::review;
 use http::{HeaderMap, HeaderValue};
 
 /// Parses the report of a hostile agent in chunks of any size. Checks that no line exceeds the
-/// maximum length, and that the reported Kubernetes version is kept.
+/// maximum length, and that the result contains the reported Kubernetes version.
 pub(crate) fn report(bytes: &[u8]) {
     let (mut lines, mut heard) = (Lines::default(), ReportedStatus::default());
     let cut = bytes.first().map_or(1, |first| usize::from(*first).max(1));
@@ -66,8 +67,8 @@ pub(crate) fn position(bytes: &[u8]) {
     assert_eq!(written.parse(), Ok(position));
 }
 
-/// Checks that the rules review any `AdmissionReview` without a panic, never restrict the server
-/// itself, and allow updates that change nothing in Drover's own objects.
+/// Checks that the rules review any `AdmissionReview` without a panic, never restrict the server,
+/// and allow updates that leave Drover's objects unchanged.
 pub(crate) fn review(bytes: &[u8]) {
     let Ok(asked) = review::parse(bytes) else {
         return;
@@ -95,7 +96,7 @@ pub(crate) fn review(bytes: &[u8]) {
     assert_eq!(admission::admit(&write, itself, None), Ok(()));
 }
 
-/// Checks that any PROXY header causes no panic and that the parsed client address is from the
+/// Checks that any PROXY header causes no panic, and that the parsed client address is in the
 /// header.
 pub(crate) fn proxy_header(bytes: &[u8]) {
     let Some((head, rest)) = bytes.split_first_chunk::<{ proxied::HEAD }>() else {
@@ -115,8 +116,9 @@ pub(crate) fn proxy_header(bytes: &[u8]) {
     assert_eq!(client.ip(), named.to_canonical());
 }
 
-/// Checks the client address for any `X-Forwarded-For` header. The client of an untrusted peer is
-/// the peer. The client of a trusted proxy is the address that the proxy appended.
+/// Checks the client address for any `X-Forwarded-For` header. The client address of an untrusted
+/// peer is the address of the peer. The client address of a trusted proxy is the address that the
+/// proxy appended.
 pub(crate) fn forwarded(bytes: &[u8]) {
     let proxies = TrustedProxies::new(&["10.0.0.0/8".parse().unwrap()]);
     let (trusted, stranger) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([192, 0, 2, 1]));

@@ -1,10 +1,8 @@
-//! Simulated clusters in the server's process, for demonstrations and tests.
-//!
-//! Each cluster is a Kubernetes API with simulated nodes (`drover-simulate`). The server registers
-//! it with a registration token, and the real agent's code connects it over a tunnel. The server's
-//! other modules handle simulated and real clusters in the same way. Each cluster stores its state
-//! in a separate directory and preserves the state across restarts. The module removes clusters
-//! whose number exceeds the requested number of clusters.
+//! Simulated clusters in the server's process, for demonstrations and tests. Each cluster is a
+//! Kubernetes API with simulated nodes (`drover-simulate`). The server registers each cluster with
+//! a registration token. An agent in the server's process connects the cluster over a tunnel. Each
+//! cluster stores its state in a separate directory across restarts. The module removes clusters
+//! above the configured number.
 
 mod join;
 mod limits;
@@ -31,12 +29,12 @@ use drover_agent_gateway::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
 use drover_hub::{Hub, HubError, Writer, call, only};
 
-/// Label of the Clusters that this module created. The module changes no Cluster without the label.
+/// Label of the Clusters that this module created. The module changes only Clusters with the label.
 const SIMULATED: &str = "management.drover.dev/simulated";
 /// Maximum number of clusters that start at the same time.
 const START_CONCURRENCY: usize = 4;
 
-/// Number and location of simulated clusters.
+/// Options of the simulated clusters: their number and the directory of their state.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// Number of clusters. The server removes simulated clusters with higher numbers.
@@ -51,7 +49,7 @@ pub enum DemoError {
     /// The directory of the cluster's state cannot be used.
     #[error("cannot store the state of the simulated cluster")]
     Folder(#[from] std::io::Error),
-    /// A Cluster with this name exists, but this module did not create it.
+    /// A Cluster with this name exists without the label of simulated clusters.
     #[error(
         "a Cluster with this name exists and is not simulated; delete it, or use a smaller number \
          with --demo-clusters"
@@ -103,8 +101,8 @@ pub(crate) async fn run(
     }
 }
 
-/// Returns the name of the simulated cluster with this number. The first three names describe the
-/// cluster's content.
+/// Returns the name of the simulated cluster with this number. The names of the first three
+/// clusters describe their content.
 fn name(number: u32) -> String {
     match number {
         0 => "demo-small".to_owned(),
@@ -141,7 +139,7 @@ struct Simulated {
 }
 
 impl Simulated {
-    /// Starts the simulated cluster with retries. Then runs it until the server stops or the
+    /// Starts the simulated cluster with retries. Runs the cluster until the server stops or the
     /// Cluster is deleted.
     async fn keep(self) {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
@@ -191,7 +189,7 @@ impl Simulated {
         ended
     }
 
-    /// Returns the Cluster from the hub. Creates a missing Cluster if the desired state is
+    /// Returns the Cluster from the hub. Creates a missing Cluster only if the desired state is
     /// [`DesiredState::Stays`].
     async fn member(&self) -> Result<Option<Cluster>, DemoError> {
         let api = self.hub.clusters();

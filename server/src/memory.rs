@@ -1,8 +1,7 @@
 //! Divides the process's memory limit into limits for data from clients, clusters and watches.
 //!
-//! This module defines all these limits. The limited memory grows with data that clients and
-//! clusters send or do not read. The rest of the process (program, stores, SQLite, TLS) has no such
-//! limit and gets six sixteenths.
+//! The limits apply to data whose size depends on clients and clusters. Six sixteenths remain for
+//! the program, the stores, SQLite and TLS.
 
 use std::fmt;
 
@@ -18,7 +17,7 @@ const WATCHES: u64 = 2;
 const EVENTS: u64 = 1;
 const BODIES: u64 = 2;
 const TUNNELS: u64 = 3;
-/// Ratio of a total limit to the limit of one caller or one tunnel.
+/// Ratio of a total limit to the limit per caller or per tunnel.
 const SHARE_OF_ONE: usize = 4;
 
 /// The memory limits of the process's components, in bytes.
@@ -28,8 +27,7 @@ pub struct MemoryPlan {
     pub limit: MemoryLimit,
     /// The limits of the embedded hub.
     pub hub: HubMemory,
-    /// The limits for response data that clients have not read yet, of all tunnels and of one
-    /// tunnel.
+    /// The limits for response data that clients have not read yet: in total, and per tunnel.
     pub tunnels: TunnelMemory,
 }
 

@@ -24,7 +24,7 @@ use encoding::Encoding;
 use files::File;
 pub use policy::Policy;
 
-/// First path segments of the APIs. No path of the UI starts with them.
+/// First path segments of the APIs. Paths of the UI never start with these segments.
 const API_PREFIXES: &[&str] = &[
     "assets", "configdb", "edge", "git", "hub", "k8s", "livez", "metrics", "readyz", "v1",
 ];
@@ -57,8 +57,8 @@ pub fn router() -> Router {
         .route("/assets/{name}", get(asset))
 }
 
-/// Handles paths without a route. Returns the UI's page if a browser navigates to the path,
-/// otherwise an error.
+/// Handles paths without a route. Returns the UI's page if a browser navigates to the path;
+/// otherwise, returns an error.
 pub async fn screen_or_not_found(request: Request) -> Response {
     if is_screen(&request) {
         answer(&request, page())
@@ -158,7 +158,8 @@ fn full(request: &Request, file: &'static File, encoding: Encoding) -> Response 
     response
 }
 
-/// Returns true if the browser has this version in its cache (RFC 9110, 13.1.2: weak comparison).
+/// Reports whether the browser's cache contains this version of the file (RFC 9110, 13.1.2: weak
+/// comparison).
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)

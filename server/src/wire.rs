@@ -60,7 +60,7 @@ pub struct ServerOptions {
     /// URL of the server while the setting `server-url` is empty: `https://host:port`. The default
     /// is the listening address.
     pub server_url: Option<String>,
-    /// PEM files of the certificate chain and key. Without them, the server's own CA issues the
+    /// PEM files of the certificate chain and key. If unset, the server's own CA issues the
     /// certificate.
     pub tls: Option<TlsFiles>,
     /// Options of the simulated clusters in this process. `None` runs no simulated clusters.
@@ -139,12 +139,12 @@ pub enum StartError {
 /// The reason why the server ended without a stop request.
 #[derive(Debug, Error)]
 pub enum EndError {
-    /// Another server has acquired the Lease.
+    /// A different server process has acquired the Lease.
     #[error(
         "another server ({0}) acquired the Lease; this server stops so that its agents connect there"
     )]
     Replaced(String),
-    /// The hub was unreachable for too long.
+    /// The hub was unreachable for longer than the time limit.
     #[error("the hub was unreachable for {} min, so another server may be active; this server stops: check the hub, then start the server again", MAX_STORE_AGE.as_secs() / 60)]
     CutOff,
     /// The first administrator cannot be created.
@@ -169,7 +169,7 @@ pub async fn run(options: ServerOptions, stop: CancellationToken) -> Result<(), 
     Ok(server.wait().await?)
 }
 
-/// A server that listens for connections. It may still wait for the Lease.
+/// A server that listens for connections, before or after it acquires the Lease.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -177,9 +177,10 @@ pub struct Server {
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
-    /// Shows other servers that this process runs, until all tasks have ended.
+    /// The lock that shows other server processes that this process runs. The lock is released
+    /// after all tasks have ended.
     _presence: Presence,
-    /// The connection to the hub, which is closed after all tasks have ended.
+    /// The connection to the hub. The server closes the connection after all tasks have ended.
     connection: Connection,
 }
 
@@ -199,7 +200,7 @@ impl Server {
         &self.base.leadership
     }
 
-    /// Serves until a stop request or an [`EndError`].
+    /// Handles requests until a stop request or an [`EndError`].
     pub async fn wait(self) -> Result<(), EndError> {
         let ended = self.lead().await;
         self.base.stop.cancel();
@@ -249,7 +250,7 @@ pub async fn start(options: ServerOptions, stop: CancellationToken) -> Result<Se
     }
 }
 
-/// A started server without its connection to the hub.
+/// A started server, without the connection to the hub.
 struct Started {
     address: SocketAddr,
     authority: Option<String>,
@@ -355,7 +356,7 @@ async fn start_on(
 }
 
 /// Exempts the server's account from the admission rules of an external hub. Logs an error and
-/// continues, because the next write also fails if the hub does not exempt the account.
+/// continues. Without the exemption, the server's next write also fails and reports the error.
 async fn exempt_server(connection: &Connection, client: &kube::Client) {
     if connection.is_embedded() {
         return;
@@ -369,7 +370,7 @@ async fn exempt_server(connection: &Connection, client: &kube::Client) {
     }
 }
 
-/// The state that all modules share. Clones are cheap.
+/// The state that all modules share. A clone shares the state.
 #[derive(Clone, Debug)]
 struct Base {
     hub: Hub,

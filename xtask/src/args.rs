@@ -9,7 +9,7 @@ use drover_e2e::with_causes;
 
 use crate::{demo, images, kubernetes, pictures, release, schemas, weaken, wording};
 
-/// The recipes of Drover: build, demo, release, mutation tests of defences.
+/// The recipes of Drover, such as build, demo, release and mutation tests.
 #[derive(Parser)]
 #[command(name = "xtask")]
 enum Recipe {
@@ -32,7 +32,7 @@ enum Recipe {
     WordingSample(wording::WordingSample),
 }
 
-/// Runs the selected recipe. Writes an error and its causes to standard error.
+/// Runs the selected recipe. Writes an error and the chain of its causes to standard error.
 pub(crate) fn run() -> ExitCode {
     match start(Recipe::parse()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,7 +10,7 @@ pub(crate) fn root() -> &'static Path {
         .unwrap_or_else(|| Path::new("."))
 }
 
-/// Returns the target folder that contains this program.
+/// Returns the target folder of the running xtask program.
 pub(crate) fn target() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.ancestors()
@@ -18,7 +18,7 @@ pub(crate) fn target() -> PathBuf {
         .map_or_else(|| root().join("target"), Path::to_path_buf)
 }
 
-/// Returns a `cargo` command that uses the current target folder.
+/// Returns a `cargo` command with the target folder of the running program.
 pub(crate) fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -1,7 +1,5 @@
 //! The recipe `xtask demo` (`make run`): runs the server on its embedded hub, with simulated
-//! clusters.
-//!
-//! The recipe stores the state in a folder, and later runs reuse the state.
+//! clusters. A folder contains the state across runs.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -9,7 +7,7 @@ use std::time::Duration;
 
 use drover_e2e::{CommandError, DemoOptions, DemoServer, DroverError, ProgramError};
 
-/// An error that ends the demo.
+/// The reason why the demo ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DemoError {
     /// Neither `XDG_DATA_HOME` nor `HOME` is set.
@@ -17,7 +15,7 @@ pub(crate) enum DemoError {
         "cannot find a folder for the demo's state: set XDG_DATA_HOME or HOME, or use --folder"
     )]
     NoFolder,
-    /// The server did not start, or its clusters are not ready.
+    /// The server did not start, or its clusters did not become ready.
     #[error(transparent)]
     Drover(#[from] DroverError),
     /// A command failed.
@@ -26,7 +24,7 @@ pub(crate) enum DemoError {
     /// The server exited unexpectedly.
     #[error(transparent)]
     Ended(#[from] ProgramError),
-    /// The async runtime or a signal handler cannot be created.
+    /// The operating system cannot create the async runtime or a signal handler.
     #[error("cannot start the runtime or the signal handler")]
     System(#[source] io::Error),
 }

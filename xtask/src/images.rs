@@ -1,7 +1,5 @@
 //! The recipe `xtask images`: builds the images of the server and the agent for the end-to-end
-//! tests.
-//!
-//! The images contain only static programs. The recipe runs the same commands that users run.
+//! tests, with the documented commands. The images contain only static programs.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -12,13 +10,13 @@ use crate::build::{cargo, target};
 
 /// The build target of the programs in the images. Static programs need no system files.
 pub(crate) const STATIC_TARGET: &str = "x86_64-unknown-linux-musl";
-/// The names of the archives, each with the command that writes it.
+/// The file names of the archives, with the `drover` arguments that write each archive.
 const IMAGES: [(&str, [&str; 2]); 2] = [
     ("drover.tar", ["server", "image"]),
     ("drover-agent.tar", ["agent", "image"]),
 ];
 
-/// An error of `xtask images`.
+/// The reason why the images cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImagesError {
     /// A program cannot be started.
@@ -27,13 +25,13 @@ pub(crate) enum ImagesError {
         program: &'static str,
         source: io::Error,
     },
-    /// A program failed and printed the reason.
+    /// A program failed. The program has printed the reason.
     #[error("`{command}` failed ({status}); `.ci/install test` installs what it needs")]
     Failed {
         command: &'static str,
         status: ExitStatus,
     },
-    /// An expected file is missing.
+    /// A program did not write an expected file.
     #[error("cannot read the metadata of {path}")]
     Look { path: PathBuf, source: io::Error },
     /// A file cannot be written.
@@ -50,7 +48,7 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// Returns the recipe that writes into this folder.
+    /// Returns the recipe with this output folder.
     pub(crate) const fn into_folder(folder: PathBuf) -> Self {
         Self {
             folder: Some(folder),

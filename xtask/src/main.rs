@@ -1,4 +1,4 @@
-//! The project's recipes. Run `cargo run -p xtask -- help` for a list.
+//! The recipes of the project. Run `cargo run -p xtask -- help` for a list.
 
 mod args;
 mod build;

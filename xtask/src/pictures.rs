@@ -7,7 +7,7 @@ use drover_e2e::{BrowserError, Playwright};
 
 use crate::build::target;
 
-/// An error of `xtask pictures`.
+/// The reason why the screenshots cannot be taken.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PicturesError {
     /// The browser tests or the demo failed.
@@ -18,7 +18,7 @@ pub(crate) enum PicturesError {
     System(#[source] io::Error),
 }
 
-/// Runs `xtask pictures`.
+/// Runs the demo, and takes the screenshots with a browser.
 pub(crate) fn run() -> Result<(), PicturesError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()

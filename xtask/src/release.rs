@@ -14,13 +14,13 @@ use crate::images::{Images, ImagesError, STATIC_TARGET};
 /// The build target of the command line for Windows. Debian's MinGW provides the linker.
 const WINDOWS_TARGET: &str = "x86_64-pc-windows-gnu";
 
-/// An error of `xtask release`.
+/// The reason why the release cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReleaseError {
     /// The images cannot be built.
     #[error(transparent)]
     Images(#[from] ImagesError),
-    /// Helm is missing.
+    /// Helm is not installed.
     #[error(transparent)]
     Helm(#[from] BuildError),
     /// A program cannot be started.
@@ -29,7 +29,7 @@ pub(crate) enum ReleaseError {
         program: &'static str,
         source: io::Error,
     },
-    /// A program failed and printed the reason.
+    /// A program failed. The program has printed the reason.
     #[error("`{program}` failed ({status}); `.ci/install release` installs what it needs")]
     Failed {
         program: &'static str,
@@ -89,7 +89,8 @@ impl Release {
     }
 }
 
-/// Returns the command that builds the command line client for Windows, without the server.
+/// Returns the command that builds the Windows program `drover.exe`, which contains only the client
+/// commands.
 fn windows_build() -> Command {
     let mut build = cargo();
     build

@@ -1,9 +1,8 @@
-//! The recipe `xtask apiserver-schemas`: generates the documents that `crates/apiserver` serves,
-//! from the Kubernetes module that the end-to-end tests build.
-//!
-//! The documents are the published OpenAPI definitions and paths, discovery, the columns of tables,
-//! and the encoding of each field by the Go types. The Go encoder, not OpenAPI, decides whether an
-//! empty value is written.
+//! The recipe `xtask apiserver-schemas`: generates the documents that `crates/apiserver` serves.
+//! The source is the Kubernetes module that the end-to-end tests build. The documents contain
+//! OpenAPI definitions and paths, discovery, table columns, and the Go encoding of each field.
+//! OpenAPI does not define whether the encoder writes an empty value, so the recipe reads the Go
+//! types.
 
 mod columns;
 mod documents;
@@ -18,10 +17,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// An error of `xtask apiserver-schemas`.
+/// The reason why the documents cannot be generated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SchemasError {
-    /// Go is missing or failed.
+    /// Go is not installed, or a Go command failed.
     #[error("cannot run go list -m: {0}")]
     Go(String),
     /// A file cannot be read or written.
@@ -40,17 +39,17 @@ pub(crate) enum SchemasError {
         /// Error of the JSON parser.
         source: serde_json::Error,
     },
-    /// A part of a document is missing.
+    /// A required part of a document does not exist.
     #[error("{document} has no {what}")]
     Lacks {
         /// Path of the file, or name of the document.
         document: String,
-        /// The missing part of the document.
+        /// The required part of the document.
         what: String,
     },
 }
 
-/// A version of an API group and its served resources.
+/// A version of an API group, with its served resources.
 pub(crate) struct Served {
     /// Name of the API group. Empty for the core group.
     pub(crate) group: &'static str,
@@ -245,7 +244,7 @@ impl Schemas {
         self.write("definitions.json", &definitions)
     }
 
-    /// Writes an object with one line for each entry, so that a change affects one line.
+    /// Writes an object with one line per entry, so that a diff contains only changed entries.
     fn write(&self, name: &str, entries: &BTreeMap<String, Value>) -> Result<(), SchemasError> {
         let lines: Vec<String> = entries
             .iter()
@@ -263,7 +262,8 @@ impl Schemas {
     }
 }
 
-/// Returns the folder of a Go module, in the version that the tests build.
+/// Returns the folder of a Go module. The version of the module is the version that the tests
+/// build.
 fn module(name: &str) -> Result<PathBuf, SchemasError> {
     let output = Command::new("go")
         .args(["list", "-mod=mod", "-m", "-f", "{{.Dir}}", name])

@@ -1,10 +1,8 @@
-//! A small Rust lexer. It returns words, punctuation, string literals and doc comments, each with
-//! its line number.
-//!
-//! The repository's rules and `xtask wording-sample` need no syntax tree. They must read code
-//! inside macros (`view!`, `select!`), which a parser returns as tokens.
+//! A small Rust lexer. The lexer returns words, punctuation, string literals and doc comments, each
+//! with a line number. The repository's rules and `xtask wording-sample` read code inside macros
+//! (`view!`, `select!`), which syntax tree parsers do not parse.
 
-/// A token of a Rust source file. Plain comments, lifetimes and character literals are dropped.
+/// A token of a Rust source file. The lexer omits plain comments, lifetimes and character literals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     /// An identifier, a keyword or a number.
@@ -18,25 +16,26 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Returns true if the token is the given word.
+    /// Reports whether the token is this word.
     pub(crate) fn is_word(&self, word: &str) -> bool {
         matches!(self, Self::Word(own) if own == word)
     }
 
-    /// Returns true if the token is the given punctuation.
+    /// Reports whether the token is this punctuation.
     pub(crate) fn is_mark(&self, mark: char) -> bool {
         matches!(self, Self::Mark(own) if *own == mark)
     }
 }
 
-/// A token and the number of its first line, from 1.
+/// A token, with the number of its first line. Lines start at 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Located {
     pub(crate) line: usize,
     pub(crate) token: Token,
 }
 
-/// Splits a source file into tokens. Malformed input ends early and never causes a panic.
+/// Splits a source file into tokens. At malformed input, the function returns the tokens up to the
+/// error. It never panics.
 pub(crate) fn tokens(source: &str) -> Vec<Located> {
     let mut lexer = Lexer {
         rest: source,

@@ -1,9 +1,7 @@
-//! The recipe `xtask weaken`: mutation tests of the defences.
-//!
-//! A test that also passes without its defence is useless. Each file `e2e/weaken/*.patch` removes
-//! one defence and names its test. The recipe applies each patch to a copy of the sources and runs
-//! all tests of the test's binary. All tests must pass without the patch, and exactly the named
-//! test must fail with the patch. A patch that does not apply or compile is a failure.
+//! The recipe `xtask weaken`: mutation tests of the defences. Each file `e2e/weaken/*.patch`
+//! removes one defence and names a test. The recipe applies each patch to a copy of the sources,
+//! and runs all tests of the test's binary. All tests must pass without the patch. With the patch,
+//! exactly the named test must fail. A patch that does not apply or compile is a failure.
 
 mod copy;
 mod patch;
@@ -20,7 +18,7 @@ use suite::{Outcome, Suite, SuiteError};
 
 use crate::build::root;
 
-/// An error of `xtask weaken`.
+/// The reason why the recipe failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WeakenError {
     /// A patch cannot be parsed.
@@ -48,7 +46,7 @@ pub(crate) enum WeakenError {
         suite: Suite,
         test: String,
     },
-    /// For some patches, the failed tests are not exactly the named test.
+    /// With some patches, the failed tests differ from the named test.
     #[error("{0} patches did not cause exactly the named test to fail")]
     Undetected(usize),
 }
@@ -92,8 +90,8 @@ impl Weaken {
     }
 }
 
-/// Returns the patches whose file names contain one of the texts in `only`, sorted by name. Returns
-/// all patches if `only` is empty.
+/// Returns the patches whose file names contain a text in `only`, sorted by name. Returns all
+/// patches if `only` is empty.
 fn patches(only: &[String]) -> Result<Vec<Patch>, WeakenError> {
     let folder = root().join("e2e/weaken");
     let list = |source| WeakenError::List {
@@ -147,7 +145,7 @@ fn check_unweakened(copy: &Copy, suite: &Suite, patches: &[&Patch]) -> Result<()
     Ok(())
 }
 
-/// Applies the patch and runs the tests. Returns true if exactly the named test fails.
+/// Applies the patch and runs the tests. Returns true if only the named test fails.
 fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     let start = Instant::now();
     copy.apply(patch)?;
@@ -163,8 +161,7 @@ fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
 }
 
 /// Compares the results with the named test. Returns true if only the named test failed, and a
-/// description of the result. A patch whose suite cannot run counts as undetected, and the run
-/// continues with the next patch.
+/// description of the result. If the tests cannot run, the patch is a failure.
 fn judge(patch: &Patch, outcome: Result<Outcome, SuiteError>) -> (bool, String) {
     let test = &patch.test;
     match outcome {

@@ -1,8 +1,6 @@
-//! The recipe `xtask wording-sample`: draws the text samples that a reviewer grades by the wording
-//! rules.
-//!
-//! The seed is the commit's hash, and the recipe reads the files of the commit. So every user draws
-//! the same sample for a commit. CONTRIBUTING.md describes the grading.
+//! The recipe `xtask wording-sample`: draws text samples, which a reviewer grades by the wording
+//! rules. The recipe reads the files of one commit, and the commit's hash is the seed. Each run for
+//! a commit therefore draws the same sample. CONTRIBUTING.md describes the grading.
 
 mod prose;
 mod rust;
@@ -44,7 +42,7 @@ impl Category {
     }
 }
 
-/// A text found in a file.
+/// A text, with its file and line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sample {
     category: Category,
@@ -53,7 +51,7 @@ struct Sample {
     text: String,
 }
 
-/// The reason why no sample was drawn.
+/// The reason why the sample cannot be drawn.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WordingError {
     /// Git cannot be started or its output cannot be read.
@@ -68,7 +66,7 @@ pub(crate) enum WordingError {
         command: &'static str,
         message: String,
     },
-    /// Standard output is closed.
+    /// The reader of standard output closed the pipe.
     #[error("cannot write the sample to standard output")]
     Write(#[from] io::Error),
 }
@@ -108,7 +106,7 @@ impl WordingSample {
     }
 }
 
-/// Returns true if the wording rules apply to texts of the file.
+/// Reports whether the wording rules apply to the texts of a file.
 fn is_read(file: &str) -> bool {
     has_extension(file, "rs") || is_documentation(file)
 }
@@ -133,8 +131,8 @@ fn extract(file: &str, text: &str) -> Vec<Sample> {
     }
 }
 
-/// Draws `count` samples. Each sample gets a hash of seed, location and text, and the samples with
-/// the smallest hashes are drawn.
+/// Draws `count` samples. Computes a hash of seed, location and text for each text, and returns the
+/// texts with the smallest hashes.
 fn draw<'a>(
     seed: &str,
     category: Category,
@@ -157,8 +155,8 @@ fn draw<'a>(
         .collect()
 }
 
-/// Computes FNV-1a, then the finalizer of splitmix64. Unlike the standard library's hasher, the
-/// result is the same in all versions of Rust.
+/// Computes an FNV-1a hash with the finalizer of splitmix64. The hash is the same in all versions
+/// of Rust, unlike the standard library's hash.
 fn hash(text: &str) -> u64 {
     let fnv = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -210,7 +208,7 @@ fn git(command: &'static str, arguments: &[&str]) -> Result<String, WordingError
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A running `git cat-file --batch`. Dropping the value closes the input, which ends the process.
+/// A running `git cat-file --batch`. A drop of the value closes the input and ends the process.
 struct Blobs {
     child: Child,
 }

@@ -1,19 +1,20 @@
-//! Tests that a stalled reader does not delay other requests.
+//! Tests that clients that stop reading do not delay requests of other clients.
 //!
-//! In a comparable product, one `kubectl logs -f` of a pod with lines of 8 MB made the whole
-//! cluster unreachable within minutes.
+//! In a comparable product, `kubectl logs -f` of a pod with log lines of 8 MB made the cluster
+//! unreachable.
 
 use std::time::{Duration, Instant};
 
 use drover_e2e::{Running, World};
 
 const SOON: Duration = Duration::from_mins(1);
-/// A shell script that writes 20 lines of 8 MB each. The node does not rotate away a log of 160 MB.
+/// A shell script that writes 20 lines of 8 MB each. The total of 160 MB does not cause a log
+/// rotation on the node.
 const LONG_LINES: &str = "for i in $(seq 20); do head -c 8000000 /dev/zero | tr '\\0' x; echo; sleep 0.5; done; sleep 3600";
 const READERS: usize = 6;
 const OTHERS: usize = 40;
-/// Timeout of other requests. It is far longer than a usual response takes, and far shorter than
-/// the timeout of a stalled reader.
+/// Timeout of the requests that run while the log readers are stalled. A usual response is much
+/// faster. The server aborts a stalled reader much later.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 /// Maximum memory, in KiB, that six readers with full flow-control windows may use in the server
 /// and the agents.
@@ -82,8 +83,8 @@ async fn stalled_readers(world: &World) -> Vec<Running> {
     readers
 }
 
-/// Sends other requests in sequence. Asserts that each response arrives in time, and returns the
-/// total duration.
+/// Sends `kubectl get` requests in sequence while the log readers are stalled. Asserts that each
+/// response arrives in time, and returns the total duration.
 async fn pace(world: &World) -> Duration {
     let begin = Instant::now();
     for number in 0..OTHERS {

@@ -1,4 +1,5 @@
-//! Rows of the table that need pods: logs, exec, attach, cp, port-forward, top, debug, drain.
+//! Comparison rows that need pods: logs, exec, attach, cp, port-forward, top, debug and drain. Each
+//! row runs directly and through Drover.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::table::{Row, Seen, Side, Step};
 const SOON: Duration = Duration::from_mins(1);
 const COPIED_BYTES: usize = 100 * 1024 * 1024;
 
-/// Returns the rows of this file. The first row creates the pods.
+/// Returns the comparison rows of this file. The first row creates the pods.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![Row::of("run pods", |side| Box::pin(run_pods(side)))];
     rows.extend(logs());
@@ -35,7 +36,8 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Creates three pods: with a web page, with a finite log, and with a program that reads a line.
+/// Creates four pods: a web server, a pod with a finite log, a pod that reads a line, and a pod to
+/// drain.
 async fn run_pods(side: &Side<'_>) -> Seen {
     let pod = |name: &str, script: &str| {
         json!({
@@ -86,8 +88,8 @@ fn logs() -> Vec<Row> {
     ]
 }
 
-/// Asserts that kubectl prints each log line when the program writes it, and that the command ends
-/// with the program.
+/// Runs `kubectl logs -f` of a pod that writes three lines and exits, and deletes the pod. Returns
+/// the output of all commands.
 async fn follow(side: &Side<'_>) -> Seen {
     let script = "for i in 1 2 3; do echo tick $i; sleep 1; done";
     let image = format!("--image={}", Image::TOOLS);

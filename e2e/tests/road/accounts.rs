@@ -1,5 +1,5 @@
-//! Tests of the hub's service accounts, such as the accounts of GitOps agents that use the hub
-//! through Drover.
+//! Tests of Kubernetes service accounts of the hub that send requests through Drover, as GitOps
+//! agents do.
 
 use drover_e2e::{CommandLine, World};
 
@@ -8,8 +8,8 @@ use crate::wire::Request;
 
 const NAMESPACE: &str = "accounts";
 
-/// Creates a service account that may read ConfigMaps, and Leases through its group. Returns a
-/// token.
+/// Creates a service account, and returns a token of the service account. A role binding of the
+/// account allows reading ConfigMaps. A role binding of its group allows reading Leases.
 async fn account(world: &World, name: &str) -> String {
     let account = format!("--serviceaccount={NAMESPACE}:{name}");
     let group = format!("--group=system:serviceaccounts:{NAMESPACE}");
@@ -48,7 +48,7 @@ async fn account(world: &World, name: &str) -> String {
     token.trim().to_owned()
 }
 
-/// Returns kubectl with this token for a cluster of Drover.
+/// Returns kubectl with a kubeconfig that contains `token` and Drover's URL of `cluster`.
 fn kubectl(world: &World, cluster: &str, token: &str) -> CommandLine {
     let text = std::fs::read_to_string(world.kubeconfig()).unwrap();
     let own = crate::wire::token(world);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::wire::{Answer, Request};
 
 const SOON: Duration = Duration::from_mins(1);
-/// Maximum time without a response after an agent was stopped.
+/// Maximum time from the stop of an agent until requests succeed again.
 const SWITCHED_WITHIN: Duration = Duration::from_secs(5);
 
 fn get(path: &str) -> Request {
@@ -74,11 +74,11 @@ pub(crate) async fn requests_succeed_after_one_replica_failed(world: &mut World)
     }
 }
 
-/// Additional time for a slow machine.
+/// Additional time beyond a documented limit, because the test machine can be slow.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Asserts that a request succeeds within the documented time, and that all later requests also
-/// succeed.
+/// Asserts that a request succeeds within the documented time after an agent stops. Asserts that
+/// all later requests succeed.
 async fn requests_go_on(world: &World) {
     let begin = Instant::now();
     let mut answered = None;

@@ -18,7 +18,8 @@ use std::process::ExitCode;
 
 use drover_e2e::{World, WorldOptions, suite, test};
 
-/// Compares the rows of the table that need no pods.
+/// Runs the comparison rows that need no pods, directly and through Drover, and compares the
+/// output.
 async fn objects_and_clients_match_direct_access(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());

@@ -22,7 +22,8 @@ impl Watch {
         Self::of(world, name, kubectl, ("kube-system", "kube-root-ca.crt")).await
     }
 
-    /// Opens a watch of the ConfigMaps in a namespace and waits for the event of this ConfigMap.
+    /// Opens a watch of the ConfigMaps in a namespace. Waits until kubectl prints the name of the
+    /// given ConfigMap.
     pub(crate) async fn of(
         world: &World,
         name: &str,
@@ -36,7 +37,7 @@ impl Watch {
         Self { kubectl, running }
     }
 
-    /// Asserts that the watch ends in time and that new requests are rejected.
+    /// Asserts that the watch ends within `CUT_WITHIN` and that new requests are rejected.
     pub(crate) async fn ends(mut self) {
         let since = Instant::now();
         let end = eventually("the watch to end", SOON, async || {

@@ -1,5 +1,5 @@
-//! Tests of attacks on the real server. docs/security.md lists the attack groups. Each attack must
-//! fail. If an attack reaches the proxy, the audit log must contain it.
+//! Tests that attacks on the real server fail. docs/security.md lists the attack groups. The audit
+//! log must contain each attack that reaches the proxy.
 
 pub(crate) mod claims;
 pub(crate) mod credentials;
@@ -20,8 +20,8 @@ const SOON: Duration = Duration::from_secs(20);
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const REVIEW_BODY: &str = r#"{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}"#;
 
-/// Returns a SelfSubjectReview request to `east` without a credential. `mark` is a text in the path
-/// that identifies the request in audit logs.
+/// Returns a SelfSubjectReview request to `east` without a credential. The URL contains `mark`,
+/// which identifies the request in audit logs.
 fn review(mark: &str) -> Request {
     let target = format!("/k8s/clusters/east{REVIEW}?fieldManager={mark}");
     Request::new("POST", &target).json(REVIEW_BODY)
@@ -54,7 +54,7 @@ async fn assert_authenticated_as_administrator(world: &World, answer: &Answer) {
     }
 }
 
-/// Returns the line of a request in the server's audit log.
+/// Returns the record in the server's audit log of the request whose URL contains `mark`.
 async fn audited(world: &World, mark: &str) -> Value {
     eventually(&format!("{mark} in the audit log"), SOON, async || {
         let records = world.server.audit().map_err(|error| error.to_string())?;
@@ -70,8 +70,8 @@ async fn audited(world: &World, mark: &str) -> Value {
     .unwrap()
 }
 
-/// Returns the number of rejected unauthenticated requests in the audit log. The log contains some
-/// of these requests individually, and the counts of the others.
+/// Returns the number of rejected unauthenticated requests in the audit log. The log contains one
+/// record per request, or a record with a count of several requests.
 fn unauthenticated_refusals(world: &World) -> u64 {
     let records = world.server.audit().unwrap();
     let unauthenticated =
@@ -80,8 +80,8 @@ fn unauthenticated_refusals(world: &World) -> u64 {
     refused.map(|r| r["count"].as_u64().unwrap_or(1)).sum()
 }
 
-/// Waits until the audit log contains `requests` more rejected unauthenticated requests than
-/// `before`. The server writes counts once a minute.
+/// Waits until the audit log contains at least `before + requests` rejected unauthenticated
+/// requests. The server writes counts once a minute.
 async fn assert_refusals_audited(world: &World, before: u64, requests: usize) {
     let wanted = before + requests as u64;
     let what = format!("{requests} refusals in the audit log");
@@ -96,7 +96,7 @@ async fn assert_refusals_audited(world: &World, before: u64, requests: usize) {
     .unwrap();
 }
 
-/// Asserts that the cluster did not allow a request.
+/// Asserts that the cluster returned no success status for the request whose URL contains `mark`.
 fn assert_not_granted_by_cluster(world: &World, mark: &str) {
     let events = world.east.cluster.audit_events().unwrap();
     let granted = |event: &&AuditEvent| {
@@ -110,7 +110,7 @@ fn assert_not_granted_by_cluster(world: &World, mark: &str) {
     assert!(granted.is_none(), "{granted:?}");
 }
 
-/// Asserts that a request did not reach the cluster.
+/// Asserts that the cluster did not receive the request whose URL contains `mark`.
 fn assert_not_received_by_cluster(world: &World, mark: &str) {
     let events = world.east.cluster.audit_events().unwrap();
     let seen = events.iter().find(|event| event.request_uri.contains(mark));

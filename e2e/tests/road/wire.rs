@@ -59,7 +59,8 @@ pub(crate) async fn connect(world: &World) -> TlsStream<TcpStream> {
     connector.connect(name, stream).await.unwrap()
 }
 
-/// Sends bytes. Reads until the server closes the connection or sends nothing for `timeout`.
+/// Sends bytes on a new connection, and returns the received bytes as text. Reads until the server
+/// closes the connection or sends no data for `timeout`.
 pub(crate) async fn exchange(world: &World, bytes: &[u8], timeout: Duration) -> String {
     let mut stream = connect(world).await;
     // The server may reject the request before it has read all bytes.
@@ -76,7 +77,7 @@ pub(crate) async fn exchange(world: &World, bytes: &[u8], timeout: Duration) -> 
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// An HTTP/1.1 request with its headers as raw lines.
+/// An HTTP/1.1 request with raw header lines and a body.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     head: String,
@@ -136,7 +137,7 @@ impl Request {
     }
 }
 
-/// A response. The status code is 0 if the server sent none.
+/// An HTTP response. The status code is 0 if the server sent no status line.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) code: u16,

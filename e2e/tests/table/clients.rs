@@ -1,5 +1,5 @@
-//! Rows of the table for clients other than plain kubectl commands: `kubectl proxy`, Helm, a Rust
-//! client and curl.
+//! Comparison rows for clients other than kubectl commands: `kubectl proxy`, Helm, a Rust client
+//! and curl. Each row runs directly and through Drover.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::{Row, Seen, Side, Step};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// Returns all rows of this file.
+/// Returns the comparison rows of this file.
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         Row::of("get -w", |side| Box::pin(watch(side))),
@@ -180,8 +180,8 @@ async fn words_of(
     words
 }
 
-/// Sends requests with curl: the credential in a header or a certificate, and the requested HTTP
-/// version.
+/// Sends requests with curl and the requested HTTP version. The credential is a header or a client
+/// certificate.
 async fn curl(side: &Side<'_>, version: &str) -> Seen {
     let credential = credential(side);
     let path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt";
@@ -197,7 +197,7 @@ async fn curl(side: &Side<'_>, version: &str) -> Seen {
     Seen::of(side, &run_curl(side, &words).await)
 }
 
-/// Returns the credential of the side's kubeconfig as curl arguments.
+/// Returns the curl arguments for the credential in the connection's kubeconfig.
 fn credential(side: &Side<'_>) -> Vec<String> {
     let text = std::fs::read_to_string(&side.kubeconfig).unwrap();
     let kubeconfig = kube::config::Kubeconfig::from_yaml(&text).unwrap();

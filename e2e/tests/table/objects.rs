@@ -1,10 +1,11 @@
-//! Rows of the table for objects, discovery and permissions. These rows need no pods.
+//! Comparison rows for objects, discovery and permissions. The rows need no pods. Each row runs
+//! directly and through Drover.
 
 use serde_json::{Value, json};
 
 use super::{Row, Seen, Side, Step};
 
-/// Objects in the namespace of every row.
+/// The objects that exist in the namespace of each connection when the rows run.
 const OBJECTS: &str = r#"
 apiVersion: v1
 kind: ConfigMap
@@ -32,7 +33,7 @@ spec:
     spec: {containers: [{name: main, image: "nothing:1"}]}
 "#;
 
-/// Creates the side's namespace and the objects in it.
+/// Creates the namespace of the connection and the objects in the namespace.
 pub(crate) async fn prepare(side: &Side<'_>) {
     let cluster = &side.world.east.cluster;
     let create = ["create", "namespace", side.namespace];
@@ -53,7 +54,7 @@ pub(crate) async fn prepare(side: &Side<'_>) {
     }
 }
 
-/// Returns all rows of this file.
+/// Returns the comparison rows of this file.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = reading();
     rows.extend(refusals());
@@ -353,7 +354,8 @@ fn rights() -> Vec<Row> {
     ]
 }
 
-/// The only row whose output differs: users have a different name in clusters through Drover.
+/// Runs `kubectl auth whoami`, and asserts the user name separately for each connection. Users have
+/// a different name in clusters through Drover.
 async fn who_am_i(side: &Side<'_>) -> Seen {
     let words = ["auth", "whoami", "-o", "json"];
     let answer = side.kubectl.run(words).await.unwrap().stdout;

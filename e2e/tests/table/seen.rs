@@ -1,4 +1,4 @@
-//! The output of a row, without values that change from run to run.
+//! The normalized output of a comparison row: values that differ between runs are replaced.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::{DIRECT, Side, THROUGH};
 pub(crate) struct Seen(String);
 
 impl Seen {
-    /// The output and exit status of a command.
+    /// Creates a result from the output and the exit status of a command.
     pub(crate) fn of(side: &Side<'_>, output: &Output) -> Self {
         let mut text = normal(side, &output.stdout);
         if !output.stderr.is_empty() {
@@ -26,7 +26,7 @@ impl Seen {
         Self(text)
     }
 
-    /// Creates a result from a description of a response.
+    /// Creates a result from a text, for rows that do not compare the output of a command.
     pub(crate) fn text(side: &Side<'_>, text: &str) -> Self {
         Self(normal(side, text))
     }
@@ -80,7 +80,7 @@ fn normal(side: &Side<'_>, text: &str) -> String {
     lines
 }
 
-/// Replaces the words of a line that change from run to run, such as times and ages.
+/// Replaces the values in a line that differ between runs, such as times and ages.
 fn steady(line: &str) -> String {
     let part = |c: char| c.is_ascii_alphanumeric() || "-:.+_".contains(c);
     let mut out = String::new();

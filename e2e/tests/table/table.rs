@@ -1,4 +1,4 @@
-//! Runs each row directly on the cluster and through Drover, and compares the output.
+//! Runs comparison rows directly on the cluster and through Drover, and compares the output.
 
 pub(crate) mod clients;
 pub(crate) mod objects;
@@ -36,7 +36,7 @@ pub(crate) struct Side<'w> {
 
 type Run = Box<dyn for<'a> Fn(&'a Side<'a>) -> LocalBoxFuture<'a, Seen>>;
 
-/// A named action of a user in a cluster.
+/// A named user action in a cluster. The comparison runs the action directly and through Drover.
 pub(crate) struct Row {
     name: &'static str,
     run: Run,
@@ -54,7 +54,7 @@ impl Row {
         }
     }
 
-    /// Creates a row of kubectl commands that run in sequence.
+    /// Creates a row from kubectl commands that run in sequence.
     pub(crate) fn steps(name: &'static str, steps: Vec<Step>) -> Self {
         Self {
             name,
@@ -62,13 +62,13 @@ impl Row {
         }
     }
 
-    /// Creates a row of one plain kubectl command.
+    /// Creates a row from one kubectl command.
     pub(crate) fn kubectl(name: &'static str, line: &str) -> Self {
         Self::steps(name, vec![Step::new(line)])
     }
 }
 
-/// One run of kubectl.
+/// A kubectl command with its environment, its standard input and the filter of its output.
 #[derive(Clone)]
 pub(crate) struct Step {
     words: Vec<String>,
@@ -115,13 +115,13 @@ impl Step {
         self
     }
 
-    /// Compares only the lines for which `kept` returns true.
+    /// Compares only the output lines for which `kept` returns true.
     pub(crate) fn lines(mut self, kept: fn(&str) -> bool) -> Self {
         self.kept = kept;
         self
     }
 
-    /// Compares only the first word of each line.
+    /// Compares only the first word of each output line.
     pub(crate) const fn only_first_column(mut self) -> Self {
         self.first_column = true;
         self
@@ -171,7 +171,7 @@ async fn run_steps(side: &Side<'_>, steps: Vec<Step>) -> Seen {
     all
 }
 
-/// The result of a row.
+/// The comparison result of a row: the durations, and the differing lines.
 struct Compared {
     name: &'static str,
     direct: Duration,

@@ -1,4 +1,4 @@
-//! The line below each screen that shows the equivalent command.
+//! The line below each screen that shows the equivalent shell command.
 
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::copy;
@@ -6,10 +6,10 @@ use drover_ui_kit::icon::{Icon, Picture};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
-/// Shows the equivalent command of a screen, with a copy button.
+/// Shows the shell command that is equivalent to a screen, with a copy button.
 #[component]
 pub(crate) fn CliCommand(
-    /// The command line.
+    /// The shell command.
     #[prop(into)]
     line: Signal<String>,
 ) -> impl IntoView {

@@ -15,7 +15,7 @@ use web_sys::{
 /// The default timeout of a response in milliseconds.
 const TIMEOUT_MS: u32 = 30_000;
 
-/// The HTTP method, which decides whether the request needs the CSRF token.
+/// The HTTP method. Methods other than `GET` require the CSRF token.
 #[derive(Clone, Debug)]
 pub(crate) enum Method {
     /// A `GET` request.
@@ -114,13 +114,13 @@ impl Request {
         self.bytes().await.map(|_| ())
     }
 
-    /// Sends the request and returns the raw body.
+    /// Sends the request and returns the raw response body.
     pub(crate) async fn bytes(self) -> Result<Vec<u8>, Problem> {
         let timeout = AbortSignal::timeout_with_u32(self.timeout_ms);
         body(self.send(&timeout).await?).await
     }
 
-    /// Sends the request and returns the media type and the body as text.
+    /// Sends the request and returns the media type and the text of the response.
     pub(crate) async fn text(self) -> Result<(String, String), Problem> {
         let timeout = AbortSignal::timeout_with_u32(self.timeout_ms);
         let response = self.send(&timeout).await?;
@@ -129,8 +129,8 @@ impl Request {
         Ok((media_type.unwrap_or_default(), text))
     }
 
-    /// Sends the request and returns when the response headers arrive. The method reads error
-    /// bodies completely.
+    /// Sends the request and returns when the response headers arrive. For an error status, the
+    /// method also reads the body.
     pub(crate) async fn send(self, signal: &AbortSignal) -> Result<Response, Problem> {
         let init = RequestInit::new();
         init.set_credentials(RequestCredentials::SameOrigin);

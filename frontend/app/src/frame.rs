@@ -59,8 +59,8 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     }
 }
 
-/// Announces a new screen to screen readers, and moves the focus to the screen. Without this step,
-/// the focus is lost if the pressed link is removed.
+/// Announces a new screen to screen readers, and moves the focus to the screen. The browser
+/// otherwise loses the focus when the page removes the pressed link.
 #[component]
 fn ScreenAnnouncement() -> impl IntoView {
     let pathname = use_location().pathname;

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::clock::time_of_day;
 
-/// The freshness of a list.
+/// The freshness of a list's data.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Freshness {
     /// The first response has not arrived.
@@ -25,7 +25,8 @@ pub(crate) enum Freshness {
 }
 
 impl Freshness {
-    /// Returns the worse freshness of two lists.
+    /// Combines the freshness of two lists: stale if a list is stale, else connecting if a list is
+    /// connecting.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (stale @ Self::Stale { .. }, _) | (_, stale @ Self::Stale { .. }) => stale,
@@ -58,7 +59,7 @@ pub(crate) fn FreshnessMark(
 /// Shows a warning about stale data, with time and cause.
 #[component]
 pub(crate) fn StaleBanner(
-    /// The freshness of the data.
+    /// The freshness of the data on the screen.
     #[prop(into)]
     freshness: Signal<Freshness>,
     /// True if the screen shows data.
@@ -77,10 +78,10 @@ pub(crate) fn StaleBanner(
 /// Shows a warning that an action is unavailable until the required data is loaded.
 #[component]
 pub(crate) fn MissingBanner(
-    /// The freshness of the data.
+    /// The freshness of the required data.
     #[prop(into)]
     freshness: Signal<Freshness>,
-    /// True if the data was loaded at least once.
+    /// True if the required data was loaded at least once.
     #[prop(into)]
     known: Signal<bool>,
     /// A sentence about the missing data and the unavailable action.

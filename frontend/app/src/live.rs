@@ -1,4 +1,4 @@
-//! The clusters of the user, as one live list for all screens.
+//! The live list of the clusters that the user can see. All screens share the list.
 
 pub(crate) mod listing;
 

@@ -1,4 +1,4 @@
-//! The program of the web UI, which mounts the page.
+//! The entry point of the web UI. Mounts the page.
 
 #![expect(
     unreachable_pub,

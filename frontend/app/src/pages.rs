@@ -34,7 +34,7 @@ impl Page {
 }
 
 /// Returns the pages that the user's permissions allow, in the order of the palette. The function
-/// reads the permissions without tracking.
+/// does not subscribe the caller to changes of the permissions.
 pub(crate) fn pages(session: Session) -> Vec<Page> {
     let mut pages = pages_of_all_users(session);
     pages.extend(pages_by_rights(session));

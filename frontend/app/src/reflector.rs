@@ -28,7 +28,7 @@ const MIN_WATCH: SignedDuration = SignedDuration::from_secs(2);
 /// The debounce time: the page renders all changes within this time together.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
-/// The items of a list, as last reported by the server.
+/// The items of a list, with the freshness and the progress of the initial list.
 #[derive(Debug)]
 pub(crate) struct Store<T: 'static> {
     items: RwSignal<Option<Arc<Vec<T>>>>,
@@ -156,7 +156,7 @@ pub(crate) fn until_cleanup(task: impl Future<Output = ()> + 'static) {
     on_cleanup(move || handle.abort());
 }
 
-/// A feed and the store that it updates.
+/// A feed, and the store that contains the items of the feed.
 struct Reflector<I, F, T: 'static> {
     feed: RefCell<Feed<I, F>>,
     shown: fn(&I) -> T,

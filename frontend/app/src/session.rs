@@ -307,8 +307,8 @@ impl Session {
         answer.inspect_err(|problem| self.handle(problem))
     }
 
-    /// Verifies the session after status 401 or 403. The status alone does not end the session,
-    /// because a cluster can also return it.
+    /// Verifies the session after a response with status 401 or 403. The status itself does not end
+    /// the session, because a cluster can be its source.
     pub(crate) fn handle(self, problem: &Problem) {
         if matches!(
             problem.kind,

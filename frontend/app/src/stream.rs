@@ -94,7 +94,8 @@ impl LineStream {
         })
     }
 
-    /// Truncates lines above this length. Without this method, such lines are errors.
+    /// Truncates lines above this length in bytes. Without a call of this method, a line above the
+    /// maximum length is an error.
     pub(crate) fn cutting_lines_at(mut self, longest: usize) -> Self {
         self.lines = Lines::cut_at(longest);
         self

@@ -33,11 +33,11 @@ pub(crate) struct UnsavedGuard {
     place: StoredValue<Option<i32>>,
     /// The history step that the guard undoes.
     undone: StoredValue<Option<i32>>,
-    /// The location and the navigation of the router.
+    /// The router's location and navigation function.
     navigation: StoredValue<Option<Navigation>>,
 }
 
-/// The location and the navigation of the router.
+/// The router's location and navigation function.
 #[derive(Clone, Copy)]
 struct Navigation {
     pathname: Memo<String>,
@@ -120,7 +120,7 @@ impl UnsavedGuard {
         }
     }
 
-    /// Reports whether changes would be lost. The caller subscribes to the value.
+    /// Reports whether the screen has unsaved changes. Subscribes the caller to the value.
     fn would_lose(self) -> bool {
         let changed = self.changed.get();
         changed.and_then(|changed| changed.try_get()) == Some(true)

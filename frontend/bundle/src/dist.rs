@@ -1,4 +1,4 @@
-//! The output folder, which the server embeds.
+//! The output folder of the build. The server's build embeds the files of the folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};

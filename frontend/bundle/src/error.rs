@@ -38,12 +38,12 @@ pub(crate) enum BundleError {
     /// The JavaScript module cannot be generated.
     #[error("cannot generate the JavaScript module: {0}")]
     Bindgen(String),
-    /// The placeholders of a template differ from the given values.
+    /// The placeholders of a template differ from the values for the template.
     #[error("cannot fill the template {template}: {problem}")]
     Template {
         /// The file name of the template.
         template: &'static str,
-        /// The placeholder that is missing or unknown.
+        /// The placeholder without a value, or the value without a placeholder.
         problem: String,
     },
 }

@@ -16,7 +16,7 @@ pub(crate) enum BuildMode {
 pub(crate) struct Folders {
     /// The workspace `frontend`.
     pub(crate) frontend: PathBuf,
-    /// The output folder, which the server's build embeds.
+    /// The output folder. The server's build embeds the files of the folder.
     pub(crate) dist: PathBuf,
     /// The target folder of cargo.
     pub(crate) target: PathBuf,

@@ -1,4 +1,4 @@
-//! The build tool of `make ui`, which builds the web UI into `frontend/dist`.
+//! The build tool of `make ui`. Builds the web UI into `frontend/dist`.
 
 mod compile;
 mod dist;

@@ -1,5 +1,5 @@
-//! Assembles the files of the page. The templates receive the names of the files that they refer
-//! to.
+//! Assembles the files of the page. Replaces the placeholders in templates with the names of
+//! generated files.
 
 use std::fs;
 use std::path::Path;

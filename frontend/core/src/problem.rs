@@ -7,7 +7,7 @@ use crate::messages::t;
 /// The error of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The kind of the error, which selects the reaction of the page.
+    /// The kind of the error. The kind selects the reaction of the page.
     pub kind: ProblemKind,
     /// The cause and the next step.
     pub message: String,
@@ -26,7 +26,7 @@ pub enum ProblemKind {
     Forbidden,
     /// Status 404: the object does not exist.
     NotFound,
-    /// Status 409: the request conflicts with another change.
+    /// Status 409: the request conflicts with a concurrent change.
     Conflict,
     /// Status 410: the resource version expired.
     Expired,
@@ -34,7 +34,7 @@ pub enum ProblemKind {
     Invalid,
     /// Status 429 or 503: the client can retry later.
     Later,
-    /// Any other error.
+    /// An error without a separate variant, such as an invalid response.
     Failed,
 }
 

@@ -20,19 +20,20 @@ enum Test {
     Text(String),
     /// The label value starts with the text (`env=prod`). With `env=`, the label exists.
     Label(String, String),
-    /// An aspect of the item has the value (`state:ready`). For unknown aspects, the term matches
-    /// as text.
+    /// A property of the item has the value (`state:ready`). The term matches as text if the item
+    /// has no such property.
     Aspect(String, String),
 }
 
 /// An item that a filter can match.
 pub trait Searched {
-    /// Reports whether a shown value contains `text`. The argument is lower-case, and the
-    /// comparison [ignores case](contains).
+    /// Reports whether a shown value contains `text`. The argument is lower-case. The comparison
+    /// ignores case.
     fn contains(&self, text: &str) -> bool;
     /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str>;
-    /// Reports whether an aspect starts with the value. Returns `None` for unknown aspects.
+    /// Reports whether a property such as `state` starts with the value. Returns `None` for an
+    /// unknown property.
     fn is(&self, aspect: &str, value: &str) -> Option<bool>;
 }
 

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::icon::{Icon, Picture};
 
-/// The meaning of a state.
+/// The severity of a displayed state. The severity selects the color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// A healthy state.
@@ -46,7 +46,7 @@ impl Tone {
 /// Shows a state in one to three words.
 #[component]
 pub fn Badge(
-    /// The tone of the state.
+    /// The severity of the state.
     #[prop(into)]
     tone: Signal<Tone>,
     /// The text of the badge.

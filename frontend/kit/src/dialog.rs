@@ -1,4 +1,4 @@
-//! Dialogs with the `<dialog>` element, which traps the focus and closes on Escape.
+//! Modal dialogs with the `<dialog>` element. The element traps the focus and closes on Escape.
 
 use drover_ui_core::messages::t;
 use leptos::html;

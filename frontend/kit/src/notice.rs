@@ -66,7 +66,7 @@ pub enum BannerKind {
     Info,
     /// A banner with a warning.
     Warning,
-    /// A banner with an error, which screen readers announce immediately.
+    /// A banner with an error. Screen readers announce the error immediately.
     Error,
 }
 

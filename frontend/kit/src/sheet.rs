@@ -136,10 +136,12 @@ pub fn look(track: impl Fn() + Send + Sync + 'static) -> Memo<u64> {
     })
 }
 
-/// The identity of a row: the line number, the part of the line, and the version of the style.
+/// The identity of a row: the line number, the index of the row in the line, and the version of the
+/// style.
 pub type RowKey = (u64, usize, u64);
 
-/// Shows rows of text in a fixed-width font. The view renders each key only once.
+/// Shows rows of text in a fixed-width font. The view renders a row again only if the key of the
+/// row changes.
 #[component]
 pub fn Sheet(
     /// The scroll position of the view.

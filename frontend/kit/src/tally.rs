@@ -11,7 +11,7 @@ pub struct Count<K> {
     pub key: K,
     /// The label of the count.
     pub words: &'static str,
-    /// The tone of the state; `None` for a count without a color.
+    /// The severity of the state; `None` for a count without a color.
     pub tone: Option<Tone>,
     /// The number of items.
     pub count: usize,

@@ -66,7 +66,7 @@ impl Theme {
             .unwrap_or_default()
     }
 
-    /// Stores the theme. Without storage, the theme lasts until the page is closed.
+    /// Stores the theme. If the browser has no storage, the theme applies until the page is closed.
     fn keep(self) {
         if let Some(storage) = storage() {
             let _ = match self.key() {

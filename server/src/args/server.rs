@@ -49,8 +49,8 @@ pub enum ServerCommand {
     Image(ServerImage),
 }
 
-/// The options for the certificate and its key. Without them the server creates its own certificate
-/// authority.
+/// The options for the certificate and its key. Without these options, the server creates its own
+/// certificate authority.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TlsFiles {
     /// PEM file with the certificate chain of the server; the server reloads a changed file

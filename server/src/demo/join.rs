@@ -1,4 +1,5 @@
-//! Registers a simulated cluster with a manifest and an agent, like a real cluster.
+//! Registers a simulated cluster with an import manifest and an agent, as users register a real
+//! cluster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +21,12 @@ use super::place::ClusterFolder;
 use drover_agent_gateway::registration::RegistrationState;
 use drover_agent_gateway::registration::import::import;
 
-/// Field manager of the manifest's objects. Equals the field manager of kubectl.
+/// Field manager of the manifest's objects. `kubectl apply` has the same field manager.
 const MANAGER: &str = "kubectl";
-/// Time limit of one call to the simulated cluster.
+/// Timeout of one request to the simulated cluster.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Lifetime of the agent's token, and the renewal interval. Both equal the kubelet's values.
+/// Lifetime and renewal interval of the agent's service account token. The kubelet has the same
+/// values.
 const TOKEN_SECONDS: i64 = 3600;
 const TOKEN_RENEWAL_INTERVAL: Duration = Duration::from_mins(40);
 /// Delay after a failed token renewal.
@@ -80,7 +82,7 @@ async fn asked<T>(
     }
 }
 
-/// The agent of a simulated cluster before its start.
+/// The agent of a simulated cluster, before the start of the agent.
 pub(super) struct Agent {
     client: Client,
     folder: ClusterFolder,
@@ -114,7 +116,8 @@ pub(super) async fn join(
     })
 }
 
-/// Returns true if the cluster is registered with this Cluster and this server.
+/// Reports whether the simulated cluster is registered as this Cluster, with this server's URL and
+/// certificate authority.
 async fn is_bound(
     state: &RegistrationState,
     client: &Client,
@@ -159,7 +162,7 @@ async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Requests a token of the agent's service account and writes it to the agent's token file.
+/// Requests a token of the agent's service account. Writes the token to the agent's token file.
 async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), JoinError> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
     let wanted = TokenRequest {
@@ -181,7 +184,7 @@ async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), Join
 }
 
 impl Agent {
-    /// Runs the agent and renews its token until `stop`.
+    /// Runs the agent and renews the agent's token until `stop`.
     pub(super) async fn run(self, stop: CancellationToken) {
         let name = "simulated".to_owned();
         let replica =

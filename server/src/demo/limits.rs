@@ -1,4 +1,4 @@
-//! The maximum number of simulated clusters in this process. Each cluster needs threads and open
+//! The maximum number of simulated clusters in this process. Each cluster uses threads and open
 //! files.
 
 use std::fs;
@@ -9,10 +9,10 @@ use thiserror::Error;
 
 /// Number of threads that the store of one cluster uses.
 const THREADS: u64 = 4;
-/// Number of open files that one cluster uses: for its store, and for both ends of its tunnel and
-/// of its agent's connections.
+/// Number of open files per cluster: the files of the store, and both ends of the tunnel and of the
+/// agent's connections.
 const FILES: u64 = 32;
-/// Numbers of threads and open files that the rest of the server uses.
+/// Numbers of threads and open files that the server uses without simulated clusters.
 const OTHER_THREADS: u64 = 64;
 const OTHER_FILES: u64 = 256;
 
@@ -23,7 +23,7 @@ pub struct Limits {
     files: Option<u64>,
 }
 
-/// The limits of the process are too low for this number of clusters.
+/// The error of a process whose limits are too low for the number of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{clusters} simulated clusters need {needed} {what}, and the limit of this process is {allowed}: use at most {most} with --demo-clusters, or raise {limit}"
@@ -53,6 +53,7 @@ impl Limits {
     /// Checks that the limits allow this number of clusters.
     ///
     /// # Errors
+    ///
     /// Returns the exceeded limit and the maximum number of clusters.
     pub fn carry(self, clusters: u32) -> Result<(), TooMany> {
         let threads = (

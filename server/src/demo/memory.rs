@@ -1,7 +1,7 @@
-//! Memory settings for a hundred clusters in one process.
+//! Memory settings of a process with many simulated clusters.
 
-/// Disables huge pages for the process: the clusters' many small heaps are sparse, and huge pages
-/// would waste a third of the memory.
+/// Disables transparent huge pages for the process. Each cluster has many small heaps, and huge
+/// pages leave a third of the memory unused.
 pub fn in_small_pages() {
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
         tracing::debug!(%error, "failed to disable huge pages; the process uses more memory");

@@ -7,17 +7,19 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// Name of the file with a cluster's objects. The names of related files start with it.
+/// Name of the file with a cluster's objects. The store adds suffixes to the name for further
+/// files.
 const STORE: &str = "cluster.db";
-/// Name of the file with the agent's token. The name of the temporary file starts with it.
+/// Name of the file with the agent's token. The temporary file adds a suffix to the name.
 const TOKEN: &str = "agent-token";
 
-/// The directory of all simulated clusters. Only the server's user has access.
+/// The directory of all simulated clusters. Only the operating system user of the server has
+/// access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DemoFolder(PathBuf);
 
-/// Returns true if a directory entry has the name of a simulated cluster. This module neither reads
-/// nor removes other entries.
+/// Reports whether a directory entry has the name of a simulated cluster. The module does not read
+/// or remove entries with different names.
 pub(super) fn is_name(name: &str) -> bool {
     name.starts_with("demo-")
         && name
@@ -81,7 +83,7 @@ impl ClusterFolder {
         fs::rename(next, self.token())
     }
 
-    /// Removes the cluster's files and the directory. Preserves a directory that contains other
+    /// Removes the cluster's files and the directory. Keeps the directory if it contains unknown
     /// files.
     pub(super) fn remove(&self) -> io::Result<()> {
         let entries = match fs::read_dir(&self.0) {

@@ -126,7 +126,7 @@ fn show(file: &Path, format: Format) -> Result<usize, Failure> {
     Ok(view.problems.len())
 }
 
-/// The result of checking a hub's file.
+/// The result of the check of a hub's file, as the command prints it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HubView {
@@ -135,7 +135,7 @@ struct HubView {
     objects: u64,
     changes: u64,
     revision: u64,
-    /// Number of times that the hub was restored, plus one.
+    /// Number of restores of the hub, plus one.
     epoch: u64,
     schema: u32,
     problems: Vec<String>,

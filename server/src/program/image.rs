@@ -41,15 +41,15 @@ pub(crate) enum ImageError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The program cannot run in an image without other files.
+    /// The program needs files that the image does not contain.
     #[error("cannot use {path} in an image: {source}")]
     Unfit {
         /// Path of the file.
         path: PathBuf,
-        /// The reason why the program cannot run in an image.
+        /// The missing requirement, such as a dynamic loader.
         source: ElfError,
     },
-    /// The programs have different platforms.
+    /// The programs are for different platforms.
     #[error(
         "cannot combine programs for {0} and {1}; set an agent program of the same platform with --agent-binary FILE"
     )]
@@ -81,8 +81,7 @@ pub(crate) fn of_agent(options: &ImageOptions) -> Result<(), Failure> {
     write(options, &program, None)
 }
 
-/// Returns true if the image name has a tag and only characters that the OCI distribution
-/// specification allows.
+/// Writes the server's image, which also contains the agent's program.
 pub(crate) fn of_server(options: &ImageOptions) -> Result<(), Failure> {
     let (server, agent) = server_and_agent(options).map_err(Failure::command)?;
     write(options, &server, Some(&agent))
@@ -107,7 +106,7 @@ fn agent_binary(options: &ImageOptions) -> Result<PathBuf, ImageError> {
     Ok(own.with_file_name(AGENT_PROGRAM))
 }
 
-/// A program and its platform.
+/// An executable program, and the platform from its ELF header.
 type PlatformProgram = (Platform, Program);
 
 /// Writes an image that runs the first program. The image can contain further programs.
@@ -182,7 +181,8 @@ fn save(image: &Image, path: &Path) -> Result<(), ImageError> {
     out.flush().map_err(failed)
 }
 
-/// Checks for a tag and the characters that the OCI distribution specification allows.
+/// Checks that the image name has a tag and only characters that the OCI distribution specification
+/// allows.
 fn check_name(name: &str) -> Result<(), ImageError> {
     let wrong = || ImageError::Name(name.to_owned());
     let (repository, tag) = name.rsplit_once(':').ok_or_else(wrong)?;

@@ -87,8 +87,8 @@ fn tls_files(files: args::TlsFiles) -> Option<wire::TlsFiles> {
     })
 }
 
-/// Returns the options of the simulated clusters. Their state is stored in the data folder of the
-/// embedded hub.
+/// Returns the options of the simulated clusters. The data folder of the embedded hub contains
+/// their state.
 fn demo_options(hub: &HubOptions, clusters: u32) -> Result<Option<DemoOptions>, Failure> {
     match hub {
         HubOptions::Embedded(place) => {
@@ -188,8 +188,8 @@ async fn recover_on(connection: &Connection, args: &Recover) -> Result<(), Failu
     Ok(())
 }
 
-/// Sets a new password. If `all` is true, also revokes all tokens of the user. A stolen token of a
-/// new administrator would have all permissions.
+/// Sets a new password. If `all` is true, also revokes all tokens of the user, so that stolen
+/// tokens do not get administrator permissions.
 async fn reset(client: kube::Client, user: &User, all: bool) -> Result<SecretString, Failure> {
     let stores = Stores::new();
     let secrets = Api::namespaced(client.clone(), drover_api::group::HUB_NAMESPACE);

@@ -35,7 +35,8 @@ impl Encoding {
         }
     }
 
-    /// Returns the suffix of the `ETag` that distinguishes the encodings of one version.
+    /// Returns the suffix of the `ETag`. The suffix distinguishes the encodings of one file
+    /// version.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Self::Brotli => "-br",
@@ -63,7 +64,7 @@ impl Encoding {
     }
 }
 
-/// Returns true if the `Accept-Encoding` values accept a coding, by name or with `*`.
+/// Reports whether the `Accept-Encoding` values accept a coding, by name or with `*`.
 fn takes(texts: &[&str], name: &str) -> bool {
     let mut any = false;
     for part in texts.iter().flat_map(|text| text.split(',')) {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use http::HeaderValue;
 use parking_lot::RwLock;
 
-/// The constant directives of the policy. They allow the page's own scripts, styles and images,
-/// WebAssembly, and requests to this server. They forbid inline scripts and inline styles.
+/// The constant directives of the policy. The directives allow the page's scripts, styles and
+/// images, WebAssembly, and requests to this server. Inline scripts and inline styles are
+/// forbidden.
 const ALWAYS: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
                       img-src 'self'; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
                       form-action ";
 
-/// The current policy of the page. Clones share it.
+/// The current policy of the page. Clones share the policy.
 #[derive(Clone, Debug)]
 pub struct Policy(Arc<RwLock<HeaderValue>>);
 
@@ -23,8 +24,9 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Allows the page to post forms to these origins, and to its own origin, because the forms
-    /// redirect back. An empty set forbids all forms.
+    /// Allows the page to post forms to these origins and to the page's origin. The page's origin
+    /// is necessary because the identity provider redirects the browser to Drover. An empty set
+    /// forbids all forms.
     pub fn let_post(&self, origins: &BTreeSet<String>) {
         *self.0.write() = header(origins);
     }

@@ -1,4 +1,4 @@
-//! The web UI's responses to browsers.
+//! Tests of the responses of the web UI to browsers.
 
 use http_body_util::BodyExt as _;
 use serde_json::Value;

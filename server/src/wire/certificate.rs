@@ -1,5 +1,5 @@
-//! The listener's certificate. The source is either files, which are reloaded after a change, or
-//! the server's own CA, which renews the certificate automatically.
+//! The listener's certificate. The source is certificate files, or the server's own CA. Changed
+//! files are reloaded, and the CA renews the certificate before it expires.
 
 mod files;
 
@@ -41,7 +41,7 @@ enum Kept {
     Nowhere,
 }
 
-/// The inputs for renewing a certificate of the server's own CA.
+/// The inputs for the renewal of a certificate from the server's own CA.
 struct Own {
     hub: Hub,
     settings: Settings,
@@ -49,8 +49,8 @@ struct Own {
     authority: Authority,
 }
 
-/// Reads the certificate files. Without files, requests a certificate for the server's names from
-/// its own CA.
+/// Reads the certificate files. If no files are configured, the server's own CA issues a
+/// certificate for the server's names.
 pub(super) async fn prepare(
     hub: &Hub,
     settings: &Settings,
@@ -75,8 +75,7 @@ pub(super) async fn prepare(
     })
 }
 
-/// Reads the certificate files. Rejects a certificate that agents would reject, because every
-/// import would fail.
+/// Reads the certificate files. Returns an error for a certificate that agents reject.
 fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
     let serving = from_files(&files.certificate, &files.key)?;
     let shown = ActiveCertificate::new(&serving)?;
@@ -105,7 +104,7 @@ impl Certificate {
         self.shown.clone()
     }
 
-    /// Returns true if the certificate comes from files.
+    /// Reports whether the certificate comes from files.
     pub(super) fn is_given(&self) -> bool {
         matches!(self.kept, Kept::Files(_))
     }
@@ -127,8 +126,9 @@ impl Certificate {
         }))
     }
 
-    /// Runs the controller of the certificate. It reloads changed files, or renews a certificate of
-    /// the server's own CA before the expiry and when the server's names change.
+    /// Runs the controller of the certificate. The controller reloads changed files. With the
+    /// server's own CA, the controller renews the certificate before the expiry and when the
+    /// server's names change.
     pub(super) async fn run(self, runtime: Runtime) {
         let runtime = runtime.in_every_replica();
         match self.kept {
@@ -152,11 +152,11 @@ impl Certificate {
     }
 }
 
-/// Renews a certificate of the server's own CA.
+/// Renews a certificate from the server's own CA.
 struct Renewal {
     own: Own,
     shown: ActiveCertificate,
-    /// The names in the certificate, and the time of its last renewal.
+    /// The names in the certificate, and the time of the most recent renewal.
     renewed: Mutex<Option<(BTreeSet<String>, Instant)>>,
 }
 
@@ -202,7 +202,7 @@ impl Own {
 
 #[cfg(test)]
 impl Certificate {
-    /// Creates a self-signed certificate for tests that build the server without a hub.
+    /// Creates a self-signed certificate for tests of the server without a hub.
     pub(super) fn self_signed() -> Self {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .expect("a name of letters makes a certificate");

@@ -1,4 +1,4 @@
-//! Security headers and leader checks for every request.
+//! Security headers for all responses, and the check that this server is the leader.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -12,11 +12,11 @@ use crate::ui;
 use drover_http_edge::status::Status;
 use drover_hub::lease::{Leadership, LeaseState};
 
-/// The content security policy of responses that set none: no content, no framing.
+/// The `Content-Security-Policy` of responses without a policy: no content and no framing.
 const POLICY: &str =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Value of the HSTS header: one year, for this host only. `includeSubDomains` would affect other
-/// hosts.
+/// Value of the HSTS header: one year, for this host only. The value omits `includeSubDomains`,
+/// because it affects other hosts.
 const HSTS: &str = "max-age=31536000";
 
 /// The use of HSTS in responses (RFC 6797).
@@ -24,9 +24,8 @@ const HSTS: &str = "max-age=31536000";
 pub(super) enum Hsts {
     /// Responses set HSTS, because the certificate comes from files.
     On,
-    /// Responses do not set HSTS, because the certificate comes from the server's own CA. Most
-    /// browsers would ignore HSTS there. Browsers that trust the CA would reject a new CA for a
-    /// year.
+    /// Responses do not set HSTS, because the certificate comes from the server's own CA. Browsers
+    /// that trust the CA would reject a different CA for one year.
     Off,
 }
 
@@ -40,7 +39,7 @@ impl Hsts {
     }
 }
 
-/// Adds the layers for every request to the routes of all modules.
+/// Adds the security headers and the leader check to the routes of all modules.
 pub(super) fn with_gate(routes: Router, leadership: Leadership, hsts: Hsts) -> Router {
     routes
         .fallback(ui::screen_or_not_found)
@@ -58,8 +57,8 @@ async fn stand(
     response
 }
 
-/// Sets the security headers of a response. Preserves the content security policy of the web UI and
-/// of responses from clusters.
+/// Sets the security headers of a response. Does not replace the content security policy of the web
+/// UI and of responses from clusters.
 fn protect(headers: &mut HeaderMap, hsts: Hsts) {
     let policy = headers.entry(CONTENT_SECURITY_POLICY);
     policy.or_insert(HeaderValue::from_static(POLICY));
@@ -69,7 +68,8 @@ fn protect(headers: &mut HeaderMap, hsts: Hsts) {
     }
 }
 
-/// Rejects requests while this server does not hold the Lease. Allows health checks and metrics.
+/// Rejects requests while this server does not hold the Lease. Health checks and metrics are always
+/// allowed.
 async fn only_when_serving(leadership: &Leadership, request: Request, next: Next) -> Response {
     let state = leadership.state();
     if state.may_serve() || matches!(request.uri().path(), "/livez" | "/readyz" | "/metrics") {

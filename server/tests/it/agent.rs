@@ -1,4 +1,4 @@
-//! Tests of the agent's connections to its API server, over real sockets.
+//! Tests of the agent's connections to an API server, over TCP sockets.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl ApiServer {
     }
 }
 
-/// Reads a request until its body ends with `end`. Responds with 200.
+/// Reads a request until its body ends with `end`. Sends a response with status 200.
 async fn answer(stream: &mut TlsStream<TcpStream>, end: &[u8]) {
     let mut request = Vec::new();
     while !request.ends_with(end) {
@@ -70,9 +70,8 @@ async fn post(upstream: &Upstream) -> String {
     String::from_utf8(collected.to_bytes().to_vec()).unwrap()
 }
 
-/// Uses a single-threaded runtime, which polls sockets only after each task. So the request is
-/// already assigned to the idle connection when the connection detects that the API server has
-/// closed it.
+/// The single-threaded runtime polls sockets only between tasks. The client therefore sends the
+/// request on the idle connection before it detects that the API server has closed the connection.
 #[test]
 fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -102,8 +101,8 @@ fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     });
 }
 
-/// Returns true if the kernel runs a keep-alive timer for a connection. The timer has the code `02`
-/// in the kernel's table of connections.
+/// Reports whether the kernel runs a keep-alive timer for a connection. Code `02` in
+/// `/proc/net/tcp` means a keep-alive timer.
 fn has_keepalive_timer(local: SocketAddr, remote: SocketAddr) -> bool {
     let address = |address: SocketAddr| format!("0100007F:{:04X}", address.port());
     let (local, remote) = (address(local), address(remote));

@@ -1,5 +1,5 @@
-//! Integration tests without Kubernetes. They run the program `drover`, or the modules of the
-//! server in the test process.
+//! Integration tests without Kubernetes. The tests run the program `drover`, or the server's
+//! modules in the test process.
 
 #[cfg(test)]
 mod agent;

@@ -1,4 +1,4 @@
-//! Tests of the proxy, from the client's socket to a scripted cluster behind an in-memory tunnel.
+//! Tests of the proxy, from a client's socket to a scripted cluster with an in-memory tunnel.
 
 mod accounts;
 mod audit;

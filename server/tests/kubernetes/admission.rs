@@ -1,5 +1,5 @@
-//! Tests which writes to the hub each writer may make, with one table for both kinds of hub. Every
-//! write is a dry run, so the hub stores no object.
+//! Tests of a table of writers and writes: the hub must allow or reject each write. Every write is
+//! a dry run. The test runs on the embedded hub and on an external hub.
 
 mod accounts;
 mod certificates;
@@ -21,18 +21,18 @@ use crate::server::Server;
 on_both_hubs!(writes_to_the_hub_are_admitted_by_writer_and_object);
 
 const SOON: Duration = Duration::from_mins(1);
-/// User names: a user of Drover, and a user who exists only on the hub. RBAC allows every write to
-/// both users.
+/// Names of two users: a user of Drover, and a user who exists only on the hub. RBAC allows every
+/// write of both users.
 const PERSON: &str = "drover:user:5b3c4fd4-0000-4000-8000-000000000000";
 const JANE: &str = "jane";
-/// User names: a service account of a user, and a service account in a namespace that Kubernetes
-/// uses for its controllers.
+/// Names of two service accounts: an account of a user, and an account in the namespace of
+/// Kubernetes controllers.
 const ROBOT: &str = "system:serviceaccount:apps:robot";
 const OF_SYSTEM: &str = "system:serviceaccount:kube-system:robot";
 const OURS: &str = "/apis/management.drover.dev/v1alpha1";
 
-/// A write and its expected error message, or a part of the message. If the message is empty, the
-/// write must succeed.
+/// A write, and a part of its expected error message. If the message is empty, the hub must accept
+/// the write.
 struct Row {
     writer: &'static str,
     method: Method,
@@ -57,7 +57,7 @@ fn row(
     }
 }
 
-/// Sends a write under the name of a user. Returns the status code and the message of the hub.
+/// Sends a write with the name of a user. Returns the status code and the message of the hub.
 async fn try_write(server: &Server, row: &Row) -> (u16, String) {
     let kind = match row.method {
         Method::PATCH => "application/merge-patch+json",
@@ -83,8 +83,8 @@ async fn try_write(server: &Server, row: &Row) -> (u16, String) {
     }
 }
 
-/// Waits until an external hub calls the webhook. The hub calls it after the configuration is
-/// applied and the server has checked its own address.
+/// Waits until the hub enforces the admission rules. An external hub enforces the rules after the
+/// server has checked its address and applied the webhook configuration.
 pub(crate) async fn wait_for_rules(server: &Server) {
     let first = row(
         JANE,

@@ -18,7 +18,8 @@ on_both_hubs!(kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_statu
 
 const SOON: Duration = Duration::from_secs(30);
 
-/// Waits until the only condition of the object has this status and reason, and returns the object.
+/// Waits until the object has exactly one condition, with this status and reason. Returns the
+/// object.
 async fn wait_for_condition(hub: &TestHub, object: &str, wanted: [&str; 3]) -> Value {
     let (kind, name) = object.split_once('/').unwrap();
     let kind = format!("{kind}.management.drover.dev");
@@ -35,7 +36,8 @@ async fn wait_for_condition(hub: &TestHub, object: &str, wanted: [&str; 3]) -> V
     said.await.unwrap()
 }
 
-/// Creates a token of the administrator with options that the REST API does not offer.
+/// Creates a token for the administrator directly on the hub, with options that the REST API does
+/// not have.
 async fn create_token(server: &Server, seconds: i64, cluster: Option<ClusterScope>) -> String {
     let owner = server.hub.users().get("admin").await.unwrap();
     let wish = NewToken {

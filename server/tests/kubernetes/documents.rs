@@ -1,4 +1,4 @@
-//! Runs commands from the documentation without changes.
+//! Tests that run unmodified commands from the documentation.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Tests of the server and its hub: installation of kinds, Secrets, the Lease, and failures of the
-//! hub.
+//! Tests of the server's use of the hub: installation of CRDs, Secrets, the Lease, and failures of
+//! the hub.
 
 use std::time::Duration;
 

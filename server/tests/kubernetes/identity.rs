@@ -1,4 +1,4 @@
-//! Tests of login, tokens and revocation from the view of a client.
+//! Tests of login, tokens and revocation with HTTP clients.
 
 use drover_server::wire;
 use reqwest::Method;
@@ -18,7 +18,8 @@ on_both_hubs!(
     password_guessing_is_rate_limited_and_reveals_no_user_names,
 );
 
-/// Sends a request like the web UI: with the cookie, the origin and, if available, the CSRF token.
+/// Sends a request with the headers of the web UI: the cookie, the origin and the optional CSRF
+/// token.
 async fn page(
     server: &Server,
     method: Method,
@@ -34,7 +35,7 @@ async fn page(
     server.call_with(method, path, &headers, body).await
 }
 
-/// Signs in like a browser. Returns the cookie and the session.
+/// Signs in with a browser's headers. Returns the cookie and the session.
 async fn sign_in(server: &Server, name: &str, password: &str) -> (String, Value) {
     let body = json!({ "username": name, "password": password });
     let headers = [("origin", server.url.as_str())];

@@ -18,7 +18,8 @@ on_both_hubs!(
     kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster,
 );
 
-/// An owner reference. The garbage collector would delete the user together with the owner.
+/// An owner reference. The garbage collector deletes a user with this reference when the owner is
+/// deleted.
 async fn new_administrator_has_no_owner_references(hub: TestHub) {
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;

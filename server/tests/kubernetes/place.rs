@@ -45,13 +45,14 @@ pub(crate) enum TestHub {
     Embedded(Embedded),
 }
 
-/// The folder of an embedded hub, and the client of the server that currently has the hub open.
+/// The folder of an embedded hub, and the client of the server that has the hub open.
 pub(crate) struct Embedded {
     folder: TempDir,
     open: Arc<Mutex<Option<kube::Client>>>,
 }
 
-/// A guard. While it exists, kubectl connects through the server that has the hub open.
+/// A guard that marks the hub as open. While the guard exists, kubectl connects through the server
+/// that has the hub open.
 pub(crate) struct OpenMark(Arc<Mutex<Option<kube::Client>>>);
 
 impl Drop for OpenMark {
@@ -109,7 +110,7 @@ impl TestHub {
         }
     }
 
-    /// Marks the embedded hub as opened by a server until the guard is dropped.
+    /// Marks the embedded hub as open in a server until the guard is dropped.
     pub(crate) fn opened(&self, client: kube::Client) -> Option<OpenMark> {
         let Self::Embedded(hub) = self else {
             return None;
@@ -118,8 +119,8 @@ impl TestHub {
         Some(OpenMark(Arc::clone(&hub.open)))
     }
 
-    /// Returns kubectl. For an embedded hub, also returns its address, which the caller must keep
-    /// while kubectl runs.
+    /// Returns kubectl. For an embedded hub, also returns the HTTP endpoint of kubectl. The caller
+    /// must not drop the endpoint while kubectl runs.
     pub(crate) async fn command_line(&self) -> (CommandLine, Option<Counter>) {
         match self {
             Self::Kubernetes(hub) => (hub.command_line(), None),
@@ -132,7 +133,7 @@ impl TestHub {
         }
     }
 
-    /// Runs kubectl with all permissions. A server may run at the same time.
+    /// Runs kubectl with all permissions on the hub, also while a server has the hub open.
     pub(crate) async fn kubectl<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -180,7 +181,7 @@ impl Embedded {
     }
 }
 
-/// An HTTP address through which kubectl connects to an embedded hub.
+/// An HTTP endpoint that connects kubectl to an embedded hub.
 pub(crate) struct Counter {
     kubeconfig: PathBuf,
     connection: Option<Connection>,

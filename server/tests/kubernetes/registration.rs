@@ -1,4 +1,4 @@
-//! Tests of concurrent registrations with the same agent key.
+//! Tests of concurrent registrations with one agent key.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ on_both_hubs!(agent_key_is_bound_to_one_cluster_only);
 
 const SOON: std::time::Duration = std::time::Duration::from_mins(1);
 
-/// A Cluster that is not registered yet, with a registration token.
+/// An unregistered Cluster with a registration token.
 struct PendingCluster {
     name: String,
     uid: String,
@@ -60,7 +60,7 @@ async fn register(
     (answer.code.as_u16(), answer.body)
 }
 
-/// Returns the names of the Clusters to which a key is bound.
+/// Returns the names of the Clusters whose status contains the agent's key.
 async fn bound(server: &Server, key: &AgentKey) -> Vec<String> {
     let clusters = server.hub.clusters();
     let all = clusters.list(&ListParams::default()).await.unwrap();
@@ -173,7 +173,7 @@ async fn deleted_cluster_releases_its_key(
     assert_eq!(bound(server, key).await, std::slice::from_ref(&other.name));
 }
 
-/// Creates a claim in the format of the server.
+/// Creates a key claim in the server's format.
 async fn claim(server: &Server, key: &AgentKey, uid: &str, name: &str) {
     let fingerprint = digest(&SHA256, key.public().encode().as_bytes());
     let hex: Vec<_> = fingerprint

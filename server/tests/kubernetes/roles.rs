@@ -29,13 +29,14 @@ const OURS: &str = "/apis/management.drover.dev/v1alpha1";
 const ROLES: &str = "roletemplates";
 const BINDINGS: &str = "clusterroletemplatebindings";
 
-/// The name and the groups of a user.
+/// The user name and the groups of a writer.
 type Who<'a> = (&'a str, &'a [&'a str]);
 
-/// A group with all permissions on the hub. It has no permissions in Drover's clusters.
+/// A Kubernetes group with all permissions on the hub, and without permissions in Drover's
+/// clusters.
 const MASTERS: &[&str] = &["system:masters"];
 
-/// Sends a write as a user with these groups. Returns the status code and the message of the hub.
+/// Sends a write as a user with groups. Returns the status code and the message of the hub.
 async fn write_as(
     server: &Server,
     (writer, groups): Who<'_>,
@@ -80,13 +81,13 @@ fn in_shop(name: &str, role: &str, user: &str) -> Value {
     object_of_kind("ClusterRoleTemplateBinding", name, &spec)
 }
 
-/// Returns the name under which the hub authenticates a user.
+/// Returns the user name of a Drover user on the hub: `drover:user:<UID>`.
 async fn name_of(server: &Server, user: &str) -> String {
     let user = server.hub.users().get(user).await.unwrap();
     format!("drover:user:{}", user.metadata.uid.unwrap())
 }
 
-/// Creates an object as the server, whose writes no rule restricts.
+/// Creates an object with the server's account. The admission rules exempt the account.
 async fn make(server: &Server, path: &str, object: &Value) {
     let request = Request::post(format!("{OURS}/{path}"))
         .header("content-type", "application/json")
@@ -217,8 +218,8 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
     server.stop().await;
 }
 
-/// Creates objects in sequence, as `kubectl apply -f` does. The server's stores may not contain an
-/// object yet when the next object refers to it.
+/// Creates objects in sequence, as `kubectl apply -f` does. Each object can refer to a previous
+/// object that the server's stores do not contain yet.
 async fn objects_applied_together_are_accepted(server: &Server, who: Who<'_>) {
     for number in 0..5 {
         let name = format!("new-{number}");

@@ -1,4 +1,4 @@
-//! A server for one test, on a hub of the test.
+//! A server for one test, on the hub of the test.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -97,7 +97,7 @@ impl Server {
         }
     }
 
-    /// Returns the first administrator's password, if this server created it.
+    /// Returns the password of the first administrator if this server created the administrator.
     pub(crate) async fn first_password(&self) -> String {
         let path = self.folder.path().join("first-password");
         for _ in 0..100 {
@@ -181,7 +181,7 @@ impl Server {
         self.call(Method::DELETE, path, Some(token), None).await
     }
 
-    /// Tries to log in and returns the response.
+    /// Sends a login request and returns the response.
     pub(crate) async fn try_login(&self, name: &str, password: &str) -> Answer {
         let body = json!({ "username": name, "password": password });
         self.call(Method::POST, "/v1/login", None, Some(body)).await
@@ -192,7 +192,7 @@ impl Server {
         token(&self.try_login(name, password).await.expect(201))
     }
 
-    /// Changes the initial password, and logs in with the new password.
+    /// Changes the initial password, and logs in with the changed password.
     pub(crate) async fn first_login(&self, name: &str, password: &str) -> String {
         let change = self.login(name, password).await;
         let body = json!({ "current": password, "new": PASSWORD });
@@ -202,7 +202,7 @@ impl Server {
         self.login(name, PASSWORD).await
     }
 
-    /// Logs in as the first administrator on a new hub. Returns the session token.
+    /// Logs in as the first administrator of a new hub. Returns the session token.
     pub(crate) async fn administrator(&self) -> String {
         let first = self.first_password().await;
         self.first_login("admin", &first).await

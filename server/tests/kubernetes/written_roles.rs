@@ -1,4 +1,5 @@
-//! Tests of changing roles of both kinds, and members of global roles, over REST.
+//! Tests of role changes over REST, for RoleTemplates and GlobalRoles, and of the members of
+//! GlobalRoles.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The columns of built-in tables, parsed from the declarations in Kubernetes' printers.
+//! The columns of built-in tables, parsed from the Go source of Kubernetes' table printers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::SchemasError;
 
-/// The import names of packages in the Kubernetes printers, each with the prefix of the package's
-/// definitions.
+/// The import names of Go packages in the table printers, each with the OpenAPI prefix of the
+/// package.
 const IMPORTS: &[(&str, &str)] = &[
     ("apiv1", "io.k8s.api.core.v1"),
     ("appsv1", "io.k8s.api.apps.v1"),
@@ -90,7 +90,7 @@ fn column(line: &str, definitions: &BTreeMap<String, Value>) -> Option<Value> {
     }))
 }
 
-/// Returns the published documentation of a field for an expression like
+/// Returns the OpenAPI description of a field for a Go expression such as
 /// `apiv1.PodStatus{}.SwaggerDoc()["podIP"]`.
 fn documentation(code: &str, definitions: &BTreeMap<String, Value>) -> Option<String> {
     let (subject, field) = code.split_once(".SwaggerDoc()[\"")?;

@@ -1,4 +1,4 @@
-//! Reads the published documents and removes unserved resources.
+//! Reads the published OpenAPI and discovery documents, and removes unserved resources.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ const REFERENCE: &str = "#/components/schemas/";
 
 /// The published documents of one API group version.
 pub(super) struct Document {
-    /// The definitions of the version's paths and kinds.
+    /// The OpenAPI definitions of the version's paths and kinds.
     pub(super) definitions: BTreeMap<String, Value>,
     /// The paths of the version.
     pub(super) paths: BTreeMap<String, Value>,
@@ -83,7 +83,7 @@ fn take(
     }
 }
 
-/// Returns true if a path belongs to a served resource. The deprecated `watch/` paths are not
+/// Reports whether a path is the path of a served resource. The deprecated `watch/` paths are not
 /// served.
 fn is_served(path: &str, served: &Served) -> bool {
     let root = format!("/{}/", served.root());

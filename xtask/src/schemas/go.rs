@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{SchemasError, module};
 
-/// A package of Go types: its module, its folder in the module, the prefix of its definitions, and
-/// its import name.
+/// A package of Go types: the module, the folder in the module, the prefix of OpenAPI definitions,
+/// and the import name.
 const PACKAGES: &[(&str, &str, &str, &str)] = &[
     ("k8s.io/api", "core/v1", "io.k8s.api.core.v1", "v1"),
     ("k8s.io/api", "apps/v1", "io.k8s.api.apps.v1", ""),
@@ -100,15 +100,15 @@ struct Field {
 #[derive(Debug)]
 enum Declared {
     Struct(Vec<Field>),
-    /// An alias of the named type.
+    /// A type with a different Go type as its underlying type.
     Named(String),
 }
 
-/// Go type declarations. The key is the definition's name: prefix and Go name.
+/// Go type declarations by OpenAPI definition name, which is the prefix and the Go name.
 type Declarations = BTreeMap<String, Declared>;
 
-/// Returns the fields of each Go struct that are not encoded as usual. The value `"-"` means that
-/// the encoder omits an empty value. Any other text is the encoded value of an unset field.
+/// Returns the fields of each Go struct with a special encoding. The value `"-"` means that the
+/// encoder omits an empty value. Any other text is the encoded value of an unset field.
 pub(super) fn encodings(
     definitions: &BTreeMap<String, Value>,
 ) -> Result<BTreeMap<String, Value>, SchemasError> {
@@ -142,7 +142,8 @@ pub(super) fn encodings(
     Ok(encodings)
 }
 
-/// Reads the type declarations of one file. The parser relies on the layout of gofmt.
+/// Reads the type declarations of one file. The parser supports only files that gofmt has
+/// formatted.
 fn read(text: &str, prefix: &str, declared: &mut Declarations) {
     let mut open: Option<(String, Vec<Field>)> = None;
     for line in text.lines() {
@@ -207,7 +208,7 @@ fn collect(name: &str, declared: &Declarations, into: &mut Map<String, Value>) {
     }
 }
 
-/// Returns the definition of a Go type in the package with this prefix.
+/// Returns the OpenAPI definition name of a Go type in the package with this prefix.
 fn definition(go: &str, prefix: &str) -> String {
     match go.split_once('.') {
         None => format!("{prefix}.{go}"),
@@ -230,7 +231,8 @@ fn encoding(field: &Field, prefix: &str, declared: &Declarations) -> Option<Valu
     }
 }
 
-/// The category of a Go type's zero value, which determines how the encoder writes it.
+/// The category of a Go type's zero value. The category determines how the encoder writes the
+/// value.
 enum Zero {
     Pointer,
     Many,

@@ -1,4 +1,5 @@
-//! The Protobuf field numbers. kubectl's typed clients send objects in Protobuf.
+//! The Protobuf field numbers of Kubernetes messages. The typed clients of kubectl send objects in
+//! Protobuf.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -69,7 +70,8 @@ fn read(text: &str, definitions: &BTreeMap<String, Value>, messages: &mut BTreeM
     }
 }
 
-/// Returns true if the message is published, or if its published form is not a structure.
+/// Reports whether OpenAPI defines types of the message's package. Also returns true for messages
+/// that OpenAPI defines as plain values, such as `Quantity`.
 fn wanted(name: &str, definitions: &BTreeMap<String, Value>) -> bool {
     let package = name.rsplit_once('.').map_or("", |(package, _)| package);
     definitions.keys().any(|other| {
@@ -116,7 +118,7 @@ fn field(
     Some(json!([number.parse::<u32>().ok()?, name, kind, many]))
 }
 
-/// Returns the name of a message in OpenAPI.
+/// Returns the OpenAPI definition name of a Protobuf message.
 fn published(name: &str) -> String {
     format!("io.{}", name.replace('_', "-")).replacen("io.k8s.io.", "io.k8s.", 1)
 }

@@ -26,10 +26,8 @@ pub(crate) enum CopyError {
     DoesNotApply { patch: String, output: String },
 }
 
-/// A copy of the sources in their current state, including uncommitted changes.
-///
-/// The path is always the same, and only different files are written. So cargo compiles only the
-/// files that a patch changes.
+/// A copy of the sources, including uncommitted changes. The copy writes only files that differ, at
+/// a constant path. Cargo therefore compiles only the files that a patch changes.
 pub(super) struct Copy {
     root: PathBuf,
     files: BTreeSet<String>,
@@ -81,7 +79,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Applies a patch. [`Copy::restore`] reverts it.
+    /// Applies a patch. [`Copy::restore`] reverts the patch.
     pub(super) fn apply(&self, patch: &Patch) -> Result<(), CopyError> {
         let mut git = Command::new("git")
             .args(["apply", "--whitespace=nowarn", "-"])

@@ -26,7 +26,7 @@ pub(crate) enum PatchError {
     /// A header line is missing.
     #[error("cannot parse {name}: the line `{field}: …` is missing above the patch")]
     Missing { name: String, field: &'static str },
-    /// A header line has an unknown value.
+    /// A header line has an invalid value.
     #[error(
         "cannot parse {name}: unknown `Target: {value}`; write lib, or the name of an integration test such as it"
     )]
@@ -38,9 +38,10 @@ pub(crate) enum PatchError {
 pub(crate) struct Patch {
     /// Name of the patch file.
     pub(crate) name: String,
-    /// Content of the patch file. git ignores the text above the first line that starts with `---`.
+    /// Content of the patch file. git ignores all lines before the first line that starts with
+    /// `---`.
     pub(crate) text: String,
-    /// The attack groups of docs/security.md that the defence belongs to.
+    /// The attack groups of docs/security.md that the defence prevents.
     pub(crate) group: String,
     /// Description of the removed defence.
     pub(crate) defence: String,

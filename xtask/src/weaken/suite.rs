@@ -11,8 +11,7 @@ use serde_json::Value;
 
 use crate::build::target;
 
-/// Timeout of a test binary. Tests usually take much less time, but a test may never end without
-/// its defence.
+/// Timeout of a test binary. A test without its defence may never end.
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// The reason why a test binary cannot be built or run.
@@ -21,7 +20,7 @@ pub(crate) enum SuiteError {
     /// A program cannot be started.
     #[error("cannot start {program}")]
     Start { program: String, source: io::Error },
-    /// The suite does not compile.
+    /// The test binary does not compile.
     #[error("cannot compile {suite}:\n{output}")]
     DoesNotCompile { suite: Suite, output: String },
     /// cargo's messages contain no test binary.
@@ -57,7 +56,7 @@ impl Target {
 pub(crate) struct Suite {
     pub(super) package: String,
     pub(super) target: Target,
-    /// The module that contains the tests, if the binary has several independent suites.
+    /// The module with the tests, for a binary with several independent test suites.
     pub(super) module: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Category, Sample};
 
-/// Minimum number of words in a sentence. A table cell or list entry with fewer words is a label.
+/// Minimum number of words in a sentence. Shorter table cells and list entries are labels.
 const MIN_WORDS: usize = 4;
 
 /// Returns the sentences of a document: paragraphs, list entries and table cells, but neither
@@ -69,7 +69,7 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns true for headings, table rules, pictures and HTML.
+/// Reports whether the line is a heading, a table rule, a picture or HTML.
 fn is_markup(line: &str) -> bool {
     line.starts_with('#')
         || line.starts_with("![")
@@ -77,8 +77,8 @@ fn is_markup(line: &str) -> bool {
         || line.chars().all(|letter| "|-: ".contains(letter))
 }
 
-/// Returns true if the line starts a list entry or a quotation. Also returns the text after the
-/// marker.
+/// Reports whether the line starts a list entry or a quotation. Also returns the text after the
+/// list or quotation marker.
 fn list_entry(line: &str) -> (bool, &str) {
     for marker in ["- ", "* ", "+ ", "> "] {
         if let Some(rest) = line.strip_prefix(marker) {

@@ -3,8 +3,8 @@
 use super::{Category, Sample};
 use crate::tokens::{Located, Token, tokens};
 
-/// Folder of the message catalogues. If the folder does not exist, the literals in the UI's sources
-/// are the UI strings.
+/// Folder of the message catalogues. In a commit without the folder, the UI strings are literals in
+/// the UI's sources.
 pub(super) const CATALOGUE: &str = "frontend/core/src/messages";
 const UI: [&str; 2] = ["frontend/app/src/", "frontend/kit/src/"];
 const LOG_MACROS: [&str; 5] = ["trace", "debug", "info", "warn", "error"];
@@ -61,7 +61,7 @@ fn is_test_file(file: &str) -> bool {
         || file.starts_with("crates/testkit/")
 }
 
-/// Returns the tokens before the module that `#[cfg(test)]` marks.
+/// Returns the tokens of a file before the module with the attribute `#[cfg(test)]`.
 fn before_tests(tokens: &[Located]) -> &[Located] {
     let pattern = |window: &[Located]| {
         window[0].token.is_word("cfg")
@@ -74,7 +74,7 @@ fn before_tests(tokens: &[Located]) -> &[Located] {
     &tokens[..end.unwrap_or(tokens.len())]
 }
 
-/// Returns the doc comments without code examples. Adjacent lines of a comment are one text.
+/// Returns the doc comments, without code examples. Adjacent lines of a comment form one text.
 fn doc_comments(tokens: &[Located]) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut last_line = 0;
@@ -129,7 +129,8 @@ fn test_names(tokens: &[Located]) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns true if the path of the attribute, before any argument, ends with `test`.
+/// Reports whether the path of an attribute ends with `test`. Arguments of the attribute are
+/// ignored.
 fn is_test_attribute(attribute: &[Located]) -> bool {
     let path = attribute
         .iter()
@@ -179,8 +180,8 @@ fn first_message(arguments: &[Located]) -> Option<(usize, String)> {
         })
 }
 
-/// Returns the literals that look like visible text. Such a literal starts with an uppercase letter
-/// or contains a space between words, and consists mostly of letters. Values of invisible
+/// Returns the literals that are visible text. Such a literal consists mostly of letters, and
+/// starts with an uppercase letter or contains a space between words. Values of invisible
 /// attributes are excluded.
 fn ui_strings(tokens: &[Located]) -> Vec<(usize, String)> {
     const HIDDEN: [&str; 11] = [
@@ -221,8 +222,8 @@ fn literals(tokens: &[Located]) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// Returns true if a literal of the catalogue is visible text. Language tags and punctuation are
-/// not.
+/// Reports whether a literal of the catalogue is visible text. Language tags and punctuation are
+/// not visible text.
 fn is_message(text: &str) -> bool {
     text.chars().filter(|letter| letter.is_alphabetic()).count() > 2
 }

@@ -1,20 +1,18 @@
-//! Checks that commits have the form `area: imperative subject`.
-//!
-//! The rule applies to commits after the commit that added this file. A shallow clone contains only
-//! the newest commits, and its oldest commit seems to have added every file. The rule then checks
-//! the commits after the oldest one.
+//! Checks that commit subjects have the form `area: imperative subject`. The rule applies to
+//! commits after the commit that added this file. In a shallow clone, the oldest commit appears to
+//! add every file, so the rule applies to all later commits.
 
 use crate::run;
 
 const FILE: &str = "xtask/tests/rules/commits.rs";
 const MAX_SUBJECT: usize = 72;
 const MAX_LINE: usize = 120;
-/// Verbs whose base form ends like an inflected form of a verb.
+/// Verbs whose base form has the ending of an inflected verb, such as `-ed`, `-ing` or `-s`.
 const VERBS: &[&str] = &[
     "bring", "embed", "exceed", "feed", "focus", "need", "proceed", "seed", "shed", "speed",
 ];
 
-/// Returns the problem of a commit's message, if any.
+/// Returns a description of the problem of a commit message. Returns `None` for a valid message.
 fn problem(message: &str) -> Option<String> {
     let mut lines = message.trim_end().lines();
     let subject = lines.next().unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Checks that the top-level modules of each crate have no cycles.
 //!
-//! The rule reads tokens. A path that starts with `crate::`, or with enough `super::`, refers to a
-//! top-level module, directly or through a `use` in the crate's root. Code that only tests compile
-//! may refer to any module.
+//! The rule reads tokens. A path that starts with `crate::`, or with enough `super::`, is a
+//! reference to a top-level module. Names that the crate's root imports with `use` are also
+//! references. Code that only tests compile may refer to any module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,8 @@ fn crates() -> BTreeMap<String, Sources> {
 /// The references between a crate's top-level modules.
 #[derive(Default)]
 struct Graph {
-    /// The modules that each module refers to, with the location of the first reference to each.
+    /// The modules that each module refers to, with the location of the first reference to each
+    /// module.
     edges: BTreeMap<String, BTreeMap<String, String>>,
     /// Names that the crate's root imports, with the modules that contain them.
     imported: BTreeMap<String, String>,
@@ -125,7 +126,7 @@ impl Graph {
         found
     }
 
-    /// Returns one line for each reference that is part of a cycle.
+    /// Returns one line per reference that is part of a cycle.
     fn describe_cycles(&self) -> String {
         let mut lines = Vec::new();
         for (from, edges) in &self.edges {
@@ -178,7 +179,7 @@ fn production(tokens: &[Located]) -> Vec<Located> {
     kept
 }
 
-/// Returns true if an attribute's content is `cfg(test)` or `cfg(all(test, …))`.
+/// Reports whether the content of an attribute is `cfg(test)` or `cfg(all(test, …))`.
 fn is_for_tests(attribute: &[Located]) -> bool {
     let has = |word| attribute.iter().any(|located| located.token.is_word(word));
     attribute
@@ -249,7 +250,7 @@ fn item_end(tokens: &[Located], mut at: usize) -> usize {
     at
 }
 
-/// Returns the first segments of all paths that start in the crate's root, each with its line. The
+/// Returns the first segment of each path that starts in the crate's root, with its line. The
 /// file's module is `depth` levels below the root.
 fn root_references(tokens: &[Located], depth: usize) -> Vec<(usize, String)> {
     let mut found = Vec::new();
@@ -316,7 +317,7 @@ fn name_of(located: &Located) -> Option<(usize, String)> {
     }
 }
 
-/// Collects the leaves of the `use` tree at `at`, each with its full path and its local name.
+/// Collects the leaves of the `use` tree at `at`, each with the full path and the local name.
 /// Returns the index after the tree.
 fn use_leaves(
     tokens: &[Located],

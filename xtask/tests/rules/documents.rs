@@ -92,8 +92,8 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Returns true if a word in backticks is the name of a test. Names of metrics and fields contain
-/// fewer underscores.
+/// Reports whether a word in backticks is the name of a test. A test name has more underscores than
+/// names of metrics and fields.
 fn is_test_name(word: &str) -> bool {
     word.matches('_').count() >= 3
         && word

@@ -195,7 +195,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("xtask", &["drover-e2e"]),
 ];
 
-/// Crates that only tests use. No program contains them.
+/// Crates that only tests use. The programs do not depend on these crates.
 const ONLY_TESTS: &[&str] = &[
     "fault-vfs",
     "drover-testkit",
@@ -205,7 +205,7 @@ const ONLY_TESTS: &[&str] = &[
     "tower-test",
 ];
 
-/// External crates, each with the crates that may depend on it.
+/// External crates, each with the workspace crates that may depend on it.
 const RESERVED: &[(&str, &[&str])] = &[
     (
         "axum",

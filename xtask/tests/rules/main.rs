@@ -1,5 +1,5 @@
-//! Checks the repository's rules as tests: dependencies between crates, the form of sources and
-//! commits, and references in documents.
+//! Tests of the repository's rules: dependencies between crates, the form of sources and commits,
+//! and references in documents.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -41,7 +41,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A member of the workspace.
+/// A package of the cargo workspace.
 struct Member {
     name: String,
     /// Folder of the member, relative to the root.
@@ -96,7 +96,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// Returns the tracked and the new files whose names end with `ending`.
+/// Returns the tracked files and the untracked files whose names end with `ending`.
 fn files(ending: &str) -> Vec<String> {
     run(
         "git",

@@ -6,18 +6,19 @@ use crate::{files, read};
 
 /// The maximum number of lines in a file.
 const LONGEST_FILE: usize = 800;
-/// The maximum number of lines of 90 % of the files.
+/// The maximum number of lines in 90 % of the files.
 const LONG_FILE: usize = 400;
-/// The maximum number of lines in the root file of a program. Module declarations do not count.
+/// The maximum number of lines in the root file of a program, without module declarations.
 const LONGEST_MAIN: usize = 20;
-/// The maximum number of source files in a folder. Subfolders do not count.
+/// The maximum number of source files in a folder, without subfolders.
 const MAX_FILES_IN_FOLDER: usize = 20;
 /// Module names that do not describe the content.
 const EMPTY_NAMES: &[&str] = &[
     "utils", "util", "common", "helpers", "helper", "manager", "misc",
 ];
 
-/// Returns the path, without suffix, of each module that is declared under `#[cfg(test)]`.
+/// Returns the path of each module with the attribute `#[cfg(test)]`. The paths have no file
+/// suffix.
 fn test_modules() -> Vec<String> {
     let mut found = Vec::new();
     for file in files(".rs") {
@@ -40,7 +41,7 @@ fn test_modules() -> Vec<String> {
     found
 }
 
-/// Returns true if a file is compiled only for tests.
+/// Reports whether a file is compiled only for tests.
 fn only_for_tests(file: &str) -> bool {
     file.contains("/tests/")
         || file.ends_with("/tests.rs")
@@ -49,7 +50,7 @@ fn only_for_tests(file: &str) -> bool {
         || file.starts_with("crates/testkit/")
 }
 
-/// Returns the text of a source file before its `#[cfg(test)]` module.
+/// Returns the text of a source file before the module with the attribute `#[cfg(test)]`.
 fn before_tests(text: &str) -> &str {
     ["\n#[cfg(test)]\nmod ", "\n#[cfg(test)]\npub(crate) mod "]
         .iter()
@@ -58,8 +59,8 @@ fn before_tests(text: &str) -> &str {
         .map_or(text, |end| &text[..end])
 }
 
-/// Folder of the message catalogues. A catalogue is one file per language, and has no maximum
-/// length.
+/// Folder of the message catalogues. Each file contains the messages of one language, and has no
+/// maximum length.
 const MESSAGES: &str = "frontend/core/src/messages/";
 
 #[test]

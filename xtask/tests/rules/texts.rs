@@ -2,22 +2,23 @@
 
 use crate::{files, read};
 
-/// Path of the page that shows the UI's components to developers. Its text needs no translation.
+/// Path of the page with the UI's components, for developers. The text of the page is not
+/// translated.
 const FOR_DEVELOPERS: &str = "frontend/app/src/screens/kit";
 
-/// Names that are the same in every language: the product's name, and a key of the keyboard.
+/// Names that are equal in every language: the product's name, and a key of the keyboard.
 const NAMES: &[&str] = &["Drover", "K"];
 
 /// Calls whose argument is not visible to users.
 const NOT_READ: &[&str] = &["env!(", ".expect(", ".get(", "of(", "of_field("];
 
-/// Terms of browsers, of HTTP and of Kubernetes, which need no translation.
+/// Terms of browsers, HTTP and Kubernetes that are not translated.
 const TERMS: &[&str] = &[
     "Accept", "Cluster", "End", "Enter", "Escape", "False", "Home", "Mac", "Node", "Project",
     "True",
 ];
 
-/// Prefixes of commands and user names, which are the same in every language.
+/// Prefixes of commands and user names that are equal in every language.
 const COMMANDS: &[&str] = &["drover ", "drover:", "kubectl ", "export "];
 
 /// Attributes and properties whose values are not visible to users.
@@ -72,7 +73,7 @@ const TECHNICAL: &[&str] = &[
     "y",
 ];
 
-/// ARIA attributes that screen readers speak. Other ARIA attributes contain states and IDs.
+/// ARIA attributes whose values screen readers speak. Other ARIA attributes contain states and IDs.
 const SPOKEN: &[&str] = &[
     "aria-description",
     "aria-label",
@@ -80,12 +81,12 @@ const SPOKEN: &[&str] = &[
     "aria-valuetext",
 ];
 
-/// The syntactic position of a string literal.
+/// The position of a string literal in the syntax of the source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Position {
     /// The literal is outside of `view!`, or in a handler.
     Code,
-    /// The literal is a text node of `view!`, or part of an expression that creates a text node.
+    /// The literal is a text node of `view!`, or a part of an expression that creates a text node.
     Text,
     /// The literal is the value of the attribute or property with this name, or a part of the
     /// value.
@@ -100,7 +101,7 @@ struct Literal {
 }
 
 impl Literal {
-    /// Returns true if the literal is visible to users.
+    /// Reports whether the literal is visible to users.
     fn is_text(&self) -> bool {
         let command = COMMANDS
             .iter()
@@ -140,7 +141,7 @@ fn placeholders_removed(text: &str) -> String {
     outside.collect()
 }
 
-/// Returns true if the text is one word in the style of labels and buttons.
+/// Reports whether the text is one word in the style of labels and buttons.
 fn is_label(text: &str) -> bool {
     let text = text.trim_end_matches('…');
     let rest = text.strip_prefix(char::is_uppercase).unwrap_or_default();
@@ -148,14 +149,14 @@ fn is_label(text: &str) -> bool {
     is_word && !TERMS.contains(&text)
 }
 
-/// Words of sentences. Lists of CSS classes do not contain them.
+/// Words that occur in sentences, but not in lists of CSS classes.
 const FUNCTION_WORDS: &[&str] = &[
     "a", "and", "are", "as", "be", "by", "for", "from", "has", "in", "is", "it", "no", "not", "of",
     "on", "or", "the", "to", "was", "with",
 ];
 
-/// Returns true if the text reads like a sentence: it has at least two words, and starts, ends or
-/// continues like a sentence.
+/// Reports whether the text reads like a sentence: at least two words, and a typical first, last or
+/// inner word.
 fn is_sentence(text: &str) -> bool {
     let mut letters = text.chars();
     let capital = letters.next().is_some_and(char::is_uppercase)
@@ -170,7 +171,8 @@ fn is_sentence(text: &str) -> bool {
     words.count() > 1 && (capital || ended || linked)
 }
 
-/// A scanner for string literals. It recognizes only as much Rust syntax as necessary.
+/// A scanner for string literals. The scanner parses only the Rust syntax that affects string
+/// literals.
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -203,7 +205,7 @@ impl<'a> Scanner<'a> {
         self.at += self.rest().chars().next().map_or(1, char::len_utf8);
     }
 
-    /// Scans code up to its closing bracket, or until `ends` returns true outside of brackets.
+    /// Scans code up to its closing bracket, or until `ends` returns true outside brackets.
     fn code(&mut self, place: &Position, ends: fn(&Self) -> bool) {
         let mut depth = 0_usize;
         while let Some(letter) = self.rest().chars().next() {
@@ -232,8 +234,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips a comment, a character literal or a string literal, and records string literals.
-    /// Returns true if it skipped something.
+    /// Skips a comment, a character literal or a string literal. Records string literals. Returns
+    /// true if the scanner skipped text.
     fn skip(&mut self, place: &Position) -> bool {
         let rest = self.rest();
         let raw = rest.starts_with("r\"") || rest.starts_with("r#\"");
@@ -321,8 +323,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns true if an attribute's value ends at the current position: at the end of the tag, or
-    /// before the next attribute.
+    /// Reports whether an attribute's value ends at the current position: at the end of the tag, or
+    /// before a further attribute.
     fn value_ends(&self) -> bool {
         let before = self.text[..self.at].chars().next_back();
         if self.starts("/>") || (self.starts(">") && !matches!(before, Some('=' | '-'))) {

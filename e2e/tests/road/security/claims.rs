@@ -78,7 +78,8 @@ pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &
     }
 }
 
-/// Attack group 3: impersonation with `kubectl --as` that RBAC would allow, but Drover rejects.
+/// Attack group 3: impersonation with `kubectl --as`. Drover rejects the request, although RBAC
+/// allows the impersonation.
 pub(crate) async fn masters_nodes_and_service_accounts_cannot_be_impersonated(world: &mut World) {
     for (user, group) in [
         ("system:admin", None),

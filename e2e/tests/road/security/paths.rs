@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{assert_not_received_by_cluster, assert_refusals_audited, unauthenticated_refusals};
 use crate::wire::Request;
 
-/// Attack groups 9 and 10: paths in every spelling that lead out of the cluster's path.
+/// Attack groups 9 and 10: variants of the cluster's URL path, such as path traversal with `..` in
+/// several encodings.
 pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
     let before = unauthenticated_refusals(world);
     for (number, target) in [

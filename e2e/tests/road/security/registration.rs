@@ -100,7 +100,8 @@ async fn user_and_registration_tokens_are_not_interchangeable(world: &World, imp
     }
 }
 
-/// A different cluster, whose agent has a different key, applies the manifest of `east`.
+/// Asserts that a different cluster cannot register with the manifest of `east`. The agent of the
+/// different cluster has a different key.
 async fn another_cluster_cannot_register_as_east(world: &World, manifest: &str) {
     let options = Options {
         name: "thief".to_owned(),
@@ -160,7 +161,8 @@ async fn another_cluster_cannot_register_as_east(world: &World, manifest: &str) 
     assert_eq!(direct.stdout, through.stdout);
 }
 
-/// Attack group 19: the agent connects only to its own API server, whatever a client requests.
+/// Attack group 19: the agent connects only to its own API server, for every URL and `Host` header
+/// in a request.
 pub(crate) async fn agent_connects_to_its_api_server_only(world: &mut World) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let trap = listener.local_addr().unwrap();

@@ -1,5 +1,5 @@
-//! Attack group 25: logs must not contain secrets. This test runs last, after all secrets were
-//! used.
+//! Attack group 25: logs must not contain secrets. The test runs last, because the previous tests
+//! create the secrets.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,8 @@ pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Returns the secret parts of the tokens and passwords that this run has used and stored.
+/// Returns the passwords and the secrets of the tokens that this run used or stored, with their
+/// names.
 fn secrets(world: &World) -> Vec<(String, String)> {
     let mut secrets = vec![(
         "the administrator's password".to_owned(),
@@ -82,7 +83,7 @@ fn secrets(world: &World) -> Vec<(String, String)> {
     secrets
 }
 
-/// Returns the administrator's login.
+/// Returns the administrator's token from the configuration file of the `drover` CLI.
 fn session(world: &World) -> String {
     let file = world.admin.home().join(".config/drover/config.yaml");
     let text = std::fs::read_to_string(file).unwrap();

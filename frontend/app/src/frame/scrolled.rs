@@ -1,7 +1,5 @@
-//! Restores the scroll positions of screens. After Back, a list has its previous position.
-//!
-//! The browser cannot restore these positions, because the screens scroll in elements and the rows
-//! of a list appear after the response of the server.
+//! Restores the scroll position of a list when the user navigates back. The browser cannot restore
+//! the position, because the list scrolls in an element and its rows load later.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -80,7 +78,8 @@ impl Scrolled {
         self.retry();
     }
 
-    /// Scrolls, and retries while rows are missing.
+    /// Scrolls the elements to the stored offsets. Retries until the rows exist or the time limit
+    /// expires.
     fn retry(self) {
         set_timeout(
             move || {
@@ -101,7 +100,7 @@ impl Scrolled {
     }
 }
 
-/// Scrolls the elements. Returns true if all elements reached their offsets.
+/// Scrolls the elements. Returns true if each element reached its offset.
 fn scroll_to(wanted: &[i32]) -> bool {
     let scrollers = scrollers();
     for (element, offset) in scrollers.iter().zip(wanted) {

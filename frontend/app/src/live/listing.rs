@@ -31,12 +31,12 @@ pub(crate) trait Listed:
 }
 impl<T: DeserializeOwned + Clone + PartialEq + Send + Sync + 'static> Listed for T {}
 
-/// A polled list of the `/v1` API. The polling ends when the list's screen is removed.
+/// A polled list of the `/v1` API. The polling ends when the page removes the screen with the list.
 #[derive(Clone, Debug)]
 pub(crate) struct Listing<T: Listed> {
     followed: Store<T>,
     wake: StoredValue<Option<oneshot::Sender<()>>>,
-    /// True if this page changed the list after the last request.
+    /// True if this page changed an object of the list after the most recent request.
     changed: StoredValue<bool>,
 }
 

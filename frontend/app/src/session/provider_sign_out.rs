@@ -5,8 +5,8 @@ use leptos::prelude::document;
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlFormElement, HtmlInputElement};
 
-/// Posts the sign-out form to the provider, which redirects the browser back to Drover. The user is
-/// already signed out of Drover, also if the browser blocks the post.
+/// Posts the sign-out form to the provider. The provider then redirects the browser to Drover.
+/// Drover's session ended before the post.
 pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     let document = document();
     let form: HtmlFormElement = document.create_element("form").ok()?.dyn_into().ok()?;

@@ -41,7 +41,7 @@ pub enum Content {
     Ago,
     /// A duration, such as the run time of a job.
     Duration,
-    /// Any other text.
+    /// A text without a special format.
     Text,
 }
 

@@ -1,4 +1,4 @@
-//! The `kubectl` commands of screens. Names come from URLs, so they are quoted for the shell.
+//! The `kubectl` commands of screens. Names are quoted for the shell, because names come from URLs.
 
 use crate::kind::Kind;
 use crate::log::{LogRequest, Since};
@@ -7,7 +7,7 @@ use crate::shell::word;
 /// The object of a kubectl command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// The name of the cluster, which is also the context in Drover's kubeconfig.
+    /// The name of the cluster. The context in Drover's kubeconfig has the same name.
     pub cluster: String,
     /// The kind of the object.
     pub kind: Kind,

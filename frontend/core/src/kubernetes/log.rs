@@ -164,7 +164,7 @@ impl Log {
         &self.find
     }
 
-    /// Returns the position to resume from. Returns `None` without lines.
+    /// Returns the position from which a new stream resumes the log. Returns `None` without lines.
     pub fn resume_position(&self) -> Option<ResumePosition> {
         let lines = self
             .waiting
@@ -185,7 +185,7 @@ impl Log {
         between.map_or(0, |numbers| numbers.saturating_sub(1))
     }
 
-    /// Returns the number of lines that are missing in [`Self::text`].
+    /// Returns the number of dropped lines that [`Self::text`] does not contain.
     pub fn missing(&self) -> u64 {
         self.gap()
     }

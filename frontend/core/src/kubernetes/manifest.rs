@@ -21,7 +21,8 @@ impl Manifest {
         }
     }
 
-    /// Returns the language of the manifest, which is also the file extension.
+    /// Returns the format of the manifest, `yaml` or `json`. Downloaded files have the format as
+    /// extension.
     pub const fn language(&self) -> &'static str {
         match self {
             Self::Yaml(_) => "yaml",
@@ -64,8 +65,8 @@ impl Manifest {
     }
 }
 
-/// Removes the block `metadata.managedFields` from YAML in the format of API servers. The same text
-/// in other fields has a different indentation, so it stays.
+/// Removes the block `metadata.managedFields` from YAML in the format of API servers. Blocks with
+/// the same name in other fields stay, because their indentation differs.
 fn without_managed_fields(text: &str) -> String {
     let (mut in_metadata, mut within) = (false, false);
     let mut kept = String::with_capacity(text.len());

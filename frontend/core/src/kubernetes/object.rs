@@ -132,7 +132,7 @@ impl Object {
     }
 }
 
-/// A reference to another object.
+/// A reference to an object: the displayed text and the location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The text of the reference: kind and name.

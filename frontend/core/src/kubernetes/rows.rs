@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// The maximum number of columns of a row. Longer lines block browsers.
+/// The maximum number of columns of a row. Browsers become unresponsive if they render longer rows.
 pub const WIDEST: usize = 4_000;
 
 /// The width of the margins in columns.

@@ -4,7 +4,7 @@ use crate::feed::Ask;
 use crate::kind::Kind;
 use crate::url::segment;
 
-/// The timeout of a watch in seconds. The timeout detects lost connections.
+/// The timeout of a watch in seconds. Because of the timeout, the page detects lost connections.
 pub const WATCH_SECONDS: u64 = 60;
 /// The page size of lists.
 const PAGE: u32 = 500;

@@ -64,7 +64,7 @@ impl Filter {
         self.said().next().is_none()
     }
 
-    /// Limits a filter without a verb to changes.
+    /// Sets the verb filter to [`CHANGES`] if the filter has no verb.
     #[must_use]
     pub fn or_changes(mut self) -> Self {
         if self.verb.is_empty() {

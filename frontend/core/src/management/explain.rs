@@ -1,4 +1,4 @@
-//! The access check: the question form and the answer.
+//! The access check: the fields of the form, the request, and texts for the result.
 
 use drover_api::rest::{Explanation, Through, ThroughView};
 
@@ -9,7 +9,7 @@ use crate::url::segment;
 /// The value of the user field that selects all users.
 pub const EVERYBODY: &str = "*";
 
-/// The access question as typed.
+/// The fields of an access check, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// The name of the cluster.
@@ -28,7 +28,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Reports whether the required fields of the question are set.
+    /// Reports whether all required fields are set.
     pub fn is_complete(&self) -> bool {
         let needed = [&self.cluster, &self.verb, &self.resource];
         needed.iter().all(|text| !text.is_empty())
@@ -118,7 +118,7 @@ pub fn resource(answer: &Explanation) -> Option<String> {
     })
 }
 
-/// Returns the text about the missing part of the answer and its cause.
+/// Returns a text with the cause if the server cannot read the RoleBindings of the cluster.
 pub fn unasked(answer: &Explanation) -> Option<String> {
     let why = answer.unasked.as_deref()?;
     Some(t().access.bindings_unknown(why))

@@ -98,7 +98,7 @@ pub fn is_enabled(spec: &Value) -> bool {
     spec.get("enabled").and_then(Value::as_bool) == Some(true)
 }
 
-/// Returns a copy of the spec with this value of `enabled`.
+/// Returns a copy of the spec with `enabled` set to the argument.
 pub fn enabled(spec: &Value, enabled: bool) -> Value {
     let mut spec = spec.clone();
     if let Some(fields) = spec.as_object_mut() {

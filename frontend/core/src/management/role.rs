@@ -18,9 +18,9 @@ use crate::url::segment;
 /// The kind of a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A RoleTemplate, which is granted in clusters or projects.
+    /// A RoleTemplate, whose rules apply in a cluster or a project.
     Template,
-    /// A GlobalRole, which applies to the hub and all clusters.
+    /// A GlobalRole, whose rules apply on the hub and in all clusters.
     Global,
 }
 

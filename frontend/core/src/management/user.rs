@@ -53,7 +53,7 @@ impl AccountState {
     }
 }
 
-/// Returns the text for the last state of an identity.
+/// Returns the text for the most recent state of an identity.
 pub fn state_words(state: IdentityState) -> &'static str {
     match state {
         IdentityState::Confirmed => t().users.confirmed(),
@@ -69,7 +69,7 @@ pub struct UserGroup {
     pub name: String,
     /// The name of the group at the provider.
     pub display_name: String,
-    /// The last state of the identity that has the group.
+    /// The most recent state of the identity with the group.
     pub state: IdentityState,
 }
 
@@ -95,7 +95,8 @@ pub fn held(role: &HeldRole) -> String {
     }
 }
 
-/// Returns the names of the providers whose identity of `from` can move to the user `to`.
+/// Returns the names of the providers for which the identity of the user `from` can move to the
+/// user `to`.
 pub fn movable(from: &UserView, to: &UserView, now: Timestamp) -> Vec<String> {
     let identities = from.identities.iter().filter(|one| {
         one.state == IdentityState::Confirmed
@@ -116,7 +117,8 @@ pub fn signs_in_with(user: &UserView) -> String {
     }
 }
 
-/// Formats display name and provider logins, so that users with equal names differ; can be empty.
+/// Formats the display name and the provider logins, to distinguish users with equal names. The
+/// result can be empty.
 pub fn distinguishing_name<'a>(
     display_name: Option<&str>,
     identities: impl IntoIterator<Item = (&'a str, &'a str)>,

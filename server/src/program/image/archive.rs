@@ -8,8 +8,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Value, json};
 use tar::{Builder, EntryType, Header};
 
-/// User ID of the image's process. It has no special permissions: it is not root, and common images
-/// do not contain it in /etc/passwd.
+/// User ID of the image's process. The ID is not root, and common images do not contain the ID in
+/// /etc/passwd.
 const USER: u64 = 65_532;
 /// Modification time of all files in the image. A fixed time makes builds reproducible.
 const CREATED: &str = "1970-01-01T00:00:00Z";
@@ -52,7 +52,7 @@ pub(crate) struct Program {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A blob, which the image refers to by its SHA-256 digest.
+/// A blob of the image. Its SHA-256 digest identifies the blob.
 #[derive(Clone, Debug)]
 pub(crate) struct Blob {
     hex: String,
@@ -166,8 +166,8 @@ impl Image {
         archive.into_inner()?.flush()
     }
 
-    /// Returns `index.json`. containerd reads the image's full name from one annotation, and other
-    /// tools read the tag from a second annotation.
+    /// Returns `index.json`. The index has two annotations: the full name for containerd, and the
+    /// tag for other tools.
     fn index(&self) -> Value {
         let mut descriptor = self.manifest.descriptor(MANIFEST);
         let (_, tag) = self.name.rsplit_once(':').unwrap_or(("", "latest"));
@@ -219,8 +219,8 @@ fn configuration(platform: Platform, program: &str, layer: &Blob) -> Value {
     })
 }
 
-/// Returns the only layer of the image. It contains the programs, owned by root and writable only
-/// by root.
+/// Returns the only layer of the image. The layer contains the programs, owned by root and writable
+/// only by root.
 fn layer<'a>(programs: impl Iterator<Item = &'a Program>) -> io::Result<Vec<u8>> {
     let mut layer = Builder::new(Vec::new());
     for Program { name, bytes } in programs {

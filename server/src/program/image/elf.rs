@@ -11,7 +11,7 @@ const MACHINE_AARCH64: u16 = 183;
 /// Type of the program header that contains the path of the dynamic loader (`PT_INTERP`).
 const PT_INTERP: u32 = 3;
 
-/// The reason why a program cannot run in an image without other files.
+/// The reason why a program cannot run in an image that contains only the program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ElfError {
     /// The file is not a 64-bit Linux program.
@@ -30,7 +30,7 @@ pub(crate) enum ElfError {
     Dynamic,
 }
 
-/// The relevant fields of the headers.
+/// The headers that determine the platform and the dynamic loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elf {
     machine: u16,
@@ -61,8 +61,8 @@ impl Elf {
         Ok(Self { machine, dynamic })
     }
 
-    /// Returns the platform of an image that contains only this program. Returns an error if the
-    /// program cannot run alone.
+    /// Returns the platform for an image that contains only this program. Returns an error if the
+    /// program needs a dynamic loader.
     pub(crate) fn platform(self) -> Result<Platform, ElfError> {
         if self.dynamic {
             return Err(ElfError::Dynamic);
@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns an ELF file with the given program headers.
+    /// Returns an ELF file with these program headers.
     fn program(machine: u16, kinds: &[u32]) -> Vec<u8> {
         let mut bytes = vec![0; 64];
         bytes[..4].copy_from_slice(MAGIC);

@@ -14,18 +14,17 @@ use drover_tls::ServingCertificate;
 use drover_tls::roots::Roots;
 use drover_tls::{ActiveCertificate, TlsError, chain, from_files};
 
-/// Interval between checks of the files. A check is cheap, and the files are renewed weeks before
-/// they expire.
+/// Interval between checks of the files. Certificates are usually renewed weeks before they expire.
 const EVERY: Duration = Duration::from_mins(1);
 
 /// The paths of the certificate files, and the loaded certificate.
 pub(super) struct WatchedFiles {
     files: TlsFiles,
     shown: ServingCertificate,
-    /// The CA certificates that agents have received since the start. New certificates must chain
-    /// to them.
+    /// The CA certificates that agents have received since the server started. New certificates
+    /// must chain to one of these CA certificates.
     roots: Option<Roots>,
-    /// The error of the last check. An unchanged error is logged only once.
+    /// The error of the previous check. The controller does not log an unchanged error again.
     problem: Option<String>,
 }
 
@@ -49,8 +48,8 @@ impl WatchedFiles {
         runtime.run_single(options, reconciler, []).await;
     }
 
-    /// Loads changed files. Retains the old certificate if the new files are incomplete or agents
-    /// would reject the new certificate.
+    /// Loads changed files. Continues with the previous certificate if the new files are incomplete
+    /// or agents reject the new certificate.
     fn look(&mut self, shown: &ActiveCertificate) {
         match self.replace(shown) {
             Ok(false) => self.problem = None,
@@ -72,7 +71,7 @@ impl WatchedFiles {
         }
     }
 
-    /// Loads the files. Returns true if they have changed.
+    /// Loads the files. Returns true if the files have changed.
     fn replace(&mut self, shown: &ActiveCertificate) -> Result<bool, TlsError> {
         let found = from_files(&self.files.certificate, &self.files.key)?;
         let same = found.chain == self.shown.chain

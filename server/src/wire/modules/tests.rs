@@ -52,14 +52,14 @@ use drover_telemetry::LogFilter;
 struct TestServer {
     router: Router,
     stores: Stores,
-    /// Number of requests that would change the fake hub.
+    /// Number of write requests that the fake hub received.
     writes: Arc<AtomicUsize>,
     folder: tempfile::TempDir,
     sources: SignInSources,
 }
 
 impl TestServer {
-    /// Creates a server whose hub contains no objects.
+    /// Creates a server with a hub that contains no objects.
     fn new() -> Self {
         let writes = Arc::new(AtomicUsize::new(0));
         let client = kube::Client::new(empty_hub(Arc::clone(&writes)), "default");
@@ -69,7 +69,7 @@ impl TestServer {
         }
     }
 
-    /// Creates a server that uses this hub client. The stores contain one cluster.
+    /// Creates a server with this hub client. The stores contain one cluster.
     fn with_client(client: kube::Client) -> Self {
         let stores = Stores::synced_empty();
         stores.clusters.replace(vec![cluster()]);
@@ -198,7 +198,7 @@ impl TestServer {
     }
 }
 
-/// Returns the path of a route with a valid value for each parameter.
+/// Returns the path of a route, with a valid value for each parameter.
 fn path_of(route: &Route) -> String {
     let path = route.path.replace("{name}", "shop");
     let path = path.replace("{id}", "bcdfghjkmnpq");

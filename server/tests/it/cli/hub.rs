@@ -1,4 +1,4 @@
-//! Tests of `drover hub` with a hub that the test process serves.
+//! Tests of `drover hub` while a server in the test process has the hub open.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -3,7 +3,7 @@ use std::process::Command;
 
 use super::program::Drover;
 
-/// Returns the ELF header of a static program, followed by arbitrary bytes.
+/// Returns a file that starts with the ELF header of a static program.
 fn static_program() -> Vec<u8> {
     let mut bytes = vec![0; 64];
     bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -89,7 +89,7 @@ async fn token_of_one_server_is_not_sent_to_another() {
     assert!(other.seen().is_empty());
 }
 
-/// Returns a kubeconfig with a different address of the stub.
+/// Returns a kubeconfig with this URL of the server. Its credential plugin is `drover credential`.
 fn kubeconfig(url: &str) -> String {
     json!({"apiVersion": "v1", "kind": "Config", "current-context": "berlin",
         "clusters": [{"name": "berlin", "cluster": {"server": format!("{url}/k8s/clusters/berlin")}}],

@@ -1,4 +1,4 @@
-//! Runs `drover` with a separate environment.
+//! Runs the program `drover` with a separate home folder and environment.
 
 use std::path::PathBuf;
 use std::process::Stdio;

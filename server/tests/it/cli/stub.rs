@@ -1,4 +1,4 @@
-//! A stub of the server with the REST types, TLS and a separate certificate authority. The stub
+//! A stub of the server, with the REST types, TLS and its own certificate authority. The stub
 //! records requests.
 
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     pub(crate) body: Value,
 }
 
-/// The state of the stub. Tests change it between requests.
+/// The state of the stub. A test changes the state between requests.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts that tests set one by one"
@@ -39,7 +39,7 @@ pub(crate) struct World {
     pub(crate) seen: Vec<Seen>,
     pub(crate) password: String,
     pub(crate) must_change: bool,
-    /// Number of remaining polls until a device login is confirmed.
+    /// Number of polls for the device login. The second poll returns a token.
     polls: u32,
     pub(crate) sessions_end: bool,
     pub(crate) clusters: usize,
@@ -47,14 +47,14 @@ pub(crate) struct World {
     pub(crate) cluster_ready: bool,
     pub(crate) deleted: bool,
     pub(crate) kubeconfig: String,
-    /// The messages of a cluster that is being deleted. Each response for the cluster contains the
-    /// next message. After the last message, the cluster does not exist.
+    /// The messages of a cluster during its deletion, one message per response. After the last
+    /// message, the cluster does not exist.
     pub(crate) leaving: Vec<&'static str>,
-    /// The response to all requests, if set.
+    /// The response to all requests; `None` for the usual responses.
     pub(crate) instead: Option<(StatusCode, &'static str, &'static str)>,
 }
 
-/// The running stub.
+/// A running stub of the server.
 pub(crate) struct Stub {
     pub(crate) url: String,
     pub(crate) authority_pem: String,
@@ -95,7 +95,7 @@ impl Listener for TlsListener {
     }
 }
 
-/// Creates an authority, and an acceptor with its certificate for 127.0.0.1.
+/// Creates a certificate authority, and a TLS acceptor with a certificate for 127.0.0.1.
 fn tls() -> (rcgen::Certificate, TlsAcceptor) {
     let authority_key = rcgen::KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// Returns a pending login at the first poll.
+    /// Returns a response without a token at the first poll, and a token at later polls.
     fn device(&mut self, body: &Value) -> Response {
         if body["deviceCode"] != "BCDF-GHJK.devicesecret" {
             return status(404, "NotFound", "no log-in with this code waits");

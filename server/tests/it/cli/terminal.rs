@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::program::{Drover, PATIENCE};
 use super::stub::{PASSWORD, Stub};
 
-/// Opens a pseudo-terminal. Returns the end of the user and the end of the program.
+/// Opens a pseudo-terminal. Returns the end for the test, and the terminal for the program.
 fn pair() -> (File, File) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
@@ -26,7 +26,7 @@ fn pair() -> (File, File) {
     (File::from(person), program)
 }
 
-/// Reads the output until it contains the question.
+/// Reads the output until the program prints the question.
 async fn wait_for(err: &mut ChildStderr, question: &str, said: &mut String) {
     let mut buffer = [0; 1024];
     while !said.contains(question) {

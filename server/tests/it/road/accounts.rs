@@ -1,5 +1,5 @@
-//! Tests of the hub's service accounts. They can access only the hub, under their own names, while
-//! the hub accepts their tokens.
+//! Tests of Kubernetes service accounts of the hub. An account can access only the hub, with its
+//! own name, until the hub rejects its token.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,10 +21,11 @@ use super::rig::Rig;
 
 const PULLER: &str = "system:serviceaccount:apps:puller";
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
-/// Maximum time until a revocation takes effect.
+/// Maximum time from the revocation of a token until its open watches end.
 const PROMISE: Duration = Duration::from_secs(5);
 
-/// A fake hub that records requests. It accepts one token of [`PULLER`] while `takes_it` is true.
+/// A fake hub that records requests. The hub accepts one token of [`PULLER`] while `takes_it` is
+/// true.
 #[derive(Clone)]
 struct Hub {
     token: String,
@@ -85,8 +86,8 @@ impl Hub {
     }
 }
 
-/// Returns an endless response with one chunk. A client creates the body, because only a client can
-/// create a streaming body of the required type.
+/// Returns a response with one chunk and no end. A kube client converts the stream to the body type
+/// of the hub.
 async fn endless() -> Response<KubeBody> {
     let service = tower::service_fn(async |_: Request<KubeBody>| {
         let event = Ok::<_, std::io::Error>(Frame::data(Bytes::from("event\n")));

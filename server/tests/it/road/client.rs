@@ -1,4 +1,4 @@
-//! Clients of the proxy: a raw HTTP/1.1 client, and hyper for HTTP/1.1 and HTTP/2.
+//! Clients of the proxy: raw HTTP/1.1 bytes, and hyper for HTTP/1.1 and HTTP/2.
 
 use std::net::SocketAddr;
 
@@ -44,7 +44,7 @@ pub(super) fn empty() -> Full<Bytes> {
     Full::default()
 }
 
-/// Sends a request on a new HTTP/1.1 connection. Returns the response before its body is read.
+/// Sends a request on a new HTTP/1.1 connection. Returns when the response head arrives.
 pub(super) async fn open<B>(address: SocketAddr, request: Request<B>) -> Response<Incoming>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -60,7 +60,7 @@ where
         .expect("the request succeeds")
 }
 
-/// Sends a request over HTTP/2. The returned sender keeps the connection open.
+/// Sends a request over HTTP/2. The connection stays open while the returned sender exists.
 pub(super) async fn open_http2<B>(
     address: SocketAddr,
     request: Request<B>,
@@ -107,7 +107,8 @@ pub(super) async fn get(rig: &Rig, person: &Person, path: &str) -> Read {
     send(rig, by(person, "GET", path).body(empty()).unwrap()).await
 }
 
-/// Writes bytes and reads until the server closes the connection or sends nothing for a while.
+/// Sends bytes on a new connection. Reads until the server closes the connection or sends no data
+/// for 500 ms.
 pub(super) async fn raw(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes).await.unwrap();

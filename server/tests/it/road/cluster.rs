@@ -1,4 +1,5 @@
-//! A scripted cluster: the real checks of the agent, and an API server scripted by the test.
+//! A scripted cluster: the agent's real request checks, and an API server whose responses the test
+//! defines.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -31,7 +32,7 @@ type Answer = BoxFuture<'static, Response<AnyBody>>;
 type Script = Arc<dyn Fn(Request<Incoming>) -> Answer + Send + Sync>;
 type Switch = Arc<dyn Fn(DuplexStream) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// A scripted cluster.
+/// A scripted cluster with its handlers and the recorded requests.
 #[derive(Clone)]
 pub(super) struct Cluster {
     /// Handler of the user lane.
@@ -42,11 +43,11 @@ pub(super) struct Cluster {
     pub(super) switch: Switch,
     /// Requests on the user lane: method, URI, headers.
     pub(super) seen: Arc<Mutex<Vec<http::request::Parts>>>,
-    /// Number of received probes.
+    /// Number of received `/livez` requests.
     pub(super) probes: Arc<AtomicUsize>,
 }
 
-/// An attached cluster. Dropping it detaches the cluster.
+/// An attached cluster. A drop of the value detaches the cluster.
 pub(super) struct Attached {
     pub(super) guard: AttachGuard,
     pub(super) pair: TunnelPair,
@@ -79,7 +80,7 @@ pub(super) fn fed() -> (
 }
 
 impl Cluster {
-    /// Creates a cluster that responds to user requests with `script`.
+    /// Creates a cluster whose responses to user requests come from `script`.
     pub(super) fn new<F, Fut>(script: F) -> Self
     where
         F: Fn(Request<Incoming>) -> Fut + Send + Sync + 'static,
@@ -94,7 +95,7 @@ impl Cluster {
         }
     }
 
-    /// Creates a cluster that responds with a description of the request.
+    /// Creates a cluster whose responses describe the received request.
     pub(super) fn echo() -> Self {
         Self::new(async |request: Request<Incoming>| {
             let (head, body) = request.into_parts();

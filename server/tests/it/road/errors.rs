@@ -1,4 +1,4 @@
-//! Tests the error responses for clusters that cannot respond, and the time until a response.
+//! Tests of the error responses and response times for unreachable clusters.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Tests of open watches whose permission depends on a group or a project. The user then leaves the
-//! group, or the namespace leaves the project.
+//! Tests that open watches end when the permission ends: the user leaves a group, or the namespace
+//! leaves a project.
 
 use drover_api::kinds::{
     AuthProvider, ClusterRoleTemplateBinding, Project, ProjectRoleTemplateBinding, RoleTemplate,
@@ -15,8 +15,7 @@ use super::rig::Rig;
 
 const PODS: &str = "/k8s/clusters/a/api/v1/namespaces/front/pods";
 
-/// Returns an object in the state that the server writes, with UIDs for the object and its
-/// references.
+/// Creates an object with a UID, a spec and a status, as the server writes them.
 fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value, status: &Value) -> K {
     let object = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": kind,
@@ -37,7 +36,7 @@ fn reader(name: &str, context: &str) -> RoleTemplate {
     object("RoleTemplate", name, &spec, &Value::Null)
 }
 
-/// Returns the user bob with the groups of the latest response of the provider.
+/// Returns the user bob. The most recent response of the provider contains these groups.
 fn bob(groups: &[&str]) -> User {
     let groups: Vec<_> = groups
         .iter()

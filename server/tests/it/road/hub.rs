@@ -1,4 +1,4 @@
-//! Tests of the cluster `local`. The hub receives requests under the user's name.
+//! Tests of the cluster `local`. The proxy sends requests to the hub with the user's name.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::rig::Rig;
 
 type Seen = Arc<Mutex<Vec<http::request::Parts>>>;
 
-/// Returns a rig whose hub responds with a description of the request.
+/// Creates a rig whose hub responds with a description of the request.
 async fn with_echoing_hub() -> (Rig, Seen) {
     let seen = Seen::default();
     let notes = Arc::clone(&seen);

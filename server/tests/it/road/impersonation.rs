@@ -12,7 +12,8 @@ use super::client::{Read, by, empty, send};
 use super::cluster::{Cluster, answer};
 use super::rig::{Person, Rig};
 
-/// Returns a cluster that allows or denies impersonation, and the reviews that it received.
+/// Creates a cluster that allows or denies impersonation. Returns the cluster and the access
+/// reviews that it receives.
 fn deciding(allowed: bool) -> (Cluster, Arc<Mutex<Vec<Value>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&asked);

@@ -1,4 +1,4 @@
-//! Tests that content of a cluster cannot act in the server's origin in a browser (attack groups 11
+//! Tests that a browser does not run content from clusters in the server's origin (attack groups 11
 //! and 14).
 
 use http::Response;

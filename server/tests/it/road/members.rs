@@ -1,5 +1,4 @@
-//! Tests of users with roles in single clusters, and of their open watches after the revocation of
-//! a role.
+//! Tests of users with roles in one cluster. Their open watches end after the revocation of a role.
 
 use bytes::Bytes;
 use drover_access::names::UserName;
@@ -16,7 +15,7 @@ use super::client::{by, empty, get, open};
 use super::cluster::{Cluster, answer, fed};
 use super::rig::{LIMIT, Rig};
 
-/// Maximum time until a revocation takes effect.
+/// Maximum time from the revocation of a role until open watches end.
 const PROMISE: std::time::Duration = std::time::Duration::from_secs(5);
 
 fn role(name: &str, resource: &str, verbs: &[&str]) -> RoleTemplate {
@@ -34,7 +33,7 @@ fn role(name: &str, resource: &str, verbs: &[&str]) -> RoleTemplate {
     role
 }
 
-/// Returns a binding in the state that the server writes, with a UID for each reference.
+/// Creates a binding with a status and the UIDs of its references, as the server writes them.
 fn bound(name: &str, role: &str, cluster: &str, user: &str) -> ClusterRoleTemplateBinding {
     let spec = ClusterRoleTemplateBindingSpec {
         cluster: ClusterReference {
@@ -58,7 +57,7 @@ fn bound(name: &str, role: &str, cluster: &str, user: &str) -> ClusterRoleTempla
     binding
 }
 
-/// Returns a rig in which bob can read pods in `a`.
+/// Creates a rig in which the user bob can read pods in the cluster `a`.
 pub(super) async fn rig() -> Rig {
     let rig = Rig::new().await;
     rig.stores
@@ -84,7 +83,7 @@ async fn watch(rig: &Rig) -> http::Response<Incoming> {
     watch_at(rig, "/k8s/clusters/a/api/v1/pods").await
 }
 
-/// Opens a watch as bob, and reads its first event.
+/// Opens a watch as the user bob. Waits for the first event.
 pub(super) async fn watch_at(rig: &Rig, path: &str) -> http::Response<Incoming> {
     let path = format!("{path}?watch=true");
     let request = by(&rig.bob, "GET", &path).body(empty()).unwrap();

@@ -18,7 +18,7 @@ use super::rig::{LIMIT, Rig, cluster, token, user};
 /// Maximum time from a revocation until open streams end. The documented limit is five seconds.
 const PROMISE: Duration = Duration::from_secs(5);
 
-/// Returns a cluster whose watches send one event and stay open.
+/// Creates a cluster whose watches send one event and stay open.
 fn quiet() -> Cluster {
     Cluster::new(async |_| {
         let (feed, body) = fed();

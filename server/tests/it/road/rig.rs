@@ -1,4 +1,4 @@
-//! The proxy of a server with users, clusters and a hub, all in memory.
+//! A server with its proxy, users, clusters and a hub, all in memory.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -48,7 +48,7 @@ pub(super) struct Person {
     pub(super) token: Token,
 }
 
-/// The components of the server.
+/// The modules of the server that the tests call directly.
 pub(super) struct Rig {
     pub(super) stores: Stores,
     pub(super) tunnels: Tunnels,
@@ -210,7 +210,7 @@ impl Rig {
         self.folder.path().join("audit")
     }
 
-    /// Waits for an audit record for which `wanted` returns true. Returns the record.
+    /// Waits for an audit record for which `wanted` returns true, and returns the record.
     pub(super) async fn audited(
         &self,
         wanted: impl Fn(&serde_json::Value) -> bool,
@@ -237,7 +237,7 @@ pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) 
         .unwrap_or_else(|_| panic!("timed out while waiting for {what}"))
 }
 
-/// Serves a router like the real listener, but without TLS.
+/// Serves a router like the server's listener, but without TLS.
 pub(super) async fn listen(router: axum::Router, stop: CancellationToken) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -14,7 +14,7 @@ const PODS: &str = "/k8s/clusters/a/api/v1/namespaces/n/pods";
 const HERE: (&str, &str) = ("origin", "https://drover.example");
 const ELSEWHERE: (&str, &str) = ("origin", "https://evil.example");
 
-/// Returns ann with a browser session.
+/// Creates a browser session of the user ann.
 fn signed_in(rig: &Rig) -> Person {
     let mut ann = token(9, "ann", None);
     ann.token.spec.purpose = TokenPurpose::Browser;
@@ -22,7 +22,7 @@ fn signed_in(rig: &Rig) -> Person {
     ann
 }
 
-/// Builds a request as a browser sends it on behalf of a page.
+/// Builds a request with the headers that a browser adds to requests of a page.
 fn sent(person: &Person, method: &str, path: &str, page: &[(&str, &str)]) -> Request<Full<Bytes>> {
     let mut request = Request::builder()
         .method(method)

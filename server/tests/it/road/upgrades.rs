@@ -24,7 +24,7 @@ pub(super) async fn head_of(stream: &mut (impl tokio::io::AsyncRead + Unpin)) ->
     String::from_utf8(head).unwrap()
 }
 
-/// Switches protocols, echoes all bytes, and closes the connection after the client has closed it.
+/// Upgrades a connection, echoes all bytes, and closes the connection after the client closes it.
 pub(super) async fn echo_after_switch(mut stream: DuplexStream) {
     head_of(&mut stream).await;
     let agreed = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\

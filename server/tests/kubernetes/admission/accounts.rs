@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::secrets::{SECRETS, service_account_token, token_path, token_request};
 use super::{OF_SYSTEM, OURS, ROBOT, Row, row};
 
-/// Returns the tested writes. `of_kubernetes` is true if accounts of `kube-system` belong to
-/// Kubernetes.
+/// Returns the tested writes. `of_kubernetes` is true if the hub has Kubernetes controllers, so
+/// that accounts of `kube-system` are exempt from the rules.
 pub(super) fn accounts(of_kubernetes: bool) -> Vec<Row> {
     let mut rows = writes(ROBOT, true);
     rows.extend(writes(OF_SYSTEM, !of_kubernetes));

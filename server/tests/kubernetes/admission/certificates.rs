@@ -1,4 +1,4 @@
-//! Tests of certificate signing requests. Only an external hub serves them.
+//! Tests of certificate signing requests. Only an external hub serves certificate signing requests.
 
 use http::Method;
 use k8s_openapi::ByteString;
@@ -15,7 +15,7 @@ use crate::server::Server;
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
 /// Creates two certificate signing requests. Returns writes that create further requests, and
-/// writes that approve or deny the two requests.
+/// writes that approve or deny the existing requests.
 pub(super) async fn requests(server: &Server) -> Vec<Row> {
     let (client, other) = ("kubernetes.io/kube-apiserver-client", "example.com/mine");
     ask(server, "login", client).await;

@@ -12,7 +12,8 @@ use crate::server::Server;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Creates a namespace that Drover does not use. The tests compare it with the server's namespace.
+/// Creates a namespace that Drover does not use. Returns writes to this namespace and to the
+/// server's namespace.
 pub(super) async fn namespaces(server: &Server) -> Vec<Row> {
     let team = Namespace {
         metadata: ObjectMeta {

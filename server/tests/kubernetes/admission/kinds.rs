@@ -1,4 +1,4 @@
-//! Tests of writes to the kinds of Drover.
+//! Tests of writes to Drover's custom resources.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -104,14 +104,15 @@ pub(super) fn administrators() -> Vec<Row> {
     rows
 }
 
-/// An owner reference. The garbage collector would delete the object together with its owner.
+/// Returns an owner reference. The garbage collector deletes an object together with its owner.
 fn owned() -> Value {
     json!({ "metadata": { "ownerReferences": [{
         "apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "1",
     }] } })
 }
 
-/// A finalizer, which delays the deletion of the object until the finalizer is removed.
+/// Returns a finalizer. The finalizer delays the deletion of an object until a client removes the
+/// finalizer.
 fn held() -> Value {
     json!({ "metadata": { "finalizers": ["example.com/stay"] } })
 }
@@ -185,8 +186,8 @@ pub(super) fn clusters_and_settings() -> Vec<Row> {
     ]
 }
 
-/// Returns writes that only an administrator of Drover, or a user with all permissions on the hub,
-/// may make.
+/// Returns writes that require an administrator of Drover, or a user with all permissions on the
+/// hub.
 pub(super) fn administered() -> Vec<Row> {
     let provider = |secret: &str| {
         json!({

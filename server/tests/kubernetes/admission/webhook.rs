@@ -17,7 +17,7 @@ use crate::place::TestHub;
 use crate::recover::recover;
 use crate::server::{Server, authority, client, options};
 
-/// A server with the given options. `/readyz` reports the status of its admission rules.
+/// A running server. `/readyz` reports the status of the admission rules.
 struct Running {
     url: String,
     trust: String,
@@ -43,8 +43,8 @@ impl Running {
         }
     }
 
-    /// Waits until the `/readyz` line of the rules contains `part`. Readiness does not depend on
-    /// this line.
+    /// Waits until the `/readyz` line about the admission rules contains `part`. The line does not
+    /// change the status code of `/readyz`.
     async fn says(&self, part: &str) {
         let http = client(&self.trust);
         let said = eventually("/readyz to show the state of the rules", SOON, async || {

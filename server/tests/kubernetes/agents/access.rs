@@ -1,4 +1,5 @@
-//! Tests that users who become administrators on the hub get access to clusters, and lose it again.
+//! Tests that users get access to clusters when they become administrators on the hub, and lose
+//! access when they stop being administrators.
 
 use drover_e2e::eventually;
 use serde_json::json;

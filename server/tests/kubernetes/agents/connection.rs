@@ -1,4 +1,4 @@
-//! Tests of connection proofs, and of the reasons that agents report when they cannot connect.
+//! Tests of connection proofs, and of the error reasons that agents report.
 
 use drover_access::proof::connect_message;
 use drover_agent::status::STATUS_CONFIG_MAP;
@@ -389,8 +389,8 @@ async fn gone(rig: &Rig) {
     .unwrap();
 }
 
-/// Starts a TCP relay that forwards a second address to the server. The server's certificate is the
-/// same.
+/// Starts a TCP relay with a different address for the server. Clients of the relay receive the
+/// server's certificate.
 async fn relay(from: &str, to: &str) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind(from).await.unwrap();
     let (address, to) = (listener.local_addr().unwrap(), to.to_owned());

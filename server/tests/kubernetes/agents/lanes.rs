@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::rig::{NAMESPACE, Rig, apply, as_account, in_pod, outside, replica};
 
-/// The server side of a tunnel to real lanes, which sends hostile requests.
+/// The server's end of a tunnel to real lanes. The test sends hostile requests through the tunnel.
 struct Hostile {
     tunnel: Tunnel,
     lanes: Arc<Lanes>,

@@ -103,7 +103,8 @@ fn labels(namespace: &Value) -> &Value {
     &namespace["metadata"]["labels"]
 }
 
-/// Waits until a namespace has the label of this project, or no project label for `None`.
+/// Waits until a namespace has the label of this project. For `None`, waits until the namespace has
+/// no project label.
 async fn wait_for_label(cluster: &ControlPlane, namespace: &str, project: Option<&str>) {
     let what = format!("{namespace} to be labelled {project:?}");
     eventually(&what, SOON, async || {
@@ -326,8 +327,8 @@ async fn recreated_namespace_is_not_adopted_again() {
     projects.wait_for("vault", "Applied", &["bank"]).await;
 }
 
-/// Waits until Drover has created its role bindings in a namespace, or has deleted them if `wanted`
-/// is false.
+/// Waits until a namespace contains Drover's role bindings. If `wanted` is false, waits until the
+/// role bindings are deleted.
 async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
     let what = format!("permissions in {namespace}: {wanted}");
     eventually(&what, SOON, async || {

@@ -18,7 +18,7 @@ use super::rig::Rig;
 use crate::place::TestHub;
 use crate::server::{Answer, Server};
 
-/// The key of an agent without a cluster.
+/// A key pair of an agent that no cluster has registered.
 struct Key(Ed25519KeyPair);
 
 impl Key {

@@ -1,4 +1,4 @@
-//! Tests of agents' reports in the status of the Cluster.
+//! Tests of the Cluster status fields that agents report.
 
 use drover_e2e::{Component, ControlPlane, eventually};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -158,8 +158,8 @@ async fn agent_image_follows_the_cluster_and_its_rollout_is_reported() {
         .await;
 }
 
-/// Scales the agent's Deployment to 0 and waits until its pods are deleted. The requests of these
-/// pods would change the sums.
+/// Scales the agent's Deployment to 0 and waits until its pods are deleted. The resource requests
+/// of these pods would change the totals.
 async fn delete_agent_pods(cluster: &ControlPlane) {
     let scale = [
         "-n",

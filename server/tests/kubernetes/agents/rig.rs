@@ -1,4 +1,4 @@
-//! A hub with a server, and a cluster to which the manifest is applied.
+//! A server with a hub, and a cluster with the import manifest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,11 +27,11 @@ pub(super) const NAMESPACE: &str = "drover-agent";
 pub(super) struct Rig {
     pub(super) server: Server,
     pub(super) admin: String,
-    /// The hub. The field is the last one, so that the hub is dropped after its server.
+    /// The hub. The hub is the last field, so that it is dropped after the server.
     _hub: TestHub,
 }
 
-/// A running replica of the agent. Dropping it stops the replica.
+/// A running replica of the agent. A drop of the value stops the replica.
 pub(super) struct Running {
     shutdown: CancellationToken,
     task: JoinHandle<()>,
@@ -45,7 +45,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Stops the replica gracefully, as SIGTERM does.
+    /// Stops the replica gracefully, as after SIGTERM.
     pub(super) async fn terminate(mut self) {
         self.shutdown.cancel();
         (&mut self.task).await.unwrap();
@@ -89,7 +89,7 @@ impl Rig {
         made["uid"].as_str().unwrap().to_owned()
     }
 
-    /// Creates a registration token and returns the response with its manifest.
+    /// Creates a registration token, and returns the response with the import manifest.
     pub(super) async fn import(&self, name: &str) -> Value {
         let path = format!("/v1/clusters/{name}/import");
         self.server
@@ -98,7 +98,7 @@ impl Rig {
             .expect(200)
     }
 
-    /// Creates a Cluster and applies its manifest.
+    /// Creates a Cluster, and applies its import manifest to the cluster.
     pub(super) async fn join(&self, name: &str, cluster: &ControlPlane) -> String {
         let uid = self.create(name).await;
         apply(cluster, &self.import(name).await).await;
@@ -179,7 +179,8 @@ pub(super) async fn as_account(cluster: &ControlPlane, account: &str) -> kube::C
     config
 }
 
-/// Returns the client configuration of the administrator. An agent outside its cluster uses it.
+/// Returns the client configuration of the cluster's administrator, for an agent that runs outside
+/// the cluster.
 pub(super) async fn outside(cluster: &ControlPlane) -> kube::Config {
     let file = Kubeconfig::read_from(cluster.kubeconfig_path()).unwrap();
     kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
@@ -201,12 +202,12 @@ pub(super) fn run(replica: Replica) -> Running {
     }
 }
 
-/// Starts a replica with the permissions of the manifest.
+/// Starts a replica with the permissions of the import manifest.
 pub(super) async fn start(cluster: &ControlPlane, name: &str) -> Running {
     run(replica(&in_pod(cluster).await, name))
 }
 
-/// Runs the registration of an agent step by step.
+/// The store, the server binding and the server client for an agent's registration.
 pub(super) struct Steps {
     pub(super) store: Store,
     pub(super) binding: ServerBinding,
@@ -237,7 +238,7 @@ impl Steps {
     }
 }
 
-/// Reads a Secret in the agent's namespace. Returns `None` if it does not exist.
+/// Reads a Secret in the agent's namespace. Returns `None` if the Secret does not exist.
 pub(super) async fn secret(cluster: &ControlPlane, name: &str) -> Option<Secret> {
     Api::<Secret>::namespaced(cluster.client(), NAMESPACE)
         .get_opt(name)

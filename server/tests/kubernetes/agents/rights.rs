@@ -15,8 +15,8 @@ use serde_json::json;
 use super::members::{OURS, give, take};
 use super::rig::{Rig, SOON, start};
 
-/// Returns a user's permissions in a namespace, as the cluster reports them through the server.
-/// Returns `None` until the cluster has the user's bindings.
+/// Returns a user's permissions in a namespace. The cluster reports the permissions through the
+/// server. Returns `None` before the cluster contains the user's bindings.
 async fn allowed_in(rig: &Rig, who: &str, cluster: &str, namespace: &str) -> Option<Vec<Rule>> {
     let kind = "apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     let path = format!("/k8s/clusters/{cluster}/{kind}");
@@ -73,8 +73,8 @@ fn rules(status: &SubjectRulesReviewStatus) -> Vec<Rule> {
     objects.chain(paths).collect()
 }
 
-/// Returns the rules of a role for the whole cluster, and its rules for the namespaces of a
-/// project. Includes the aggregated roles of the cluster.
+/// Returns the rules of a role for the cluster and for the namespaces of a project, with the rules
+/// of the external ClusterRoles.
 async fn granted(cluster: &ControlPlane, role: &str) -> (Vec<Rule>, Vec<Rule>) {
     let all = built_in_role_templates();
     let find = |name: &str| -> Option<&RoleTemplateSpec> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::rig::Rig;
 use crate::server::{Answer, token};
 
-/// Creates an LDAP provider with this name for the directory and waits until it is ready.
+/// Creates an LDAP provider with this name, and waits until the provider is ready.
 pub(super) async fn directory(rig: &Rig, name: &str, slapd: &Slapd, password: &str) {
     rig.secret(name, "bindPassword", password).await;
     let spec = json!({

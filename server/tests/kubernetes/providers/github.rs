@@ -1,4 +1,5 @@
-//! Tests of sign-in with GitHub. A GitHub login can change its owner (attack group 23).
+//! Tests of sign-in with GitHub. A different person can get a released GitHub login (attack group
+//! 23).
 
 use drover_testkit::github::Fake;
 use drover_testkit::github::world::{CLIENT, SECRET};

@@ -1,4 +1,4 @@
-//! Tests of several identities that are linked to one user, and of the first sign-in of new users.
+//! Tests of users with several linked identities, and of the first sign-in of new users.
 
 use drover_api::kinds::{GlobalRole, GlobalRoleBinding};
 use kube::api::{Patch, PatchParams, PostParams};

@@ -1,5 +1,5 @@
-//! Tests of sign-in with OpenID Connect, and of the events that end its sessions (attack groups 15
-//! and 23).
+//! Tests of sign-in with OpenID Connect, and of the events that end a session (attack groups 15 and
+//! 23).
 
 use drover_api::kinds::{GlobalRole, GlobalRoleBinding, RoleTemplate};
 use futures::StreamExt as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::rig::{Rig, SOON, set_cookie, spec_of};
 
-/// Grants a role with all permissions in all clusters to a group of a provider.
+/// Grants all permissions in all clusters to a group of a provider.
 async fn administrators(rig: &Rig, group: &str, provider: &str) {
     let client = rig.server.hub.client();
     let every = json!([

@@ -1,4 +1,4 @@
-//! Tests of refreshing identities at their provider (attack group 15).
+//! Tests that the server refreshes identities at their provider (attack group 15).
 
 use drover_testkit::slapd::{Slapd, person};
 use kube::api::{Patch, PatchParams};
@@ -21,7 +21,7 @@ async fn refresh(rig: &Rig, name: &str) -> Value {
     user["identities"][0].clone()
 }
 
-/// Moves the time at which the provider last confirmed the identities into the past.
+/// Sets the confirmation time of a user's identities to a time in the past.
 async fn hours_ago(rig: &Rig, name: &str, hours: i64) {
     let (users, params) = (rig.server.hub.users(), PatchParams::default());
     let user = users.get(name).await.unwrap();

@@ -1,4 +1,4 @@
-//! A server on the embedded hub, and its identity providers.
+//! A server on the embedded hub, with identity providers.
 
 use std::time::Duration;
 
@@ -105,7 +105,7 @@ impl Rig {
         provider
     }
 
-    /// Starts a sign-in. Returns the redirect URL and the cookie.
+    /// Starts a sign-in. Returns the redirect URL and the cookie of the sign-in.
     pub(super) async fn begin(&self, name: &str) -> (Url, String) {
         let path = format!("/v1/providers/{name}/sign-in");
         let headers = [("origin", self.server.url.as_str())];
@@ -124,7 +124,7 @@ impl Rig {
         (url.unwrap(), pair.to_owned())
     }
 
-    /// Opens the callback URL with this cookie.
+    /// Sends a request for the callback URL with this cookie.
     pub(super) async fn come_back(&self, at: &Url, cookie: &str) -> Answer {
         let path = format!("{}?{}", at.path(), at.query().unwrap_or_default());
         let headers = [("cookie", cookie)];
@@ -142,7 +142,7 @@ impl Rig {
         self.session(&answer).await
     }
 
-    /// Returns the session that a response's cookie starts.
+    /// Returns the browser session whose cookie the response sets.
     pub(super) async fn session(&self, answer: &Answer) -> SignedIn {
         let cookie = set_cookie(answer).expect("the response sets a session cookie");
         let (cookie, attributes) = cookie.split_once("; ").unwrap();
@@ -159,7 +159,7 @@ impl Rig {
         }
     }
 
-    /// Sends a request like the web UI in a user's session.
+    /// Sends a request with the cookie and the CSRF token of a user's session.
     pub(super) async fn by(
         &self,
         who: &SignedIn,
@@ -217,7 +217,7 @@ pub(super) fn spec_of(name: &str, provider: &Provider) -> AuthProviderSpec {
     serde_json::from_value(spec).unwrap()
 }
 
-/// Returns the first cookie that a response sets.
+/// Returns the first cookie in a response.
 pub(super) fn set_cookie(answer: &Answer) -> Option<String> {
     let value = answer.headers.get("set-cookie")?;
     Some(value.to_str().unwrap().to_owned())

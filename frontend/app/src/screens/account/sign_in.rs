@@ -20,15 +20,15 @@ use crate::fetch::Request;
 use crate::screens::title::title;
 use crate::session::Session;
 
-/// The sign-in form and the attempt in progress.
+/// The state of the sign-in form, and the pending sign-in.
 #[derive(Clone, Copy)]
 struct Attempt {
     session: Session,
-    /// The account that the form asks for.
+    /// The account type that the form shows: local, or an account of a provider.
     account: RwSignal<Account>,
     username: RwSignal<String>,
     password: RwSignal<String>,
-    /// The attempt in progress.
+    /// The sign-in method of the pending sign-in.
     doing: RwSignal<Option<Way>>,
     problem: RwSignal<Option<Problem>>,
 }
@@ -59,7 +59,7 @@ impl Attempt {
         self.is_free() && named && self.password.with(|typed| !typed.is_empty())
     }
 
-    /// Submits the sign-in form.
+    /// Sends the user name and the password of the form.
     fn submit(self) {
         if !untrack(move || self.is_ready()) {
             return;

@@ -20,7 +20,7 @@ use answer::Answer;
 
 const SCREEN: &str = "/access";
 
-/// The form, the last question and the answer.
+/// The fields of the access check, the submitted values and the result.
 #[derive(Clone, Copy)]
 struct AccessCheck {
     session: Session,
@@ -30,14 +30,14 @@ struct AccessCheck {
     object: RwSignal<String>,
     namespace: RwSignal<String>,
     user: RwSignal<String>,
-    /// The last submitted question. The URL contains this question.
+    /// The values of the most recent submission. The URL contains these values.
     asked: RwSignal<Question>,
     answer: RwSignal<Option<Explanation>>,
     sending: Sending,
 }
 
 impl AccessCheck {
-    /// Reads the question from the URL. A complete question is sent immediately.
+    /// Reads the fields from the URL. Sends the access check if all required fields are set.
     fn of_url() -> Self {
         let text = || RwSignal::new(String::new());
         let asking = Self {
@@ -79,7 +79,7 @@ impl AccessCheck {
         }
     }
 
-    /// Sends the question if it is complete.
+    /// Sends the access check if all required fields are set.
     fn ask(self) {
         let question = untrack(move || self.typed());
         if !question.is_complete() {

@@ -29,19 +29,20 @@ use filters::{Filters, Typed};
 use record::{Opened, RecordDialog};
 
 const SCREEN: &str = "/audit";
-/// The maximum number of attempts. The server allows one search per user, and a previous search can
-/// still be running.
+/// The maximum number of attempts to start a search. The server allows one search per user, and the
+/// previous search of the user can still be running.
 const MAX_ATTEMPTS: usize = 5;
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
-/// The form, the last filter and the found records.
+/// The filter form, the submitted filter and the search result.
 #[derive(Clone, Copy)]
 struct AuditSearch {
     session: Session,
     typed: Typed,
-    /// The last submitted filter. The URL contains this filter.
+    /// The most recently submitted filter. The URL contains this filter.
     asked: RwSignal<Filter>,
-    /// The last filter with absolute times. Requests for the following pages use this filter.
+    /// The submitted filter with absolute times. Requests for all pages of the result use this
+    /// filter.
     fixed: RwSignal<Filter>,
     reading: RwSignal<Option<AuditResults>>,
     sending: Sending,
@@ -94,8 +95,8 @@ impl AuditSearch {
         }
     }
 
-    /// Reads pages of the log until a record matches. The shown records stay when a page fails or
-    /// the user stops the search.
+    /// Reads pages of the log until a record matches the filter. The shown records stay when a
+    /// request fails or the user stops the search.
     fn read(self) {
         let filter = self.fixed.get_untracked();
         let (known, mut from) = self.reading.with_untracked(|it| {
@@ -181,7 +182,7 @@ fn Managed() -> impl IntoView {
     }
 }
 
-/// Returns the text about the oldest record and the storage of the records.
+/// Returns the text about the time of the oldest record and the storage of the log.
 fn kept(reading: &AuditResults) -> String {
     let in_memory = reading.source == Some(AuditSource::Memory);
     match reading.kept_since {

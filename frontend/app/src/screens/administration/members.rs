@@ -1,4 +1,5 @@
-//! Lists the members of a cluster, of a project or of all clusters, and grants and removes roles.
+//! The members of a cluster, of a project or of all clusters: list, and dialogs that grant and
+//! remove roles.
 
 mod columns;
 mod grant;
@@ -57,7 +58,7 @@ fn roles(scope: &Scope) -> Roles {
 pub(crate) fn Members(
     /// The scope of the members.
     scope: Scope,
-    /// Receives the freshness of the list.
+    /// The signal that the component sets to the freshness of the list.
     follows: impl FnOnce(Signal<Freshness>) + 'static,
 ) -> impl IntoView {
     let listing = Listing::<MemberView>::follow(scope.members());

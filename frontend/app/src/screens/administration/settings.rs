@@ -179,7 +179,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
     }
 }
 
-/// Returns tone and text for the badge of a setting.
+/// Returns the color and the text for the badge of a setting.
 fn standing(setting: &SettingView) -> (Tone, String) {
     if setting.problem.is_some() {
         (Tone::Warning, t().settings.not_applied().to_owned())

@@ -37,7 +37,7 @@ const USERS: ListKind = ListKind {
     lines: 6,
 };
 
-/// Returns the tone of an account state.
+/// Returns the badge color for an account state.
 const fn tone(account_state: AccountState) -> Tone {
     match account_state {
         AccountState::Disabled => Tone::Neutral,
@@ -46,7 +46,7 @@ const fn tone(account_state: AccountState) -> Tone {
     }
 }
 
-/// Returns the tone of an identity state.
+/// Returns the badge color for an identity state.
 const fn state_tone(state: IdentityState) -> Tone {
     match state {
         IdentityState::Confirmed => Tone::Good,

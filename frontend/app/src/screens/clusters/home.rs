@@ -26,7 +26,7 @@ use crate::screens::title::title;
 use crate::session::Session;
 use columns::{BY_DEFAULT, ClusterRow, columns};
 
-/// Returns the tone of a cluster state.
+/// Returns the badge color for a cluster state.
 pub(crate) const fn tone(health: Health) -> Tone {
     match health {
         Health::Failing | Health::Disconnected => Tone::Bad,

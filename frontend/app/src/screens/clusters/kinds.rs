@@ -20,7 +20,7 @@ use crate::screens::cluster::{ClusterFrame, CurrentCluster};
 use list::KindList;
 use timeline::Timeline;
 
-/// Returns the tone of a severity.
+/// Returns the badge color for a severity.
 pub(crate) const fn tone_of(severity: Severity) -> Tone {
     match severity {
         Severity::Failing => Tone::Bad,

@@ -78,7 +78,7 @@ fn NoKind(kind: String) -> impl IntoView {
 struct Shown {
     /// The location of the object.
     named: StoredValue<Named>,
-    /// The last known state of the object.
+    /// The most recent state of the object that the server sent.
     object: Memo<Option<Object>>,
     /// The time of the deletion.
     gone: RwSignal<Option<Timestamp>>,

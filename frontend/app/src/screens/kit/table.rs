@@ -20,8 +20,8 @@ impl Row for Numbered {
 }
 
 impl Numbered {
-    /// Returns a pseudo-random value that derives from the row number, for a column with a
-    /// different order.
+    /// Returns a pseudo-random value that derives from the row number. The sort order by this value
+    /// differs from the order of the rows.
     const fn mixed(&self) -> u32 {
         self.0.wrapping_mul(2_654_435_761) >> 16
     }

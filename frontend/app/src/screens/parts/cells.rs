@@ -21,7 +21,7 @@ pub(crate) fn two(first: impl IntoView + 'static, second: &str) -> AnyView {
     .into_any()
 }
 
-/// Returns the tone of a readiness status.
+/// Returns the badge color for a readiness status.
 pub(crate) const fn tone(status: Status) -> Tone {
     match status {
         Status::Failing => Tone::Bad,

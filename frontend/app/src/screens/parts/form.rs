@@ -47,7 +47,7 @@ impl Sending {
         Signal::derive(move || self.problem.with(of))
     }
 
-    /// Returns the error of the last request, unless the error belongs to one of these fields.
+    /// Returns the error of the last request, unless the error refers to one of `fields`.
     pub(crate) fn elsewhere(self, fields: &'static [&'static str]) -> Signal<Option<String>> {
         Signal::derive(move || {
             let problem = self.problem.get()?;

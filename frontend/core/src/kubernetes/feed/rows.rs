@@ -19,7 +19,7 @@ use crate::row::Row;
 const MAX_ROWS: usize = 50_000;
 
 /// Parses the rows of a Table. The first response contains the columns. Later responses can repeat
-/// them.
+/// the columns.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     columns: Columns,

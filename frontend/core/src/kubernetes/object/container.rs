@@ -269,14 +269,14 @@ fn probe_words(probe: &Value) -> String {
     )
 }
 
-/// The lifecycle state of a container, which decides whether its log continues.
+/// The lifecycle state of a container. The log reader retries or stops according to the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lifecycle {
     /// The pod status has no state for the container.
     Unknown,
-    /// The container waits for a start.
+    /// The container waits to start.
     Waits {
-        /// The reason of the wait.
+        /// The reason why the container waits.
         words: String,
     },
     /// The container runs.

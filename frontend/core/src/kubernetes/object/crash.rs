@@ -18,7 +18,7 @@ pub struct Crash {
     pub container: String,
     /// The state as Kubernetes names it: `CrashLoopBackOff`.
     pub state: String,
-    /// The exit code of the failed run; `None` if the pod status does not contain it.
+    /// The exit code of the failed run; `None` if the pod status does not contain the code.
     pub code: Option<i64>,
     /// The explanation of the exit code.
     pub meaning: Option<String>,
@@ -26,7 +26,8 @@ pub struct Crash {
     pub at: Option<Timestamp>,
     /// The number of restarts.
     pub restarts: i64,
-    /// True if the failed run is the previous run, so that its log is the previous log.
+    /// True if the failed run is the previous run (`lastState`), so that `kubectl logs --previous`
+    /// shows the log of the failed run.
     pub previous: bool,
 }
 

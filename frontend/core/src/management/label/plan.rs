@@ -64,7 +64,7 @@ pub struct Patch {
     pub body: Value,
 }
 
-/// The plan of a label change.
+/// The plan of a label change for several clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The effect on each label.
@@ -143,7 +143,8 @@ impl Line {
         self.other.is_empty() && (self.wish.is_none() || self.without == 0)
     }
 
-    /// Returns the line as text: `sets env=prod on 12 clusters, changes the label on 3 (before: test)`.
+    /// Returns the effect on a label as text: `sets env=prod on 12 clusters, changes
+    /// the label on 3 (before: test)`.
     pub fn words(&self) -> String {
         let others = self.other.values().sum();
         let Some(value) = &self.wish else {

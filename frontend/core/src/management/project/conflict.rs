@@ -38,8 +38,9 @@ impl ProjectPart {
 }
 
 impl Draft {
-    /// Merges a draft that is based on `before` into `now`. Returns the merged draft, and the other
-    /// user's changes as text. If both users changed the same part, the value of the draft stays.
+    /// Merges a draft, which is based on `before`, with the stored version `now`. Returns the
+    /// merged draft, and the changes in `now` as text. If both versions changed a value, the result
+    /// contains the draft's value.
     pub fn merged_into(&self, before: &ProjectView, now: &ProjectView) -> (Self, Vec<String>) {
         let (theirs, mine) = (Self::of(now), self.parts());
         let (before, after) = (Self::of(before).parts(), theirs.parts());
@@ -98,7 +99,7 @@ impl Draft {
         texts.chain(namespaces).chain(amounts).collect()
     }
 
-    /// Sets a part to the other user's value.
+    /// Sets a part of the draft to the value in the stored version.
     fn take(&mut self, part: &ProjectPart, theirs: &Self, value: Option<&String>) {
         let value = value.cloned().unwrap_or_default();
         match part {

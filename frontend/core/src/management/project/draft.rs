@@ -212,7 +212,8 @@ pub const fn level(level: PodSecurity) -> &'static str {
     }
 }
 
-/// Returns the pairs that the form always shows, followed by other pairs with values.
+/// Returns the pairs that the form always shows, followed by the pairs with values for further
+/// resources.
 fn offered(resources: &[&str], set: Vec<Pair>) -> Vec<TypedPair> {
     let mut pairs: Vec<TypedPair> = resources
         .iter()

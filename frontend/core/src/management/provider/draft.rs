@@ -28,7 +28,8 @@ pub struct Draft {
     pub users: String,
     /// The IDs of allowed groups, one per line.
     pub groups: String,
-    /// The values of the settings by path, for all protocols that were selected.
+    /// The values of the settings by path. After a change of the protocol, the map also contains
+    /// the settings of the previous protocol.
     values: BTreeMap<&'static str, String>,
 }
 

@@ -16,7 +16,8 @@ fn typed(protocol: Protocol, values: &[(&str, &str)]) -> Draft {
     draft
 }
 
-/// Parses a spec with the server's type, after adding the secret reference that the server adds.
+/// Adds the secret reference to the spec, as the server does, and parses the spec with the server's
+/// type.
 fn read(spec: &Value) -> AuthProviderSpec {
     let mut spec = spec.clone();
     for (protocol, name) in [("github", "clientSecret"), ("ldap", "bindPassword")] {

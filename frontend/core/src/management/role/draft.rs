@@ -46,7 +46,7 @@ impl Draft {
         &self.text
     }
 
-    /// Returns the error of the YAML. While an error exists, other edits are ignored.
+    /// Returns the error of the YAML. While an error exists, [`Self::change`] ignores edits.
     pub const fn problem(&self) -> Option<&TextProblem> {
         self.problem.as_ref()
     }

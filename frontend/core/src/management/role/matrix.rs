@@ -99,7 +99,7 @@ pub enum RuleField {
     Groups,
     /// The resources, such as `pods/log`.
     Resources,
-    /// The names of single objects; empty for all objects.
+    /// The names of objects (`resourceNames`); empty for all objects.
     Names,
     /// The non-resource URLs, such as `/metrics`.
     Paths,

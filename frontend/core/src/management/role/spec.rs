@@ -58,9 +58,9 @@ impl RoleSpec {
         }
     }
 
-    /// Sets the context. A cluster role has only one list of rules, so the cluster rules of a
-    /// project role move into this list. `moved` stores the rules that moved. If the context
-    /// changes back, unchanged rules move back.
+    /// Sets the context. A cluster role has no separate cluster rules, so the cluster rules move to
+    /// `rules` and are copied to `moved`. A change back to a project role restores the unchanged
+    /// rules in `moved`.
     pub fn set_context(&mut self, context: RoleContext, moved: &mut Vec<PolicyRule>) {
         let Self::Template(spec) = self else {
             return;

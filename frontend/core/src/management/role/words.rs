@@ -3,12 +3,12 @@
 /// The text for the core API group, whose name is empty.
 const CORE: &str = "core";
 
-/// The type of a list of names.
+/// The type of the names in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
     /// API groups. The text `core` means the empty group name.
     Groups,
-    /// Names without a special value.
+    /// Names without special values.
     Plain,
 }
 

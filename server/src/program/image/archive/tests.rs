@@ -44,7 +44,7 @@ fn json_of(files: &BTreeMap<String, Vec<u8>>, path: &str) -> Value {
     serde_json::from_slice(&files[path]).unwrap()
 }
 
-/// Returns the blob that a descriptor refers to. Asserts its digest and size.
+/// Returns the blob with the digest in a descriptor. Asserts the digest and the size of the blob.
 fn follow<'a>(files: &'a BTreeMap<String, Vec<u8>>, descriptor: &Value) -> &'a [u8] {
     let named = descriptor["digest"].as_str().unwrap();
     let bytes = &files[&format!("blobs/{}", named.replace(':', "/"))];

@@ -1,4 +1,4 @@
-//! Concurrent changes of the same object.
+//! Tests of concurrent changes of one object.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A fake hub that stores objects by path. The server's stores contain an object only after the
-/// test adds it.
+/// A fake hub that stores objects by path. The test itself adds objects to the server's stores.
 #[derive(Clone, Default)]
 pub(super) struct FakeHub(Arc<Mutex<BTreeMap<String, Value>>>);
 

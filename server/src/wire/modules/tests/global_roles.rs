@@ -41,7 +41,7 @@ fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
 }
 
 /// Waits until the task that records the last use of tokens has ended. The task writes to the hub
-/// when it stops, and that write would disturb the test.
+/// when it ends, and the test counts writes.
 async fn last_use_task_ends() {
     tokio::task::yield_now().await;
 }
@@ -58,7 +58,7 @@ fn new_user(administrator: bool) -> Value {
     json!({ "name": "eve", "password": "a password that is long", "administrator": administrator })
 }
 
-/// Requests that the server refuses if the user's only global role is `users-manage`.
+/// Returns requests that the server rejects for a user whose only global role is `users-manage`.
 fn refused_requests() -> Vec<(&'static str, Method, &'static str, Value)> {
     vec![
         (

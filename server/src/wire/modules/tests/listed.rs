@@ -1,4 +1,4 @@
-//! Tests that the route table is complete and that every route responds as its table entry
+//! Tests that the route table contains all routes, and that each route responds as its table entry
 //! requires.
 
 use std::collections::BTreeSet;
@@ -106,7 +106,7 @@ fn folders_with_routers() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Searches the source for path literals, because a router cannot list its routes.
+/// Returns the path literals in the source, because a router cannot list its routes.
 #[test]
 fn every_route_in_the_source_is_in_the_table() {
     let mut missing = Vec::new();

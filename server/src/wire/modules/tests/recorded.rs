@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Waits for audit records that satisfy `wanted`.
+/// Waits until the audit records satisfy the function `wanted`.
 pub(super) async fn recorded(server: &TestServer, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let reading = async {
         loop {

@@ -1,11 +1,11 @@
-//! Revocation of tokens by an administrator.
+//! Tests of the revocation of tokens by an administrator.
 
 use serde_json::json;
 
 use super::changes::{FakeHub, object};
 use super::*;
 
-/// Creates a token of each purpose for user-1 on the hub.
+/// Creates one token of each purpose for user-1 on the hub.
 fn give_tokens(hub: &FakeHub) {
     for purpose in ["Session", "Browser", "Api", "Kubeconfig"] {
         let spec = json!({

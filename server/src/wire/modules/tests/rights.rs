@@ -1,4 +1,4 @@
-//! Calls every route without its required permission, and with only that permission.
+//! Tests that every route requires authentication and exactly its documented permission.
 
 use drover_access::token::UserToken;
 use drover_api::group::GROUP;

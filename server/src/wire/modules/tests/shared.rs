@@ -1,4 +1,4 @@
-//! Tests the warning that most users have the same client address.
+//! Tests of the warning that most users have the same client address.
 
 use std::net::IpAddr;
 

@@ -29,7 +29,8 @@ const DESCRIPTION: usize = 256;
 
 type Issued = RwSignal<Option<Arc<IssuedToken>>>;
 
-/// Shows the form and then the secret. The page drops the secret when the dialog closes.
+/// Shows the form, and after the creation the secret of the token. The page deletes the secret when
+/// the dialog closes.
 #[component]
 pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> impl IntoView {
     let issued: Issued = RwSignal::new(None);

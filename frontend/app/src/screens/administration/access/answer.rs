@@ -1,4 +1,4 @@
-//! The answer of the access check.
+//! The result of the access check.
 
 use std::sync::Arc;
 

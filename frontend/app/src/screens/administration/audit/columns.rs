@@ -45,7 +45,7 @@ pub(super) fn columns() -> Vec<Column<AuditRow>> {
     ]
 }
 
-/// Returns the tone of an outcome.
+/// Returns the badge color for the outcome of a request.
 pub(super) const fn tone(record: &AuditView) -> Tone {
     match weight(record) {
         OutcomeSeverity::Fine => match record.stage {

@@ -26,11 +26,11 @@ pub(super) struct SubjectPicker {
     typed: Memo<String>,
     answer: RwSignal<Option<Answer>>,
     known: Memo<Known>,
-    /// The text at the time of the last submission.
+    /// The trimmed text at the time of the most recent submission.
     sent: RwSignal<Option<String>>,
 }
 
-/// The users with a name, or the error of the search.
+/// The user name of a search, with the found users or the error.
 #[derive(Clone)]
 struct Answer {
     name: String,
@@ -42,8 +42,8 @@ struct Answer {
 enum Known {
     /// The text cannot be a user name.
     Nothing,
-    /// The search is running. If the previous result contains a user with this name, the form can
-    /// be submitted.
+    /// The search is running. The form can be submitted if the previous result contains a user with
+    /// the typed name.
     Asked(Option<PersonView>),
     /// The search found these users.
     People(Vec<PersonView>),
@@ -68,13 +68,14 @@ impl SubjectPicker {
         }
     }
 
-    /// Reports whether the form can be submitted.
+    /// Reports whether the form can be submitted: the text is not empty, and the search has a
+    /// result.
     pub(super) fn is_ready(self) -> bool {
         let asked = self.known.with(|known| *known == Known::Asked(None));
         !asked && self.typed.with(|typed| !typed.is_empty())
     }
 
-    /// Records the submission. Returns true if the subject is unambiguous.
+    /// Records the submitted text. Returns true if the text identifies one subject.
     pub(super) fn sends(self) -> bool {
         self.sent.set(Some(self.typed.get_untracked()));
         !untrack(move || self.is_one_of_several())

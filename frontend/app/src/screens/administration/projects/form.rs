@@ -168,8 +168,8 @@ pub(super) fn ChangeProject(
 /// The result of saving a project.
 enum Saved {
     Changed(Box<ProjectView>),
-    /// The server rejected the change, because a different user changed the project. The variant
-    /// contains the newer version.
+    /// The server rejected the change, because a different user changed the project first. The
+    /// variant contains the version of the different user.
     Conflict(Box<ProjectView>),
 }
 

@@ -170,7 +170,7 @@ fn Namespaces(project: ProjectView) -> impl IntoView {
     view! { <ul class="stack">{rows.collect_view()}</ul> }.into_any()
 }
 
-/// Shows a table with two values per resource.
+/// Shows a table with one row per resource and two quantities per row, such as request and limit.
 #[component]
 fn Pairs(heads: [&'static str; 3], pairs: Vec<Pair>) -> impl IntoView {
     if pairs.is_empty() {

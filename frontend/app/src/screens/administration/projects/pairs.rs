@@ -6,15 +6,15 @@ use drover_ui_kit::button::Button;
 use drover_ui_kit::field::TextField;
 use leptos::prelude::*;
 
-/// Shows fields for the listed resources, and a field that adds a resource.
+/// Shows two fields for each listed resource, and a field that adds a resource to the list.
 #[component]
 pub(super) fn PairFields(
     /// The legend of the field group.
     legend: &'static str,
-    /// The labels of the two quantities.
+    /// The labels of the two quantities, such as request and limit.
     heads: [&'static str; 2],
     pairs: RwSignal<Vec<TypedPair>>,
-    /// The typed resource name that is not added yet.
+    /// The typed name of a resource that the user did not add to the list yet.
     further: RwSignal<String>,
 ) -> impl IntoView {
     let resources = Memo::new(move |_| {

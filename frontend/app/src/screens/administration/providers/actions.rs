@@ -21,7 +21,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// An action on a provider.
+/// An action on a provider that needs a confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Enables sign-ins with the provider.
@@ -98,7 +98,7 @@ pub(super) fn ConfirmStep(
     name: String,
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
-    /// The last test result on this screen.
+    /// The most recent connection test on this screen.
     tested: LastTest,
 ) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
@@ -151,7 +151,7 @@ fn Untested(tested: LastTest) -> impl IntoView {
     Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
 }
 
-/// Shows the number of users and tokens that lose access.
+/// Shows the number of users and valid tokens that depend on the provider.
 #[component]
 fn AffectedUsers(name: String) -> impl IntoView {
     let tokens = Listing::<TokenView>::follow("/v1/tokens");

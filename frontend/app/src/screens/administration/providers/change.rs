@@ -23,7 +23,7 @@ pub(super) fn ChangeProvider(
     provider: Signal<Option<AuthProviderView>>,
     open: RwSignal<bool>,
     listing: Listing<AuthProviderView>,
-    /// Called after a change of the secret.
+    /// The callback that runs after the page changes the provider's secret.
     #[prop(into)]
     on_secret: Callback<()>,
 ) -> impl IntoView {

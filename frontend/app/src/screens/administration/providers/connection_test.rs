@@ -27,7 +27,7 @@ struct TestedConfiguration {
     secrets: u32,
 }
 
-/// The last test. The test is outdated when the configuration changes.
+/// The most recent connection test. The result is outdated when the configuration changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastTest {
     now: Memo<Option<TestedConfiguration>>,
@@ -79,9 +79,9 @@ impl LastTest {
 pub(super) fn ConnectionTest(
     name: String,
     protocol: Option<Protocol>,
-    /// The last test on this screen.
+    /// The most recent connection test on this screen.
     tested: LastTest,
-    /// The actions to show after a successful test.
+    /// The buttons that the component shows after a successful test.
     children: ChildrenFn,
 ) -> impl IntoView {
     let session = expect_context::<Session>();

@@ -223,7 +223,7 @@ pub(super) fn SecretField(
 pub(super) fn Common(
     draft: RwSignal<Draft>,
     sending: Sending,
-    /// The error of the allowed users.
+    /// The validation error of the fields for allowed users and groups.
     #[prop(optional, into)]
     wrong: Signal<Option<String>>,
 ) -> impl IntoView {

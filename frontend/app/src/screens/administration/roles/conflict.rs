@@ -6,7 +6,8 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
-/// Shows the differences and the choices for an edit conflict. The user's edits stay.
+/// Shows the changes of a different user, and buttons that overwrite these changes or discard the
+/// draft.
 #[component]
 pub(super) fn Conflict(
     /// The changes that a different user saved during the edit.

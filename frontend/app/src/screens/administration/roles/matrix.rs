@@ -37,8 +37,8 @@ struct RulePosition {
 }
 
 impl RulePosition {
-    /// Returns a value that derives from the rule, or the default value while the rule is being
-    /// removed.
+    /// Calls a function with the rule and returns the result. Returns the default value while the
+    /// rule is being removed.
     fn of<T: Default>(self, of: impl Fn(&PolicyRule) -> T) -> T {
         let Self { work, which, index } = self;
         work.of(|spec| spec.rules(which).get(index).map(&of).unwrap_or_default())
@@ -200,7 +200,7 @@ fn Verb(at: RulePosition, verb: &'static str) -> impl IntoView {
     }
 }
 
-/// Shows a field with a list of names. The names apply when the field loses the focus.
+/// Shows a text field for a list of names. The rule changes when the field loses the focus.
 #[component]
 fn Words(at: RulePosition, part: RuleField, label: &'static str) -> impl IntoView {
     let shown = Memo::new(move |_| at.of(|rule| has_field(rule, part)));

@@ -25,18 +25,18 @@ pub(super) struct Work {
     pub(super) draft: RwSignal<Draft>,
     /// True if the user can change the role.
     pub(super) open: bool,
-    /// True while the role is being saved. Edits during this time would be lost.
+    /// True while the role is being saved. The editor is then read-only.
     pub(super) busy: Signal<bool>,
 }
 
 impl Work {
-    /// Reports whether the fields are read-only.
+    /// Reports whether the form fields are read-only, for example because the YAML is invalid.
     pub(super) fn is_held(self) -> Signal<bool> {
         let unreadable = move || self.draft.with(|draft| draft.problem().is_some());
         Signal::derive(move || self.is_closed() || unreadable())
     }
 
-    /// Reports whether fields and YAML are read-only.
+    /// Reports whether the form fields and the YAML are read-only.
     pub(super) fn is_closed(self) -> bool {
         !self.open || self.busy.get()
     }
@@ -133,7 +133,7 @@ fn ByFields(work: Work) -> impl IntoView {
     }
 }
 
-/// Shows a text field. The text applies when the field loses the focus.
+/// Shows a text field. The draft changes when the field loses the focus.
 #[component]
 fn Line(
     work: Work,

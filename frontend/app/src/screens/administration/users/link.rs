@@ -29,7 +29,7 @@ fn path(user: &str) -> String {
 /// Shows the form that links an identity, and then the result.
 #[component]
 pub(super) fn LinkIdentity(
-    /// The name of the user that gets the identity.
+    /// The name of the user who gets the identity.
     name: String,
     open: RwSignal<bool>,
     listing: Listing<UserView>,
@@ -176,7 +176,7 @@ fn Form(
     }
 }
 
-/// Shows the result, with the roles that stay with the former user.
+/// Shows the result, with the roles that the previous user of the identity still has.
 #[component]
 fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
     let UserLinked {

@@ -35,7 +35,8 @@ use crate::screens::{access, address, audit};
 use crate::session::Session;
 
 const NOTHING: &str = "–";
-/// The timeout of a refresh in milliseconds. The server asks the providers in sequence.
+/// The timeout of a refresh in milliseconds. The server sends requests to the providers in
+/// sequence.
 const TIMEOUT_MS: u32 = 70_000;
 
 /// Shows the page of the user that the URL parameter `user` selects.
@@ -248,7 +249,7 @@ fn Identity(
     identity: IdentityView,
     /// True if the identity belongs to the current user. Users cannot unlink their own identities.
     oneself: bool,
-    /// The text for the permission that the user does not have.
+    /// The text that names the missing permission; `None` if the user has the permission.
     missing: Signal<Option<String>>,
     asked: Unlinking,
 ) -> impl IntoView {

@@ -32,7 +32,8 @@ impl NewPassword {
                 .with(|typed| typed.chars().count() >= MIN_PASSWORD)
     }
 
-    /// Returns the option of the equivalent command.
+    /// Returns the option of the `drover` command for a generated password; empty for a typed
+    /// password.
     pub(super) fn option(self) -> &'static str {
         if self.generate.get() {
             " --generate-password"
@@ -41,8 +42,8 @@ impl NewPassword {
         }
     }
 
-    /// Returns the password, and true if the page must show the password. Warns if the browser has
-    /// no random number generator.
+    /// Returns the password, and true if the page generated the password and must show it. Warns if
+    /// the browser has no random number generator.
     pub(super) fn take(self, toasts: Toasts) -> Option<(Secret, bool)> {
         if !self.generate.get_untracked() {
             return Some((Secret::new(self.typed.get_untracked()), false));

@@ -90,7 +90,7 @@ fn KubeconfigForm(name: Memo<String>, open: RwSignal<bool>, sending: Sending) ->
 #[component]
 pub(super) fn DeleteCluster(
     name: Memo<String>,
-    /// The text for the permission that the user does not have.
+    /// The text that names the missing permission; `None` if the user has the permission.
     missing: Signal<Option<String>>,
 ) -> impl IntoView {
     let open = RwSignal::new(false);

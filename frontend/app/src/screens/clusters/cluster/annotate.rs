@@ -26,7 +26,7 @@ const MAX_LENGTH: usize = 256;
 #[component]
 pub(super) fn Annotate(
     cluster: Signal<Arc<ClusterView>>,
-    /// The text for the permission that the user does not have.
+    /// The text that names the missing permission; `None` if the user has the permission.
     missing: Signal<Option<String>>,
 ) -> impl IntoView {
     let (labels, description) = (RwSignal::new(false), RwSignal::new(false));

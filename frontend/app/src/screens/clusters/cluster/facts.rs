@@ -79,7 +79,7 @@ fn agent(cluster: &ClusterView) -> Option<String> {
     Some(t().cluster.agent(&agent.version, &protocol, agent.tunnels))
 }
 
-/// A resource: name in the API, label, unit and number format.
+/// A resource of the usage table: the name in the API, the label, the unit and the number format.
 type Resource = (&'static str, &'static str, &'static str, fn(f64) -> String);
 
 fn resources() -> [Resource; 2] {
@@ -105,7 +105,7 @@ pub(super) fn Resources(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
     view! { <dl class="facts">{rows.into_iter().collect_view()}</dl> }
 }
 
-/// The type of a shown amount.
+/// The type of a displayed amount: usage or requests.
 #[derive(Clone, Copy)]
 enum Amount {
     Used,

@@ -22,7 +22,8 @@ use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 /// The current cluster, as a context within [`ClusterFrame`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CurrentCluster {
-    /// The current state of the cluster, or the last state after the deletion of the cluster.
+    /// The current state of the cluster. After the deletion of the cluster, the state before the
+    /// deletion.
     pub(crate) cluster: Signal<Arc<ClusterView>>,
     /// The name of the cluster.
     pub(crate) name: Memo<String>,

@@ -1,4 +1,5 @@
-//! The columns of a list: the columns of the server's table, and additional columns.
+//! The columns of a list: the columns of the Kubernetes Table response, and columns that the page
+//! adds.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::clock::Clock;
 /// The key of the namespace column.
 const NAMESPACE: &str = "namespace";
 
-/// A row of the server's table, for the table component.
+/// A row of the Kubernetes Table response, for the table component.
 #[derive(Clone, Debug)]
 pub(super) struct Line(pub(super) Arc<Row>);
 
@@ -38,7 +39,7 @@ impl table::Row for Line {
 /// The source of a column's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ColumnSource {
-    /// A cell of the server's row, with its index and its content type.
+    /// A cell of the Kubernetes Table row, with its column index and its content type.
     Cell(usize, Content),
     /// The namespace of the object.
     Namespace,
@@ -169,7 +170,7 @@ impl TableColumn for Shown {
 }
 
 impl Shown {
-    /// Renders a cell of the server's row.
+    /// Renders a cell of the Kubernetes Table row.
     fn told(&self, row: &Arc<Row>, place: usize, content: Content) -> AnyView {
         let severity = row.severity_of(place);
         match (content, severity) {

@@ -151,7 +151,7 @@ fn passing(rows: Lines, view: View) -> Lines {
     })
 }
 
-/// Counts the rows per severity, for the counts above the list.
+/// Counts the rows per severity. The page shows the counts above the list.
 fn counts(rows: Lines) -> Signal<Vec<Count<Severity>>> {
     let counts = Memo::new(move |_| {
         let of = |severity: Severity| Count {

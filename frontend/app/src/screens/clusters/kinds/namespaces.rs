@@ -31,7 +31,8 @@ impl Namespaces {
         }
     }
 
-    /// Selects the namespace of the URL, or the only namespace in which the user has a role.
+    /// Selects the namespace of the URL. Without a namespace in the URL, selects the only namespace
+    /// in which the user has a role.
     pub(super) fn read(self, named: String) {
         let in_sight = expect_context::<CurrentCluster>();
         let chosen = if self.kind.namespaced {

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 /// The maximum number of shown crashes. The list of pods shows all crashes.
 const MAX_SHOWN: usize = 3;
 
-/// Shows the crashes. `of_pod` is true on the page of the pod itself.
+/// Shows the crashes. `of_pod` is true if the page is the page of the crashing pod.
 #[component]
 pub(super) fn Crashes(
     crashes: Signal<Vec<Crash>>,

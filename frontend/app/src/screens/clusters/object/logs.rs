@@ -28,7 +28,7 @@ use view::LogView;
 /// The pod whose log is shown.
 #[derive(Clone, Copy)]
 struct Pod {
-    /// The last known state of the pod.
+    /// The most recent state of the pod that the server sent.
     known: Memo<Option<Object>>,
     /// True if the pod was deleted.
     is_gone: Signal<bool>,

@@ -146,7 +146,8 @@ fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
     })
 }
 
-/// Shows a notice that the object changed. The shown text stays until the user reloads the text.
+/// Shows a notice that the object changed. The shown text changes only when the user reloads the
+/// manifest.
 #[component]
 fn Changed(
     manifest: Arc<Manifest>,

@@ -41,7 +41,7 @@ pub(super) fn RelatedObjects(
     what: Related,
     /// The kind of the owner.
     of: Kind,
-    /// Receives the crashes of the pods.
+    /// The signal that the component sets to the crashes of the pods.
     crashing: RwSignal<Vec<Crash>>,
 ) -> impl IntoView {
     let followed = cluster.with_value(|cluster| follow(cluster, &what));

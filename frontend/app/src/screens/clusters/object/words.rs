@@ -25,12 +25,12 @@ pub(super) fn Age(at: Timestamp, #[prop(optional)] form: AgeForm) -> impl IntoVi
 /// The format of an age.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AgeForm {
-    /// `5m ago`.
+    /// The format `5m ago`, for the age of an event in the past.
     #[default]
     Ago,
-    /// `for 5m`.
+    /// The format `for 5m`, for the duration of a state.
     Lasting,
-    /// `5m old`.
+    /// The format `5m old`, for the age of an object.
     Old,
 }
 
@@ -44,7 +44,7 @@ impl AgeForm {
     }
 }
 
-/// Shows a link to another object, or its name if its kind has no screen.
+/// Shows the name of an object, with a link if the kind of the object has a screen.
 #[component]
 pub(super) fn Link(cluster: StoredValue<String>, to: Reference) -> impl IntoView {
     match to.target {

@@ -38,10 +38,10 @@ impl From<Clusters> for ListStatus {
     }
 }
 
-/// The rows of a list in their order.
+/// The sorted rows of a list.
 pub(crate) type Rows<R> = Memo<Arc<Vec<R>>>;
 
-/// The contents of a list and its view.
+/// The rows of a list, with their filters, sort order, columns and load state.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents<R: Row> {
     /// The load state and the freshness of the list.
@@ -54,15 +54,15 @@ pub(crate) struct Contents<R: Row> {
     pub(crate) rows: Rows<R>,
     /// The rows that the filters show.
     pub(crate) shown: Rows<R>,
-    /// The state of the list.
+    /// The state that the list shows: rows, loading, an error or an empty state.
     pub(crate) what: Memo<ListState>,
 }
 
 impl<R: Row> Copy for Contents<R> {}
 
 impl<R: Row> Contents<R> {
-    /// Creates the contents. `rows` returns the rows. `passing` converts the typed text to a
-    /// filter.
+    /// Creates the contents. `rows` returns the unfiltered rows. `passing` creates a filter
+    /// function from the typed text.
     pub(crate) fn new<F: Fn(&R) -> bool>(
         status: impl Into<ListStatus>,
         view: View,

@@ -29,7 +29,7 @@ pub(crate) fn ListScreen<R: Row>(
     kind: ListKind,
     /// The contents of the list.
     contents: Contents<R>,
-    /// The equivalent command.
+    /// The shell command that is equivalent to the list.
     command: &'static str,
     /// The empty state; by default, a text about the filter.
     #[prop(optional, into)]

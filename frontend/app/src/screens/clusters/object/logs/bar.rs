@@ -86,7 +86,7 @@ fn CopyAndDownload(
     }
 }
 
-/// Shows the reason for missing lines.
+/// Shows the reason why lines are missing from the log.
 #[component]
 fn Trouble(reader: Reader) -> impl IntoView {
     let has_lines = Memo::new(move |_| reader.log.with(|log| !log.lines().is_empty()));

@@ -25,7 +25,8 @@ const TIMEOUT: Duration = Duration::from_mins(3);
 /// The timeout of the response headers. The kubelet sends the headers with the first line, so a
 /// late response means that the log has no lines.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(2);
-/// The time that the pod status needs to change after the end of a log.
+/// The delay between the end of a log and the check of the pod status. The container status usually
+/// changes within the delay.
 const STATUS_DELAY: Duration = Duration::from_millis(800);
 /// The maximum length of a line in bytes. Longer lines are truncated.
 const MAX_LINE_BYTES: usize = 256 * 1024;
