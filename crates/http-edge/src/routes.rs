@@ -1,4 +1,5 @@
-//! Routes, each declared once with its handler, its required permission and its OpenAPI operation.
+//! Routes of the server. Each route is declared once with its handler, its required permission and
+//! its OpenAPI operation.
 //!
 //! A [`Routes`] builds the router, the OpenAPI document and the list of routes from the same
 //! declarations. A test of the server calls each listed route without its required permission.
@@ -13,7 +14,8 @@ use http::Method;
 use utoipa::openapi::{OpenApi, PathItem};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-/// The permission that a route requires of its caller. The handler's extractor enforces it.
+/// The permission that a route requires of its caller. The handler's extractor enforces the
+/// permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// No authentication is required.

@@ -117,12 +117,12 @@ impl Visibility {
             .ok_or_else(|| Status::not_found("Project", name))
     }
 
-    /// Returns whether the caller may use the hub's API.
+    /// Reports whether the caller may use the hub's API.
     pub fn can_use_hub(&self) -> bool {
         self.grants.may_enter(self.rights_holder(), &Target::Hub)
     }
 
-    /// Returns whether the caller has a role in the project, or permission to get the project.
+    /// Reports whether the caller has a role in the project, or permission to get the project.
     pub fn can_see_project(&self, project: &Project) -> bool {
         project_scope(project).is_some_and(|scope| {
             let has_role = self.grants.has_role_at(self.rights_holder(), &scope);
@@ -155,7 +155,7 @@ impl Visibility {
         }
     }
 
-    /// The caller's permissions on the hub.
+    /// Returns the caller's permissions on the hub.
     pub fn caller_rights(&self) -> CallerRights {
         let may = |verb, resource| self.may(verb, resource, &Scope::Hub);
         CallerRights {
@@ -171,13 +171,13 @@ impl Visibility {
         }
     }
 
-    /// Returns whether the caller's roles allow the verb on a Drover resource in a scope.
+    /// Reports whether the caller's roles allow the verb on a Drover resource in a scope.
     pub fn may(&self, verb: &str, resource: &str, scope: &Scope) -> bool {
         self.grants
             .may(self.rights_holder(), verb, resource, "", scope)
     }
 
-    /// Returns status 403 if the caller's roles do not allow the verb.
+    /// Returns an error with status 403 if the caller's roles do not allow the verb.
     pub fn require(&self, verb: &str, resource: &str, scope: &Scope) -> Result<(), Status> {
         if self.may(verb, resource, scope) {
             return Ok(());
@@ -194,20 +194,20 @@ impl Visibility {
     }
 }
 
-/// The scope of a cluster's objects.
+/// Returns the scope of a cluster's objects.
 pub fn cluster_scope(cluster: &Cluster) -> Scope {
     Scope::Cluster(ClusterUid::new(cluster.uid().unwrap_or_default()))
 }
 
-/// The scope of a project's objects; `None` until the server has stored the cluster's UID in the
-/// project.
+/// Returns the scope of a project's objects. Returns `None` until the server has stored the
+/// cluster's UID in the project.
 pub fn project_scope(project: &Project) -> Option<Scope> {
     let uid = project.uid().map(drover_api::ids::ProjectUid::new)?;
     Some(Scope::Project(project.spec.cluster.uid.clone()?, uid))
 }
 
-/// The scope of a project's objects; status 503 until the server has stored the cluster's UID in
-/// the project.
+/// Returns the scope of a project's objects. Returns status 503 until the server has stored the
+/// cluster's UID in the project.
 pub fn require_project_scope(project: &Project) -> Result<Scope, Status> {
     project_scope(project).ok_or_else(|| {
         Status::unavailable(
@@ -217,7 +217,7 @@ pub fn require_project_scope(project: &Project) -> Result<Scope, Status> {
     })
 }
 
-/// The creation time of an object by the hub's clock.
+/// Returns the creation time of an object by the hub's clock.
 pub fn created_at(object: &impl Resource) -> Timestamp {
     let created = object.meta().creation_timestamp.as_ref();
     created.map_or(Timestamp::UNIX_EPOCH, |time| time.0)

@@ -1,7 +1,7 @@
 //! Typed writes of the server to its hub.
 //!
-//! A successful write returns after the store contains the result, or after the store's timeout.
-//! Later decisions therefore include the write.
+//! A successful write returns after the store contains the result, or after a timeout. Decisions
+//! after the write therefore use the result.
 
 use std::fmt::Debug;
 
@@ -18,10 +18,8 @@ use crate::{HubError, call, only};
 /// The maximum number of attempts after conflicts.
 const MAX_CONFLICTS: usize = 5;
 
-/// Writes objects of one kind.
-///
-/// Each method takes the operation for the error message. The operation completes the sentence
-/// "cannot …".
+/// Writes objects of one kind. The argument `operation` of each method completes the sentence
+/// "cannot …" in the error message.
 #[derive(Debug)]
 pub struct Writer<'a, K> {
     api: Api<K>,
@@ -115,7 +113,8 @@ where
         Ok(self.visible(written).await)
     }
 
-    /// Reads an object, changes the object and replaces it. Repeats all steps after a conflict.
+    /// Reads an object, changes the object and replaces the object on the hub. Repeats all steps
+    /// after a conflict.
     pub async fn update(
         &self,
         operation: &'static str,
@@ -134,7 +133,7 @@ where
     }
 
     /// Reads an object and applies a merge patch of its status. Repeats both steps after a
-    /// conflict, which the patch's `resourceVersion` causes.
+    /// conflict. The patch's `resourceVersion` detects conflicts.
     pub async fn update_status(
         &self,
         operation: &'static str,
@@ -151,7 +150,8 @@ where
         }
     }
 
-    /// Deletes this object, and no newer object of the same name. A missing object is an error.
+    /// Deletes this object. Does not delete a newer object with the same name. Returns an error if
+    /// the object does not exist.
     pub async fn delete(&self, operation: &'static str, object: &K) -> Result<(), HubError> {
         let (name, uid) = (object.name_any(), object.uid());
         let params = only(uid.clone());
@@ -160,7 +160,7 @@ where
         Ok(())
     }
 
-    /// Deletes this object, and no newer object of the same name, if the object exists.
+    /// Deletes this object if the object exists. Does not delete a newer object with the same name.
     pub async fn delete_if_present(
         &self,
         operation: &'static str,

@@ -1,14 +1,15 @@
 //! Authenticates service accounts of the hub by their tokens (TokenReview).
 //!
-//! The hub reviews a token once. Then the server watches the objects that the token is bound to
-//! (the account, a Secret, a Pod, a Node), and revokes the token when one of these objects is
-//! deleted. The server reviews a token with watched objects again every `WATCHED_REVIEW_TTL`, and
-//! at most ten such tokens a second. Open streams do not cause additional reviews of these tokens.
+//! After the first review of a token, the server watches the objects that the token is bound to
+//! (the account, a Secret, a Pod, a Node). The server revokes the token when one of these objects
+//! is deleted. The server repeats the review of a token with watched objects every
+//! `WATCHED_REVIEW_TTL`, for at most ten such tokens a second. Open streams cause no additional
+//! reviews of these tokens.
 //!
 //! The server polls a token whose objects cannot be watched: the claims do not name the objects, or
-//! the server may not list them. A positive review of a polled token is valid for
-//! `POLLED_REVIEW_TTL`. Then the server reviews the token again if it has open streams. The server
-//! reviews at most a hundred polled tokens a second.
+//! the server has no permission to list the objects. A positive review of a polled token is valid
+//! for `POLLED_REVIEW_TTL`. Then the server repeats the review if the token has open streams. The
+//! server reviews at most a hundred polled tokens a second.
 
 mod cache;
 mod review;
@@ -41,8 +42,8 @@ use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, network};
 use drover_hub::{Hub, HubError};
 
-/// The rate limits for reviews of unknown tokens: reviews per second and burst, per network and per
-/// enclosing networks.
+/// The rate limits for reviews of unknown tokens: reviews per second and burst, for each network
+/// and its two enclosing networks.
 const NETWORK_RATES: [networks::Quota; 3] = [
     networks::Quota::per_second(30).burst(60),
     networks::Quota::per_second(60).burst(250),
@@ -50,7 +51,7 @@ const NETWORK_RATES: [networks::Quota; 3] = [
 ];
 const TOTAL_RATE: NonZeroU32 = NonZeroU32::new(200).expect("200 is not zero");
 const TOTAL_BURST: NonZeroU32 = NonZeroU32::new(1000).expect("1000 is not zero");
-/// The number of networks with valid tokens above which idle networks are removed.
+/// The number of networks with valid tokens above which the server removes idle networks.
 const MAX_NETWORKS: usize = 20_000;
 /// The duration for which a positive review of a polled token is valid.
 const POLLED_REVIEW_TTL: Duration = Duration::from_secs(2);
@@ -58,24 +59,25 @@ const POLLED_REVIEW_TTL: Duration = Duration::from_secs(2);
 const WATCHED_REVIEW_TTL: Duration = Duration::from_mins(10);
 /// The duration for which a negative review is valid.
 const REJECTION_TTL: Duration = Duration::from_secs(5);
-/// The maximum time that a stream stays open after the last positive review, if the hub does not
+/// The maximum time that a stream stays open after the last positive review while the hub does not
 /// respond.
 const MAX_UNCONFIRMED: Duration = Duration::from_mins(10);
-/// The maximum number of cached tokens. The least recently used tokens are removed first.
+/// The maximum number of cached tokens. The server removes the least recently used tokens first.
 const MAX_TOKENS: usize = 16_384;
-/// The number of tokens that one eviction removes.
+/// The number of tokens that an eviction removes.
 const EVICTED: usize = MAX_TOKENS / 8;
-/// The duration without use after which the rate limit for unknown tokens applies to an accepted
-/// token again.
+/// The maximum duration without use of an accepted token. After this duration, the rate limit for
+/// unknown tokens applies to the token.
 const MAX_UNUSED: Duration = Duration::from_hours(24);
-/// The delay before a second review when the hub rejects a token that it accepted before.
+/// The delay before a second review when the hub rejects a token that it has accepted before.
 const RECHECK_DELAY: Duration = Duration::from_millis(500);
-/// The number of checks without an open stream after which the token's text is removed.
+/// The number of checks without an open stream after which the server removes the token's text from
+/// memory.
 const MAX_UNUSED_CHECKS: u8 = 10;
 /// The interval between checks of tokens with open streams.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
-/// The maximum number of reviews per check, for polled tokens and for tokens with watched objects.
-/// The next check handles the remaining tokens.
+/// The maximum number of reviews of polled tokens per check. `MAX_WATCHED_PER_CHECK` is the maximum
+/// for tokens with watched objects. The next check handles the remaining tokens.
 const MAX_POLLED_PER_CHECK: usize = 50;
 const MAX_WATCHED_PER_CHECK: usize = 5;
 /// The maximum number of concurrent reviews for open streams.
@@ -86,16 +88,16 @@ const MAX_CONCURRENT: usize = 8;
 pub enum TokenValidity {
     /// The token was valid at the last review.
     Valid,
-    /// The hub no longer accepts the token.
+    /// The hub rejects the token.
     Revoked,
-    /// The hub has not responded for too long.
+    /// The hub has not responded for [`MAX_UNCONFIRMED`].
     Unknown,
 }
 
 type Review = Shared<BoxFuture<'static, Result<Option<Account>, LookupError>>>;
 
-/// Reviews service account tokens on the hub. Each token has at most one concurrent review, and
-/// rate limits apply to unknown tokens.
+/// Reviews service account tokens on the hub. Each token has at most one concurrent review. Rate
+/// limits apply to unknown tokens.
 #[derive(Clone)]
 pub struct Accounts {
     hub: Hub,
@@ -134,9 +136,8 @@ impl Accounts {
         }
     }
 
-    /// Returns the account of the token; `None` if the hub rejects the token.
-    ///
-    /// Unknown tokens are rate-limited by their network.
+    /// Returns the account of the token. Returns `None` if the hub rejects the token. A rate limit
+    /// per network applies to unknown tokens.
     pub(super) async fn identify(
         &self,
         token: AccountToken,
@@ -154,8 +155,8 @@ impl Accounts {
         Ok(account)
     }
 
-    /// Returns the validity of a token with an open stream. The server reviews the token regularly
-    /// while callers call this function.
+    /// Returns the validity of a token with an open stream. The server repeats the review of the
+    /// token while callers call this function.
     pub fn validity(&self, token: TokenDigest) -> TokenValidity {
         let mut cached = self.shared.cached.lock();
         let Some(CacheEntry::Accepted(accepted)) = cached.get_mut(&token) else {
@@ -228,8 +229,8 @@ impl Accounts {
         limited.map_err(|_| LookupError::TooMany)
     }
 
-    /// A network with a valid token is exempt from the global limit, so that other clients' unknown
-    /// tokens do not block its new tokens.
+    /// Exempts a network with a valid token from the global limit, so that unknown tokens of other
+    /// clients do not delay new tokens of this network.
     fn mark_proven(&self, network: IpAddr) {
         let mut proven = self.shared.proven.lock();
         if proven.len() >= MAX_NETWORKS {
@@ -240,8 +241,8 @@ impl Accounts {
         }
     }
 
-    /// Returns the tokens with open streams that are due for a review, sorted by waiting time in
-    /// descending order.
+    /// Returns the tokens with open streams that are due for a review. The token with the longest
+    /// wait is first.
     fn due(&self) -> Vec<Arc<AccountToken>> {
         let mut cached = self.shared.cached.lock();
         let (mut polled, mut watched, mut gone) = (Vec::new(), Vec::new(), Vec::new());
@@ -288,8 +289,8 @@ impl Accounts {
         accepted.repeat_review.get_or_insert_with(begin).clone()
     }
 
-    /// Starts the review in a separate task, so that the review completes even if all waiting
-    /// callers are dropped.
+    /// Starts the review in a separate task. The review completes even if all waiting callers are
+    /// dropped.
     fn begin(&self, token: Arc<AccountToken>) -> Review {
         tokio::spawn(self.clone().review_and_cache(token))
             .map(|done| done.unwrap_or(Err(LookupError::Interrupted)))

@@ -8,12 +8,12 @@ use thiserror::Error;
 
 use drover_hub::{HubError, call};
 
-/// Returns whether the user is an enabled administrator that is not being deleted.
+/// Reports whether the user is an enabled administrator and is not being deleted.
 pub fn is_administrator(user: &User) -> bool {
     user.spec.administrator && user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
 
-/// The error of finding or creating the user whose login is to be restored.
+/// The error of `drover server recover` when it finds or creates the user.
 #[derive(Debug, Error)]
 pub enum RecoverError {
     /// A call to the hub failed.
@@ -34,12 +34,12 @@ pub enum RecoverError {
     BeingDeleted(String),
 }
 
-/// A user whose login is to be restored.
+/// The user whose login `drover server recover` restores.
 #[derive(Debug)]
 pub struct Candidate {
     /// The User object on the hub.
     pub user: User,
-    /// True if no administrator exists, so that this user must become one.
+    /// True if no administrator exists, so that the command makes this user an administrator.
     pub needed: bool,
 }
 
@@ -71,8 +71,8 @@ pub async fn find_or_create(client: &Client, name: &str) -> Result<Candidate, Re
     Ok(Candidate { user, needed })
 }
 
-/// Makes the user an enabled administrator. Call the function after the old password and tokens are
-/// revoked.
+/// Makes the user an enabled administrator. Call the function after the revocation of the user's
+/// previous password and tokens.
 pub async fn grant_administrator(client: &Client, user: &User) -> Result<(), HubError> {
     let api: Api<User> = Api::all(client.clone());
     let spec = json!({ "enabled": true, "administrator": true });
@@ -86,8 +86,8 @@ pub async fn grant_administrator(client: &Client, user: &User) -> Result<(), Hub
     Ok(())
 }
 
-/// The owner references of an administrator in a merge patch. An administrator has no owner,
-/// because Kubernetes deletes an object with its owner.
+/// The value of `ownerReferences` in a merge patch of an administrator. The value removes all
+/// owners, because Kubernetes deletes an object when its owner is deleted.
 pub const NO_OWNERS: serde_json::Value = serde_json::Value::Null;
 
 fn administrator(name: &str) -> User {

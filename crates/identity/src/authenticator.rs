@@ -33,8 +33,8 @@ pub enum IdentifyError {
     /// The request does not have exactly one well-formed credential.
     #[error(transparent)]
     Credential(#[from] CredentialError),
-    /// The token does not exist, or its secret is wrong. The error is the same in both cases, so
-    /// that a client cannot detect existing token IDs.
+    /// The token does not exist, or its secret is wrong. Both cases have the same error, so that a
+    /// client cannot detect existing token IDs.
     #[error(
         "the token is not valid: it may have been deleted; get a new one with \"drover login\""
     )]
@@ -54,7 +54,7 @@ pub enum IdentifyError {
          create a new one with \"kubectl create token\""
     )]
     UnknownAccount,
-    /// The route is for users only, and the request has a service account token.
+    /// The route accepts only users, and the request has a service account token.
     #[error(
         "a service account token is valid only for /k8s/clusters/local: get a user token with \
          \"drover login\""
@@ -98,7 +98,7 @@ impl From<IdentifyError> for Status {
     }
 }
 
-/// Authenticates requests; cheap to clone.
+/// Authenticates requests. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Authenticator {
     hub: Hub,
@@ -119,12 +119,12 @@ impl Authenticator {
         }
     }
 
-    /// The recorded last uses of tokens.
+    /// Returns the recorded last uses of tokens.
     pub fn last_use(&self) -> &LastUse {
         &self.last_use
     }
 
-    /// The authenticator of service accounts.
+    /// Returns the authenticator of service accounts.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts
     }
@@ -133,8 +133,9 @@ impl Authenticator {
     ///
     /// The function checks in this order: the number of credentials (exactly one), the format, the
     /// age of the stores, the token's ID, the secret, the expiry, and the user. The secret is
-    /// compared in constant time even for an unknown ID. Only a token that is not in the stores
-    /// causes a read of the hub. Concurrent requests share the read, and a rate limit applies.
+    /// compared in constant time even for an unknown ID. The function reads the hub only for a
+    /// token that is not in the stores. Concurrent requests for the same token share the read, and
+    /// a rate limit applies.
     pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
         match self.person_or_other(head).await? {
             Claim::Person(identity) => Ok(*identity),
@@ -166,10 +167,10 @@ impl Authenticator {
         Ok(Principal::Account(account))
     }
 
-    /// The ID of the session in the cookie, if the stores contain it.
+    /// Returns the ID of the session in the cookie, if the stores contain the session.
     ///
-    /// The function checks only the secret, so use the result only to end the session. For all
-    /// other purposes use [`Self::identify`].
+    /// The function checks only the secret. Use the result only to end the session. For all other
+    /// purposes use [`Self::identify`].
     pub fn presented_session_id(&self, headers: &HeaderMap) -> Option<String> {
         let Ok(Presented::Cookie(cookie)) = credential::presented(headers) else {
             return None;
@@ -180,8 +181,8 @@ impl Authenticator {
         matches.then(|| held.id().to_owned())
     }
 
-    /// Returns the presented token if its secret matches, even if the token has expired. The owner
-    /// of the secret may revoke the token.
+    /// Returns the presented token if its secret matches, even if the token has expired. A client
+    /// with the secret may revoke the token.
     pub async fn presented_token(&self, head: Head<'_>) -> Result<Arc<Token>, IdentifyError> {
         let (shown, transport) = match credential::presented(head.headers)? {
             Presented::Bearer(text) => (
@@ -203,8 +204,7 @@ impl Authenticator {
         Ok(token)
     }
 
-    /// Authenticates a Drover token, or returns the text of a bearer token that is not a Drover
-    /// token.
+    /// Authenticates a Drover token. Returns the text of a bearer token that is not a Drover token.
     async fn person_or_other(&self, head: Head<'_>) -> Result<Claim, IdentifyError> {
         let text = match credential::presented(head.headers)? {
             Presented::Bearer(text) => text,
@@ -258,7 +258,7 @@ impl Authenticator {
         Ok(identity)
     }
 
-    /// Returns whether a token has not expired and was used within its idle limit.
+    /// Reports whether a token has not expired and was used within its idle limit.
     pub fn is_live(&self, token: &Token, now: Timestamp) -> bool {
         token.spec.expires_at.0 > now && !self.is_idle_now(token, now)
     }
@@ -313,7 +313,7 @@ enum TokenTransport {
 }
 
 impl TokenTransport {
-    /// Returns whether a token of this purpose is allowed over this transport. The token of a
+    /// Reports whether this transport is allowed for a token of this purpose. The token of a
     /// browser session is valid only as a cookie. All other tokens are valid only as bearer tokens.
     fn allows(self, purpose: TokenPurpose) -> bool {
         match (self, purpose) {
@@ -367,13 +367,13 @@ fn decide(
     })
 }
 
-/// Returns whether a token was unused for longer than its idle limit, by the recorded last use.
+/// Reports whether a token was unused for longer than its idle limit, by the recorded last use.
 pub fn is_idle(token: &Token, now: Timestamp) -> bool {
     idle_deadline(token).is_some_and(|end| now > end)
 }
 
-/// The time when an idle token becomes invalid. The server records uses with a delay, so this time
-/// is some minutes after the idle limit.
+/// Returns the time when an idle token becomes invalid. The server records uses with a delay, so
+/// this time is some minutes after the idle limit.
 pub fn idle_deadline(token: &Token) -> Option<Timestamp> {
     let idle = SignedDuration::from_secs(token.spec.idle_seconds?.into());
     let used = token

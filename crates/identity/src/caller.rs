@@ -15,7 +15,7 @@ use kube::ResourceExt as _;
 use super::Authenticator;
 use drover_audit::{AuditNotes, Person};
 
-/// A user with any valid token, even one that only allows a password change.
+/// A user with a valid token of any purpose. The token can be limited to a password change.
 #[derive(Debug)]
 pub struct AnyToken(pub Identity);
 
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// Identifies the caller and records the caller for the audit log.
+/// Identifies the caller, and records the caller for the audit log.
 pub async fn identify(
     authenticator: &Authenticator,
     head: Head<'_>,
@@ -108,7 +108,8 @@ pub async fn identify(
     Ok(identity)
 }
 
-/// Returns status 403 unless the caller is an administrator with a token for this API.
+/// Returns an error with status 403 unless the caller is an administrator with a token for this
+/// API.
 pub fn check_administrator(identity: &Identity) -> Result<(), Status> {
     check_token(identity)?;
     if identity.administrator {
@@ -120,7 +121,7 @@ pub fn check_administrator(identity: &Identity) -> Result<(), Status> {
     }
 }
 
-/// Returns status 403 for tokens that are limited to a cluster or a narrower purpose.
+/// Returns an error with status 403 if the token is limited to a cluster or a purpose.
 pub fn check_token(identity: &Identity) -> Result<(), Status> {
     let token = &identity.token;
     if token.cluster.is_some() {

@@ -1,8 +1,9 @@
 //! Logins of programs that a user confirms in a browser session.
 //!
-//! Similar to the device flow of RFC 8628: a program gets a secret device code and a short user
-//! code. The user enters the user code, sees the address of the request, and confirms. The program
-//! gets a token once. All state is in memory, bounded, and expires after ten minutes.
+//! The flow is similar to the device flow of RFC 8628. A program receives a secret device code and
+//! a short user code. The user enters the user code, sees the address of the request, and confirms
+//! the login. The program can fetch its token once. All state is in memory, is bounded, and expires
+//! after ten minutes.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -32,14 +33,15 @@ use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
 use drover_hub::{Hub, call};
 
-/// The lifetime of a pending login: the user must confirm the login and the program must fetch its
-/// token in this time.
+/// The lifetime of a pending login. Within this time, the user must confirm the login and the
+/// program must fetch its token.
 pub const LOGIN_TTL: SignedDuration = SignedDuration::from_mins(10);
 /// The minimum polling interval of programs in seconds.
 pub const INTERVAL_SECONDS: u32 = 2;
 /// The maximum number of pending logins, in total and per network.
 const MAX_PENDING: (usize, usize) = (2000, 20);
-/// The letters of user codes. Excludes similar letters, and vowels, so that codes contain no words.
+/// The letters of user codes. The list has no vowels, so that codes contain no words, and no
+/// letters that look similar.
 const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 
 /// The error of a device login.
@@ -54,19 +56,19 @@ pub enum DeviceError {
     /// The login is already confirmed.
     #[error("the login is already confirmed")]
     Confirmed,
-    /// The token of the confirming user is not the token of a login session.
+    /// The confirming user authenticated with a token that is not the token of a login.
     #[error(
         "a login can be confirmed only with the token of a login, not with an API token: sign \
          in, or run \"drover login\""
     )]
     NoLogin,
-    /// The confirming user may no longer use Drover.
+    /// The confirming user is disabled, or the confirming token is not valid.
     #[error("the user who confirmed the login is no longer allowed to log in; start again")]
     ConfirmerInvalid,
     /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// The token could not be created.
+    /// The server cannot create the token.
     #[error(transparent)]
     Token(#[from] TokenError),
 }
@@ -102,13 +104,13 @@ pub struct Codes {
 /// The facts about a pending login that the user sees before the confirmation.
 #[derive(Clone, Debug)]
 pub struct LoginRequest {
-    /// The program's address.
+    /// The network address of the program.
     pub source: IpAddr,
     /// The time of the request.
     pub requested_at: Timestamp,
 }
 
-/// Pending device logins; clones share the state.
+/// Pending device logins. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct DeviceLogins {
     hub: Hub,
@@ -126,7 +128,7 @@ struct PendingLogin {
     confirmed: Option<Confirmed>,
 }
 
-/// The user and the token that confirmed a login.
+/// The user who confirmed a login, and the token of the confirmation.
 #[derive(Clone, Debug)]
 struct Confirmed {
     user: UserUid,
@@ -141,7 +143,7 @@ impl PendingLogin {
 }
 
 impl DeviceLogins {
-    /// Creates the store of pending device logins. `limits` are shared with password logins.
+    /// Creates an empty list of pending device logins. Password logins share `limits`.
     pub fn new(hub: Hub, settings: Settings, limits: LoginLimits) -> Self {
         Self {
             hub,
@@ -151,7 +153,7 @@ impl DeviceLogins {
         }
     }
 
-    /// Starts a login.
+    /// Starts a login and returns its codes.
     pub fn begin(&self, source: IpAddr, now: Timestamp) -> Result<Codes, DeviceError> {
         self.limits
             .check_begin(source)
@@ -174,7 +176,7 @@ impl DeviceLogins {
         Ok((code, shown.ok_or(DeviceError::NotFound)?))
     }
 
-    /// Confirms a login: the program gets a token of the confirming user.
+    /// Confirms a login. The program can then fetch a token of the confirming user.
     pub fn confirm(&self, code: &str, who: &Identity, now: Timestamp) -> Result<(), DeviceError> {
         let is_login = matches!(
             who.token.purpose,
@@ -199,7 +201,8 @@ impl DeviceLogins {
         Ok(())
     }
 
-    /// Returns the program's token once after the confirmation; `None` before it.
+    /// Returns the program's token once after the confirmation. Returns `None` before the
+    /// confirmation.
     pub async fn fetch(
         &self,
         device: &SecretString,
@@ -267,7 +270,8 @@ impl DeviceLogins {
     }
 }
 
-/// The expiry of a confirming token; `None` if it has expired or is being deleted.
+/// Returns the expiry of a confirming token. Returns `None` if the token has expired or is being
+/// deleted.
 fn expiry_of(token: &Token, now: Timestamp) -> Option<Timestamp> {
     let ends = token.spec.expires_at.0;
     let good = token.metadata.deletion_timestamp.is_none() && now < ends && !is_idle(token, now);
@@ -300,7 +304,7 @@ fn begin(
     Ok(Codes { device, user })
 }
 
-/// Removes a confirmed login with its code; `None` while it is not confirmed.
+/// Removes a confirmed login and returns it. Returns `None` if no confirmed login has this code.
 fn take(
     pending: &mut HashMap<String, PendingLogin>,
     device: &SecretString,
@@ -326,7 +330,7 @@ fn hash(secret: &str) -> [u8; 32] {
     hash
 }
 
-/// Formats random bytes as a code like `BCDF-GHJK`.
+/// Formats random bytes as a user code like `BCDF-GHJK`.
 fn code(bytes: [u8; 16]) -> String {
     let mut number = u128::from_be_bytes(bytes);
     let mut text = String::with_capacity(9);
@@ -341,7 +345,7 @@ fn code(bytes: [u8; 16]) -> String {
     text
 }
 
-/// Normalizes a code that a user typed.
+/// Normalizes a user code that a user typed.
 fn normalize_code(code: &str) -> String {
     let letters = code.chars().filter(char::is_ascii_alphabetic).take(9);
     let mut text: String = letters.map(|c| c.to_ascii_uppercase()).collect();

@@ -19,8 +19,8 @@ use drover_hub::{Hub, HubError, call};
 
 /// The name of the first administrator.
 pub const NAME: &str = "admin";
-/// The label of the first administrator. The server creates a new password for a user with this
-/// label at startup if the Secret with the password is missing.
+/// The label of the first administrator. If the Secret with the password is missing at startup, the
+/// server creates a new password for the user with this label.
 const LABEL: &str = "management.drover.dev/first-administrator";
 
 /// The annotation that the first administrator has until the server has printed the password.
@@ -32,13 +32,13 @@ pub enum FirstAdministratorError {
     /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// The password could not be generated or hashed.
+    /// The server cannot generate or hash the password.
     #[error(transparent)]
     Password(#[from] PasswordError),
-    /// The password could not be generated or hashed.
+    /// The random generator of the operating system failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// The password file could not be written.
+    /// The server cannot write the password file.
     #[error("cannot write the first password to {}: use the path of a new file in an existing \
         folder", path.display())]
     File {
@@ -51,10 +51,10 @@ pub enum FirstAdministratorError {
 
 /// Creates the administrator `admin` if the hub has no user, and prints the password once.
 ///
-/// Each step creates an object, which only one of several concurrent servers can do, so only one
-/// password is printed. The User records whether the password was printed. After a crash before
-/// this record, the next start prints a new password. The file is opened before any write to the
-/// hub, so that a file error changes nothing.
+/// If several servers start concurrently, only one server creates each object, so only this server
+/// prints a password. The User records whether the password was printed. After a crash before this
+/// record, the next start prints a new password. The server opens the file before the first write
+/// to the hub, so that a file error changes nothing on the hub.
 pub async fn ensure(
     hub: &Hub,
     passwords: &Passwords,
@@ -86,7 +86,7 @@ pub async fn ensure(
 }
 
 /// Logs a warning if the hub has no enabled administrator. Admission prevents this state, but
-/// earlier versions of the server could cause it.
+/// earlier versions of the server allowed it.
 fn warn_without_administrator(hub: &Hub, found: Option<&User>) {
     let users = hub.stores().users.all();
     let known = users.iter().map(AsRef::as_ref).chain(found);
@@ -98,7 +98,7 @@ fn warn_without_administrator(hub: &Hub, found: Option<&User>) {
     }
 }
 
-/// A new password file. The file is removed if the value is dropped before the password is written.
+/// A new password file. Dropping the value before the password is written removes the file.
 struct PasswordFile {
     path: PathBuf,
     file: Option<File>,
@@ -142,8 +142,8 @@ impl Drop for PasswordFile {
     }
 }
 
-/// Removes the annotation. After a failure, the next start prints a new password, unless the user
-/// has changed the password.
+/// Removes the annotation [`PASSWORD_PENDING`]. If the removal fails, the next start prints a new
+/// password, unless the user has changed the password.
 async fn record_printed(hub: &Hub) {
     let patch = Patch::Merge(json!({ "metadata": { "annotations": { PASSWORD_PENDING: null } } }));
     let (api, params) = (hub.users(), PatchParams::default());
@@ -161,7 +161,7 @@ async fn record_printed(hub: &Hub) {
     }
 }
 
-/// Finds or creates the first administrator; `None` if the hub has other users.
+/// Finds or creates the first administrator. Returns `None` if the hub has other users.
 async fn find_or_create(hub: &Hub) -> Result<Option<User>, HubError> {
     let api = hub.users();
     let found = call("read the first administrator", api.get_opt(NAME)).await?;
@@ -201,7 +201,8 @@ fn admin() -> User {
     user
 }
 
-/// Prints the password to standard error. Logs never contain it, because log collectors store them.
+/// Prints the password to standard error. The password is not in the log, because log collectors
+/// store logs.
 fn print(
     password: &SecretString,
     place: Option<PasswordFile>,

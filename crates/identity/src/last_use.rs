@@ -1,4 +1,4 @@
-//! Records the last use of tokens in memory and writes it to the hub in batches.
+//! Records the last use of tokens in memory, and writes the records to the hub in batches.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,23 +17,24 @@ use drover_hub::{Hub, call};
 
 /// The interval between writes.
 const WRITE_INTERVAL: Duration = Duration::from_mins(1);
-/// The minimum age of the use that the hub stores before the server writes a newer use.
+/// The minimum age of the stored last use at which the server writes a more recent use.
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
-/// The maximum difference between the last use and the use that the hub stores.
+/// The maximum difference between the actual last use and the last use that the hub stores.
 pub(super) const MAX_LAG: SignedDuration = SignedDuration::from_mins(7);
-/// The maximum number of pending records. Further tokens are recorded at their next use.
+/// The maximum number of pending records. Above this number, the server records a token at one of
+/// its next uses.
 const MAX_PENDING: usize = 10_000;
 /// The maximum number of concurrent writes.
 const CONCURRENCY: usize = 8;
 
-/// The pending records of token use; cheap to clone.
+/// The pending records of token use. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct LastUse {
     pending: Arc<Mutex<BTreeMap<String, Timestamp>>>,
 }
 
 impl LastUse {
-    /// Records that a token was accepted now.
+    /// Records the present time as the last use of a token.
     pub fn record(&self, token: &Token) {
         let now = Timestamp::now();
         if !needs_write(token, now) {
@@ -50,7 +51,7 @@ impl LastUse {
         }
     }
 
-    /// Writes the records to the hub every minute, and once at shutdown.
+    /// Runs the controller that writes the records to the hub every minute, and once at shutdown.
     pub async fn run(self, hub: Hub, runtime: Runtime) {
         let writer = LastUseWriter {
             last_use: self.clone(),
@@ -62,7 +63,7 @@ impl LastUse {
         self.write(&hub).await;
     }
 
-    /// Returns whether a use of this token is not written yet.
+    /// Reports whether a use of this token is not written yet.
     pub(super) fn is_pending_write(&self, id: &str) -> bool {
         self.pending.lock().contains_key(id)
     }
@@ -104,7 +105,7 @@ fn needs_write(token: &Token, now: Timestamp) -> bool {
     recorded.is_none_or(|last| now.duration_since(last.0) > MIN_INCREASE)
 }
 
-/// Writes the last use of one token. Returns true if the write succeeded or is not needed.
+/// Writes the last use of a token. Returns true if the write succeeded or is unnecessary.
 async fn write_one(hub: &Hub, id: &str, at: Timestamp) -> bool {
     // A deleted token needs no record, and a patch would return an error.
     if hub.stores().tokens.by_name(id).is_none() {

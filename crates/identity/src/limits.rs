@@ -1,11 +1,13 @@
 //! Rate limits of login attempts.
 //!
-//! Three budgets limit password attempts: one per address, one per user and address, and one per
-//! user for all unknown addresses. Each budget refills steadily, so no limit is permanent. The
-//! budget per address limits attempts with many user names. The budget for unknown addresses limits
-//! guesses from many addresses. A *known* (in the code: familiar) address of a user is an address
-//! from which the user signed in before. The first and the third budget do not apply to a user at a
-//! known address, so attackers cannot prevent logins from there.
+//! Three budgets limit password attempts: a budget per address, a budget per user and address, and
+//! a budget per user for all unknown addresses together. Each budget refills steadily, so no limit
+//! is permanent. The budget per address limits attempts with many user names. The budget for
+//! unknown addresses limits guesses from many addresses.
+//!
+//! A *known* address (in the code: familiar) of a user is an address from which the user signed in
+//! before. The budget per address and the budget for unknown addresses do not apply to a user at a
+//! known address. Attackers therefore cannot prevent logins from known addresses.
 //!
 //! A directory account also has a budget of failed passwords. This budget also applies to known
 //! addresses, because the directory may lock the account.
@@ -31,24 +33,26 @@ use self::failures::{Failures, Origin, Outcome};
 use drover_http_edge::networks;
 use drover_http_edge::networks::{Rates, Wait, network};
 
-/// The attempts per minute from one address and from its enclosing networks.
+/// The maximum attempts per minute from an address and from its two enclosing networks.
 const ATTEMPTS_PER_ADDRESS: [u32; 3] = [60, 120, 240];
 /// The attempts per minute for one user from one address.
 const ATTEMPTS_PER_USER_AND_ADDRESS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// The attempts per minute for one user from all unknown addresses together.
 const ATTEMPTS_PER_USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
-/// The number of provider logins per minute that clients at one address, or in its enclosing
-/// networks, may start or finish.
+/// The maximum number of provider logins per minute that clients may start or finish, from an
+/// address and from its two enclosing networks.
 const LOGINS_PER_ADDRESS: [u32; 3] = [120, 240, 480];
-/// The device codes per minute that one user may look up or confirm.
+/// The maximum number of device codes per minute that a user may look up or confirm.
 const CODES_PER_USER: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The attempts per minute at one directory: from one unknown address, from its enclosing networks,
-/// and from all unknown addresses. The limits prevent the directory from locking accounts.
+/// The maximum attempts per minute at a directory from an unknown address and from its two
+/// enclosing networks. `DIRECTORY_ATTEMPTS` is the maximum from all unknown addresses together. The
+/// limits prevent the directory from locking accounts.
 const DIRECTORY_ATTEMPTS_PER_NETWORK: [u32; 3] = [60, 75, 150];
 const DIRECTORY_ATTEMPTS: NonZeroU32 = NonZeroU32::new(300).expect("300 is not zero");
 /// The number of stored budgets above which the server removes full budgets.
 const MAX_BUDGETS: usize = 20_000;
-/// The maximum number of users with known addresses, and of known addresses per user.
+/// The maximum number of users with known addresses. `MAX_FAMILIAR_ADDRESSES` is the maximum number
+/// of known addresses per user.
 const MAX_FAMILIAR_USERS: usize = 10_000;
 const MAX_FAMILIAR_ADDRESSES: usize = 32;
 
@@ -62,7 +66,7 @@ impl RetryAfter {
     /// The retry delay if a queue is full.
     pub const ONE_MINUTE: Self = Self(Duration::from_mins(1));
 
-    /// Returns the duration in whole seconds, at least 1.
+    /// Returns the duration in seconds, rounded up, at least 1.
     pub fn seconds(self) -> u32 {
         u32::try_from(self.0.as_secs())
             .unwrap_or(u32::MAX)
@@ -70,7 +74,7 @@ impl RetryAfter {
     }
 }
 
-/// The login rate limits; cheap to clone.
+/// The login rate limits. Cloning is cheap.
 #[derive(Clone)]
 pub struct LoginLimits(Arc<Budgets>);
 
@@ -111,7 +115,8 @@ impl Default for LoginLimits {
 }
 
 impl LoginLimits {
-    /// Counts a password attempt for an existing or unknown user. Fails if a budget is exhausted.
+    /// Counts a password attempt for an existing or unknown user. Returns an error if a budget is
+    /// exhausted.
     pub fn check(&self, user: &str, address: IpAddr) -> Result<(), RetryAfter> {
         let address = network(address);
         let user = key(user);
@@ -133,14 +138,15 @@ impl LoginLimits {
         budgets.user.check_key(&user).map_err(spent)
     }
 
-    /// Counts a provider login that an address starts or finishes.
+    /// Counts a provider login that a client at this address starts or finishes.
     pub fn check_begin(&self, address: IpAddr) -> Result<(), RetryAfter> {
         Ok(self.0.provider_logins.check(&(), address)?)
     }
 
-    /// Counts a password attempt at a directory, whose accounts are separate from local users.
+    /// Counts a password attempt at a directory. The accounts of a directory are separate from
+    /// local users.
     ///
-    /// The attempt counts as failed if it is dropped without a recorded outcome.
+    /// Dropping the returned [`Attempt`] without an outcome counts as a failed attempt.
     pub fn check_at(
         &self,
         provider: &str,
@@ -241,7 +247,7 @@ fn rates<K: Clone + Eq + Hash>(a_minute: [u32; 3]) -> Rates<K> {
     Rates::new(a_minute.map(networks::Quota::per_minute))
 }
 
-/// A password attempt at a directory. It counts as failed unless [`Self::succeeded`] or
+/// A password attempt at a directory. The attempt counts as failed unless [`Self::succeeded`] or
 /// [`Self::not_sent`] is called.
 #[must_use = "the attempt counts as failed when this is dropped"]
 pub struct Attempt {
@@ -270,13 +276,13 @@ impl Drop for Attempt {
     }
 }
 
-/// Truncates a name to 64 characters, the maximum length of user names, to bound the memory.
+/// Truncates a name to 64 characters, the maximum length of user names, to limit memory usage.
 fn key(user: &str) -> String {
     user.chars().take(64).collect()
 }
 
-/// Returns the key of a directory account. Logins that a directory may treat as equal have the same
-/// key. User names cannot contain the first character of the key.
+/// Returns the key of a directory account. Two logins that a directory may treat as equal have the
+/// same key. The key begins with a character that user names cannot contain.
 fn account(provider: &str, login: &str) -> String {
     let plain = normalize_login(login);
     let words: Vec<&str> = plain.split_whitespace().collect();
@@ -285,8 +291,9 @@ fn account(provider: &str, login: &str) -> String {
     format!("\n{}", URL_SAFE_NO_PAD.encode(digest))
 }
 
-/// Normalizes a login like directories do for a comparison (RFC 4518 §2; Active Directory also
-/// ignores accents): compatibility forms, case, combining marks, and invisible characters.
+/// Normalizes a login in the same way as directories compare logins (RFC 4518 §2). Normalizes
+/// compatibility forms and case, and removes invisible characters and combining marks, because
+/// Active Directory ignores accents.
 fn normalize_login(login: &str) -> String {
     let decomposed = DecomposingNormalizerBorrowed::new_nfkd();
     let lower = decomposed.normalize(login).to_lowercase();
@@ -294,8 +301,8 @@ fn normalize_login(login: &str) -> String {
     lower.chars().filter(|c| !is_ignored(*c)).collect()
 }
 
-/// Reports whether directories ignore the character: combining marks of Latin, Greek and Cyrillic,
-/// and Unicode's default ignorable characters.
+/// Reports whether directories ignore the character. Directories ignore combining marks of Latin,
+/// Greek and Cyrillic, and Unicode's default ignorable characters.
 fn is_ignored(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{61c}' | '\u{115f}'..='\u{1160}'

@@ -26,39 +26,39 @@ use drover_hub::{Hub, HubError, Writer, call};
 
 /// The lifetime of a token that only allows a password change.
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);
-/// A UID that no user has. For an unknown user name, the login reads the password of this UID, to
-/// take the same time as for a known name.
+/// A UID that no user has. For an unknown user name, the login reads the password of this UID. The
+/// response therefore takes the same time as for an existing user.
 const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// The error of a password login or a password change.
 #[derive(Debug, Error)]
 pub enum LoginError {
-    /// Too many attempts.
+    /// The client or the user exceeded a rate limit for login attempts.
     #[error("too many login attempts; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
-    /// The password is wrong or the user does not exist. The error is the same in both cases, so
-    /// that a client cannot detect existing user names.
+    /// The password is wrong or the user does not exist. Both cases have the same error, so that a
+    /// client cannot detect existing user names.
     #[error("wrong user name or password")]
     Wrong,
-    /// The given current password is wrong.
+    /// The current password in the request is wrong.
     #[error("the current password is wrong")]
     WrongCurrent,
     /// The password is correct, but the user is disabled.
     #[error("this user is disabled: ask an administrator")]
     Disabled,
-    /// The password changed during the check.
+    /// A different request changed the password during the check.
     #[error("the password has just changed; log in with the new one")]
     Superseded,
-    /// The new password is equal to the current password.
+    /// The new password equals the current password.
     #[error("the new password must differ from the current one")]
     Unchanged,
-    /// The server could not revoke all tokens of the user.
+    /// The server failed to revoke all tokens of the user.
     #[error(transparent)]
     Revoke(#[from] RevokeError),
-    /// The password could not be checked or stored.
+    /// The server cannot check or store the password.
     #[error(transparent)]
     Password(#[from] PasswordError),
-    /// The token could not be created.
+    /// The server cannot create the token.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// A call to the hub failed.
@@ -85,7 +85,7 @@ impl From<LoginError> for Status {
     }
 }
 
-/// The kind of client that receives the token of a login.
+/// The type of client that receives the token of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginClient {
     /// A program, which sends the token in the Authorization header.
@@ -94,7 +94,7 @@ pub enum LoginClient {
     Browser,
 }
 
-/// Password logins of local users; cheap to clone.
+/// Password logins of local users. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct PasswordLogins {
     hub: Hub,
@@ -104,7 +104,7 @@ pub struct PasswordLogins {
 }
 
 impl PasswordLogins {
-    /// Creates the login service with new rate limits.
+    /// Creates the login service with empty rate limits.
     pub fn new(hub: Hub, settings: Settings, passwords: Passwords) -> Self {
         Self {
             hub,
@@ -114,12 +114,13 @@ impl PasswordLogins {
         }
     }
 
-    /// The rate limits of login attempts.
+    /// Returns the rate limits of login attempts.
     pub fn limits(&self) -> &LoginLimits {
         &self.limits
     }
 
-    /// Checks a password and creates a session, or a token for a required password change.
+    /// Checks a password and creates a session. If the user must change the password, creates a
+    /// token for the password change.
     pub async fn login(
         &self,
         name: &str,
@@ -166,10 +167,8 @@ impl PasswordLogins {
         }
     }
 
-    /// Fails if the password has changed since the check.
-    ///
-    /// A password change revokes all tokens of the user's sessions, but does not find a token that
-    /// a concurrent login creates.
+    /// Returns an error if the password has changed since the check. A password change revokes all
+    /// session tokens of the user, but not the token of a concurrent login.
     async fn is_login_valid(
         &self,
         user: &User,
@@ -216,8 +215,8 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// Sets a user's password, which the user must change at the next login. Revokes the user's
-    /// sessions. API and kubeconfig tokens stay.
+    /// Sets a user's password and revokes the user's sessions. The user must change the password at
+    /// the next login. API and kubeconfig tokens stay valid.
     pub async fn reset_password(&self, user: &User, new: SecretString) -> Result<(), LoginError> {
         self.set_password(user, new, true).await?;
         let uid = UserUid::new(user.uid().unwrap_or_default());
@@ -225,9 +224,9 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// Sets a user's password and revokes all tokens, API and kubeconfig tokens included. Use the
-    /// function when another person may have a credential of the user, or before the user receives
-    /// more permissions.
+    /// Sets a user's password and revokes all tokens, including API and kubeconfig tokens. Use the
+    /// function if a different person may have a credential of the user, or before an increase of
+    /// the user's permissions.
     pub async fn reset_password_and_revoke_tokens(
         &self,
         user: &User,
@@ -243,12 +242,12 @@ impl PasswordLogins {
         write_hash(&self.hub, user, phc).await
     }
 
-    /// Hashes a password after checking the password rules.
+    /// Checks the password rules, and hashes the password.
     pub async fn hash(&self, password: SecretString) -> Result<String, PasswordError> {
         self.passwords.hash(password).await
     }
 
-    /// Returns the user if the password is correct. Takes the same time if the user does not exist.
+    /// Returns the user if the password is correct. Takes the same time for an unknown user.
     async fn verify(
         &self,
         user: Option<Arc<User>>,
@@ -282,8 +281,8 @@ impl PasswordLogins {
         Ok(())
     }
 
-    /// Records the time of the login. The time is informational, so a failure does not prevent the
-    /// login.
+    /// Records the time of the login. The time is only for display, so a failure does not prevent
+    /// the login.
     async fn record_login(&self, user: &User) {
         let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
         let (api, params) = (self.hub.users(), PatchParams::default());

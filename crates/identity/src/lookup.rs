@@ -1,4 +1,4 @@
-//! Reads tokens from the hub that are not in the stores, for example new tokens.
+//! Reads tokens from the hub if the stores do not contain the tokens, for example new tokens.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -17,19 +17,19 @@ use tokio::time::Instant;
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// The maximum number of reads per second for all clients together.
+/// The maximum number of reads per second by all clients together.
 const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The burst of reads.
+/// The maximum burst of reads.
 const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// The duration for which the server caches that no token has an ID.
+/// The duration for which the server caches that no token has a given ID.
 const ABSENT_TTL: Duration = Duration::from_secs(5);
-/// The maximum number of cached IDs. Expired IDs are removed first.
+/// The maximum number of cached IDs. The server removes expired IDs first.
 const MAX_IDS: usize = 4096;
 
 /// The error of a lookup.
 #[derive(Clone, Debug, Error)]
 pub enum LookupError {
-    /// Too many unknown tokens.
+    /// Too many requests contain unknown tokens.
     #[error("too many requests with unknown tokens; try again in a second")]
     TooMany,
     /// A call to the hub failed.
@@ -63,8 +63,7 @@ pub(super) type TokenAndUser = (Arc<Token>, Option<Arc<User>>);
 
 type Read = Shared<BoxFuture<'static, Result<Option<TokenAndUser>, LookupError>>>;
 
-/// Reads tokens from the hub. Each token ID has at most one concurrent read, and a rate limit
-/// applies.
+/// Reads tokens from the hub. Each token ID has at most one concurrent read. A rate limit applies.
 #[derive(Clone)]
 pub(super) struct Lookup {
     hub: Hub,
@@ -100,7 +99,7 @@ impl Lookup {
         }
     }
 
-    /// Reads the token with this ID and its user.
+    /// Reads the token with this ID, and the token's user.
     pub(super) async fn read(&self, id: &str) -> Result<Option<TokenAndUser>, LookupError> {
         match self.join_or_begin(id)? {
             Some(read) => read.await,
@@ -108,7 +107,8 @@ impl Lookup {
         }
     }
 
-    /// Returns the shared read; `None` if the ID is cached as absent.
+    /// Joins the running read of this ID, or starts a read. Returns `None` if the cache contains
+    /// the ID as absent.
     fn join_or_begin(&self, id: &str) -> Result<Option<Read>, LookupError> {
         let mut known = self.shared.known.lock();
         match known.get(id) {

@@ -17,7 +17,7 @@ use drover_http_edge::status::Status;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// The range of the number of characters in a password.
+/// The minimum and the maximum number of characters in a password.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 12..=512;
 /// The key of the PHC string in the Secret.
 const HASH: &str = "hash";
@@ -30,10 +30,10 @@ pub enum PasswordError {
     /// The password violates a rule. The text completes "the password …".
     #[error("{0}")]
     Rule(&'static str),
-    /// Too many concurrent logins.
+    /// The wait for a free hashing slot timed out because of too many concurrent logins.
     #[error("too many concurrent password checks")]
     Busy,
-    /// A hash could not be created or parsed.
+    /// The server cannot create or parse a hash.
     #[error("cannot hash the password")]
     Hash,
     /// A call to the hub failed.
@@ -42,8 +42,8 @@ pub enum PasswordError {
 }
 
 impl PasswordError {
-    /// Converts the error to a Kubernetes `Status`. `field` is the name of the request field with
-    /// the new password.
+    /// Converts the error to a Kubernetes `Status`. `field` is the name of the request field that
+    /// contains the new password.
     pub fn into_status(self, field: &str) -> Status {
         match self {
             Self::Rule(rule) => Status::invalid(field, rule),
@@ -74,12 +74,12 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
     }
 }
 
-/// Hashes and checks passwords on blocking threads with a concurrency limit; cheap to clone.
+/// Hashes and checks passwords on blocking threads with a concurrency limit. Cloning is cheap.
 #[derive(Clone)]
 pub struct Passwords {
     slots: Arc<Semaphore>,
-    /// The hash of a random password. The check of an unknown user uses this hash, to take the same
-    /// time as for a known user.
+    /// The hash of a random password. For an unknown user, the server checks the password against
+    /// this hash, to take the same time as for an existing user.
     dummy_hash: Arc<str>,
 }
 
@@ -99,14 +99,14 @@ impl Passwords {
         })
     }
 
-    /// Hashes a password after checking the rules. Returns the PHC string.
+    /// Checks the rules for a password, and hashes the password. Returns the PHC string.
     pub async fn hash(&self, password: SecretString) -> Result<String, PasswordError> {
         check_rules(password.expose_secret())?;
         self.with_slot(move || hash(password.expose_secret())).await
     }
 
-    /// Returns whether the password matches the PHC string. Takes the same time without a PHC
-    /// string, and then returns false.
+    /// Reports whether the password matches the PHC string. Without a PHC string, takes the same
+    /// time and returns false.
     pub async fn verify(
         &self,
         password: SecretString,
@@ -152,17 +152,17 @@ fn hash(password: &str) -> Result<String, PasswordError> {
         .map_err(|_| PasswordError::Hash)
 }
 
-/// The name of the Secret with a user's hash.
+/// Returns the name of the Secret with a user's hash.
 pub fn secret_name(user_uid: &str) -> String {
     format!("password-{user_uid}")
 }
 
-/// A stored hash.
+/// The stored password hash of a user.
 #[derive(Default)]
 pub struct Stored {
     /// The PHC string, if the user has a password.
     pub phc: Option<String>,
-    /// The version of the password, different after every change.
+    /// The version of the password. Each change of the password changes the version.
     pub version: PasswordVersion,
 }
 
@@ -185,7 +185,7 @@ pub async fn read_hash(hub: &Hub, user_uid: &str) -> Result<Stored, HubError> {
     })
 }
 
-/// Stores a hash for a user without a password. Returns `false` if the user already has a hash.
+/// Stores a hash for a user without a password. Returns false if the user already has a hash.
 pub async fn create_hash(hub: &Hub, user: &User, phc: &str) -> Result<bool, HubError> {
     let api = hub.secrets();
     let params = PostParams::default();
@@ -214,8 +214,8 @@ pub async fn write_hash(hub: &Hub, user: &User, phc: &str) -> Result<(), HubErro
         .map(|_| ())
 }
 
-/// Returns the owner reference to the user. The hub's garbage collector deletes the Secret together
-/// with the user.
+/// Returns a Secret with a hash and an owner reference to the user. The hub's garbage collector
+/// deletes the Secret together with the user.
 fn hash_secret(user: &User, phc: &str) -> Secret {
     let name = secret_name(&user.uid().unwrap_or_default());
     let data = Data::from([(HASH.to_owned(), phc.as_bytes().to_vec())]);

@@ -3,7 +3,8 @@
 //! *Owns* provider logins, the stored provider tokens, and the refresh of identities.
 //! `drover_hub::stores::identity_status` decides whether an identity is valid. *Never* reads
 //! provider responses except through `drover_providers`, and never assigns a provider's user to a
-//! different Drover user. The provider's UID and the user's ID at the provider identify a user.
+//! different Drover user. The provider's UID and the user's ID at the provider together identify a
+//! user.
 
 pub mod conditions;
 pub mod configured;

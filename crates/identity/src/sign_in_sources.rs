@@ -1,4 +1,4 @@
-//! Counts the users who sign in from each network, to find a proxy that hides client addresses.
+//! Counts the users who sign in from each network, to detect a proxy that hides client addresses.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -12,14 +12,14 @@ use parking_lot::Mutex;
 
 use drover_http_edge::networks::network;
 
-/// The duration for which a sign-in counts toward the number of users of its network.
+/// The time for which a sign-in is included in the number of users of its network.
 const COUNTED_FOR: Duration = Duration::from_hours(24);
-/// Minimum number of users of one network before the network is reported.
+/// Minimum number of users of a network before the server reports the network.
 const MANY_USERS: usize = 5;
-/// Maximum number of pairs of a network and a user. Further pairs are not counted.
+/// Maximum number of stored pairs of a network and a user. The server does not store further pairs.
 const MAX_PAIRS: usize = 10_000;
 
-/// The latest sign-in of each user from each network, on this server since it started; clones share
+/// The latest sign-in of each user from each network since the start of this server. Clones share
 /// the state.
 #[derive(Clone, Debug, Default)]
 pub struct SignInSources(Arc<Sources>);
@@ -32,7 +32,8 @@ struct Sources {
 }
 
 impl SignInSources {
-    /// Records a sign-in. Logs a warning when most users share one network for the first time.
+    /// Records a sign-in. Logs a warning when, for the first time, most users signed in from the
+    /// same network.
     pub fn record(&self, user: &UserUid, address: IpAddr) {
         self.record_at(user, address, Instant::now());
         if self.0.logged.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! A hub without a server, for unit tests.
+//! A hub whose requests always fail, for unit tests.
 
 use drover_hub::{Hub, Keys, Stores};
 

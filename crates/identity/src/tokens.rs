@@ -23,15 +23,15 @@ use drover_hub::{Hub, HubError, Writer, call};
 const PURGE_EVERY: Duration = Duration::from_mins(30);
 /// The timeout of one purge.
 const PURGE_TIMEOUT: Duration = Duration::from_mins(10);
-/// The maximum number of rounds in which the server deletes a user's tokens while new tokens
-/// appear.
+/// The maximum number of rounds in which the server deletes a user's tokens while clients create
+/// new tokens.
 const MAX_ROUNDS: u32 = 10;
 /// The duration for which expired tokens stay on the hub.
 const KEEP_EXPIRED: SignedDuration = SignedDuration::from_hours(1);
 /// The page size of lists, and the maximum number of concurrent deletions.
 const LIST_PAGE: u32 = 500;
 const MAX_CONCURRENT: usize = 8;
-/// The maximum number of tokens per purge.
+/// The maximum number of tokens that a purge deletes.
 const MAX_PURGED: usize = 1000;
 
 /// The error of creating or deleting a token.
@@ -51,8 +51,8 @@ pub enum RevokeError {
     /// A call to the hub failed.
     #[error(transparent)]
     Hub(#[from] HubError),
-    /// After the maximum number of rounds, the user still has tokens, because new tokens appear
-    /// continuously.
+    /// The user still has tokens after the maximum number of rounds, because clients create new
+    /// tokens continuously.
     #[error(
         "cannot revoke all tokens: new tokens of this user appear continuously; disable the user, or \
          stop Drover's server, and try again"
@@ -83,15 +83,16 @@ impl From<TokenError> for Status {
 pub struct NewToken {
     /// The purpose, which limits the use of the token.
     pub purpose: TokenPurpose,
-    /// The only cluster that accepts the token; all clusters if `None`.
+    /// The only cluster that accepts the token. `None` for all clusters.
     pub cluster: Option<ClusterScope>,
-    /// The identity provider whose identity must stay valid.
+    /// The identity provider on which the token depends. The token is valid only while the user's
+    /// identity of this provider is valid.
     pub provider: Option<TokenProvider>,
-    /// The description, a free text.
+    /// A free text that describes the token.
     pub description: Option<String>,
     /// The time at which the token expires.
     pub expires_at: Timestamp,
-    /// The maximum time without use; unlimited if `None`.
+    /// The maximum time without use. `None` for an unlimited time.
     pub idle: Option<Duration>,
 }
 
@@ -131,13 +132,13 @@ pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
     }
 }
 
-/// Deletes a token. When the function returns, the server rejects requests with the token.
+/// Deletes a token. After the function returns, the server rejects requests with the token.
 pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
     let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
     writer.delete_if_present("delete a token", token).await
 }
 
-/// Deletes a token from the hub; a missing token is no error.
+/// Deletes a token from the hub. Returns no error if the token does not exist.
 async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubError> {
     match call("delete a token", hub.tokens().delete(id, params)).await {
         Err(error) if !error.is_not_found() => Err(error),
@@ -145,11 +146,11 @@ async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubErr
     }
 }
 
-/// Revokes the user's sessions and the credentials that they issued, except the token `keep`.
-/// Called after a password change.
+/// Revokes the user's sessions, and the credentials that these sessions created. Does not revoke
+/// the token `keep`.
 ///
-/// Lists the tokens on the hub, because the stores may not contain a token that another server
-/// created.
+/// The server calls the function after a password change. The function lists the tokens on the hub,
+/// because the stores may not contain a token that a different server created.
 pub async fn revoke_sessions(
     hub: &Hub,
     user: &UserUid,
@@ -161,8 +162,8 @@ pub async fn revoke_sessions(
     delete_until_none_left(hub, user, ends).await
 }
 
-/// Deletes tokens in rounds, because a client may create a new token with a valid token during a
-/// round.
+/// Deletes tokens in rounds, because during a round, a client can create a new token with a token
+/// that is still valid.
 async fn delete_until_none_left(
     hub: &Hub,
     user: &UserUid,
@@ -194,7 +195,7 @@ pub async fn revoke_of_provider(
     delete_until_none_left(hub, user, stands).await
 }
 
-/// Deletes the selected tokens of a user and returns their number.
+/// Deletes the selected tokens of a user, and returns the number of deleted tokens.
 async fn end(
     hub: &Hub,
     user: &UserUid,
@@ -219,7 +220,7 @@ async fn end(
     }
 }
 
-/// Returns whether a password change revokes tokens of this purpose.
+/// Reports whether a password change revokes tokens of this purpose.
 fn ends_with_password(purpose: TokenPurpose) -> bool {
     match purpose {
         TokenPurpose::Session

@@ -1,4 +1,4 @@
-//! Check of a user against `allowed` of an AuthProvider.
+//! Checks whether `allowed` of an AuthProvider contains a user.
 
 use drover_api::kinds::auth_provider::Allowed;
 use thiserror::Error;
@@ -18,11 +18,11 @@ pub struct NotAllowed {
     pub id: String,
 }
 
-/// Checks whether a user may sign in. Without a list, every user may sign in. With a list, only the
-/// listed users and the members of the listed groups may sign in. An empty list allows no user.
+/// Checks whether a user may sign in.
 ///
-/// Only IDs are compared, byte for byte. Names are ignored because another user or group can take
-/// over a name.
+/// Without a list, every user may sign in. With a list, only the listed users and the members of
+/// the listed groups may sign in. An empty list allows no user. The check compares only IDs, byte
+/// for byte, because users and groups can change their names.
 pub fn check(allowed: Option<&Allowed>, person: &Person) -> Result<(), NotAllowed> {
     let Some(Allowed { users, groups }) = allowed else {
         return Ok(());

@@ -1,5 +1,6 @@
-//! The authorization code flow (RFC 6749 §4.1) with PKCE (RFC 7636): the state stored between the
-//! redirect to the provider and the callback, and the validation of the callback query.
+//! The authorization code flow (RFC 6749 §4.1) with PKCE (RFC 7636). The module creates the state
+//! for the time between the redirect to the provider and the callback, and validates the callback
+//! query.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -11,8 +12,8 @@ use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 use url::{Origin, form_urlencoded};
 
-/// Maximum time between the redirect to the provider and the callback. GitHub's codes have the same
-/// lifetime (RFC 6749 §4.1.2).
+/// Maximum time between the redirect to the provider and the callback. Ten minutes are the
+/// recommended maximum lifetime of a code (RFC 6749 §4.1.2), and the lifetime of GitHub's codes.
 pub const MAX_SIGN_IN_DURATION: SignedDuration = SignedDuration::from_mins(10);
 /// Maximum clock difference between two servers.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
@@ -21,9 +22,10 @@ const MAX_QUERY_BYTES: usize = 8 * 1024;
 /// Length of each random value in bytes (256 bits).
 const ENTROPY_BYTES: usize = 32;
 
-/// State of a sign-in in progress, needed to validate the callback.
+/// State of a sign-in in progress, for the validation of the callback.
 ///
-/// The serialized form contains secrets. Encrypt it before sending it to the browser.
+/// The serialized form contains secrets. Encrypt the serialized form before sending it to the
+/// browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {
@@ -41,13 +43,13 @@ pub enum CodeFlowError {
     /// The query is too long, or a parameter is missing or duplicated.
     #[error("{0}")]
     Malformed(&'static str),
-    /// The state does not match: defends against forged callbacks (login CSRF).
+    /// The state does not match. The check prevents forged callbacks (login CSRF).
     #[error("the state parameter does not match this sign-in")]
     StateMismatch,
     /// The sign-in started more than ten minutes ago.
     #[error("the sign-in took longer than 10 minutes")]
     Expired,
-    /// The response comes from a different provider: defends against mix-up attacks (RFC 9207
+    /// The response is from a different provider. The check prevents mix-up attacks (RFC 9207
     /// §2.4).
     #[error("the response comes from a different provider")]
     OtherIssuer,
@@ -68,22 +70,22 @@ impl Pending {
         }
     }
 
-    /// The `state` parameter, which the callback must repeat; 43 characters.
+    /// Returns the `state` parameter, 43 characters. The callback must contain the same value.
     pub fn state(&self) -> &SecretString {
         &self.state
     }
 
-    /// The PKCE code verifier, sent with the code to the token endpoint (RFC 7636 §4.1).
+    /// Returns the PKCE code verifier for the request to the token endpoint (RFC 7636 §4.1).
     pub fn verifier(&self) -> &SecretString {
         &self.verifier
     }
 
-    /// The callback URL at Drover.
+    /// Returns the callback URL at Drover.
     pub fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }
 
-    /// The PKCE code challenge: S256 of the verifier (RFC 7636 §4.2).
+    /// Returns the PKCE code challenge: S256 of the verifier (RFC 7636 §4.2).
     pub fn challenge(&self) -> String {
         URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.expose_secret().as_bytes()))
     }

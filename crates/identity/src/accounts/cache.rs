@@ -20,19 +20,19 @@ pub(super) enum CacheEntry {
 
 pub(super) struct Accepted {
     pub(super) account: Account,
-    /// The time of the last positive review.
+    /// The time of the last review that accepted the token.
     pub(super) at: Instant,
-    /// The last time at which a review or the watched objects showed that the token is valid.
+    /// The last time at which a review or the watched objects confirmed the token.
     pub(super) held: Instant,
-    /// The last use by a request or an open stream.
+    /// The time of the last use by a request or an open stream.
     pub(super) used: Instant,
-    /// The secret text of the token; `None` after several checks without an open stream.
+    /// The secret text of the token. `None` after several checks without an open stream.
     pub(super) token: Option<Arc<AccountToken>>,
-    /// The objects whose deletion revokes the token; empty if the token is polled.
+    /// The objects whose deletion revokes the token. Empty if the server polls the token.
     pub(super) bound: Vec<Bound>,
     /// True if a stream was open during the last checks.
     pub(super) open: bool,
-    /// The number of checks since the last use.
+    /// The number of checks since the last use of the token.
     pub(super) unused: u8,
     /// True while the token waits for a review.
     pub(super) queued: bool,
@@ -80,7 +80,7 @@ impl Accepted {
     }
 }
 
-/// Removes expired entries, and then the least recently used tokens if necessary.
+/// Removes expired entries. If too many entries remain, removes the least recently used tokens.
 pub(super) fn evict(cached: &mut HashMap<TokenDigest, CacheEntry>) {
     cached.retain(|_, cached| match cached {
         CacheEntry::InReview(_) => true,

@@ -13,8 +13,8 @@ use drover_hub::{Hub, HubError, call};
 /// The prefix of the extras that Kubernetes sets for a token, its pod and its node.
 const EXTRAS: &str = "authentication.kubernetes.io/";
 
-/// Returns the token's account, if the hub accepts the token and the account still has the same
-/// UID.
+/// Returns the token's account if the hub accepts the token and the account has the same UID as in
+/// the token.
 pub(super) async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Account>, HubError> {
     let reviews: Api<TokenReview> = Api::all(hub.client());
     let question = TokenReview {
@@ -41,7 +41,7 @@ pub(super) async fn review(hub: &Hub, token: &AccountToken) -> Result<Option<Acc
     Ok(same.then_some(account))
 }
 
-/// Returns the reviewed user if it is a service account.
+/// Returns the reviewed user if the user is a service account.
 pub(super) fn account(token: &AccountToken, answer: TokenReview) -> Option<Account> {
     let status = answer.status?;
     let user = status.user.filter(|_| status.authenticated == Some(true))?;

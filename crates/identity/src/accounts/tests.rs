@@ -26,7 +26,7 @@ const PULLER: &str = "system:serviceaccount:apps:puller";
 #[derive(Clone, Default)]
 struct FakeHub {
     reviews: Arc<AtomicUsize>,
-    /// The current number of concurrent requests, and the maximum so far.
+    /// The present number of concurrent requests. `most` is the maximum since the start.
     now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
     mood: Arc<AtomicU8>,
@@ -35,7 +35,7 @@ struct FakeHub {
 const ACCEPTS: u8 = 0;
 const REFUSES: u8 = 1;
 const IS_DOWN: u8 = 2;
-/// The hub accepts the token, but the account was deleted and created again with another UID.
+/// The hub accepts the token, but the account was deleted and created again with a different UID.
 const IS_ANOTHER: u8 = 3;
 /// The hub accepts the token, but the account is being deleted.
 const IS_LEAVING: u8 = 4;
@@ -110,7 +110,7 @@ fn token(number: usize) -> AccountToken {
     AccountToken::parse(&text).unwrap()
 }
 
-/// A token whose claims name its account.
+/// Returns a token whose claims name its account.
 fn bound_token(number: usize) -> AccountToken {
     let claims = json!({"sub": PULLER, "jti": number, "kubernetes.io": {
         "namespace": "apps", "serviceaccount": {"name": "puller", "uid": "u1"},
@@ -345,8 +345,8 @@ async fn single_rejection_does_not_revoke_an_accepted_token() {
     assert_eq!(accounts.validity(account.token), TokenValidity::Valid);
 }
 
-/// Opens streams with this many tokens with watched objects. Returns the number of reviews in one
-/// minute, and in the first 30 seconds in which all reviews are due.
+/// Opens streams with `count` tokens with watched objects. Returns the number of reviews in a
+/// minute, and the number of reviews in the first 30 seconds after all reviews are due.
 async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
     let hub = FakeHub::default();
     let accounts = hub.accounts();

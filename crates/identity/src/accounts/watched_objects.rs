@@ -1,7 +1,7 @@
 //! Watches the metadata of the objects that service account tokens are bound to.
 //!
 //! The watch of a kind starts with the first accepted token that is bound to an object of the kind.
-//! While a token's objects are watched, the hub need not review the token.
+//! While the server watches a token's objects, the server reviews the token rarely.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,15 +19,16 @@ use drover_hub::Hub;
 use drover_hub::stores::reflector::{Form, Sink, reflect_into};
 
 /// The duration without a response of the hub after which the state of the objects is unknown. A
-/// watch ends every 45 s.
+/// watch ends normally after 45 s.
 const MAX_SILENCE: Duration = Duration::from_secs(90);
 
-/// The kinds that the server may list on its hub.
+/// The kinds that the server has permission to list on its hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchableKinds {
     /// All kinds that tokens can be bound to, for the embedded hub.
     All,
-    /// Service accounts and Pods. On an external hub the server may not list all Secrets.
+    /// Service accounts and Pods. On an external hub, the server has no permission to list all
+    /// Secrets.
     AccountsAndPods,
 }
 
@@ -51,8 +52,8 @@ pub(super) enum BoundState {
     Unknown,
 }
 
-/// An object to which a token is bound. The flag is true if the watch returned the object at least
-/// once.
+/// An object that a token is bound to. The flag `was_present` is true if the watch returned the
+/// object at least once.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     kind: BoundKind,
@@ -72,7 +73,7 @@ impl From<&BoundObject> for Bound {
     }
 }
 
-/// The watched objects of all kinds; cheap to clone.
+/// The watched objects of all kinds. Cloning is cheap.
 #[derive(Clone, Default)]
 pub(super) struct WatchedObjects(Arc<[WatchedKind; BoundKind::ALL.len()]>);
 
@@ -96,7 +97,7 @@ pub(super) struct Object {
     uid: String,
     version: String,
     deleting: bool,
-    /// The time when this version arrived.
+    /// The time when this version of the object arrived.
     at: Instant,
 }
 
@@ -108,7 +109,7 @@ impl WatchedObjects {
         }
     }
 
-    /// Starts a watch, until `stop`, of each marked kind that is not watched yet.
+    /// Starts a watch of each marked kind that has no watch. The watches end at `stop`.
     pub(super) fn begin(
         &self,
         hub: &Hub,
@@ -127,12 +128,12 @@ impl WatchedObjects {
         }
     }
 
-    /// Returns the state of a token's objects after a review that started at `reviewed`, and the
-    /// oldest time at which a watch confirmed one of the objects.
+    /// Returns the state of a token's objects after a review that started at `reviewed`. Also
+    /// returns the oldest time at which a watch confirmed one of the objects.
     ///
-    /// An object is deleted if the watch returned its UID earlier and does not contain it now. For
-    /// a Secret without a UID in the token, the function uses the version at the time of the
-    /// review.
+    /// An object is deleted if the watch contained its UID before and does not contain the UID at
+    /// present. For a Secret without a UID in the token, the function uses the version at the time
+    /// of the review.
     pub(super) fn state(
         &self,
         bound: &mut [Bound],
@@ -156,7 +157,7 @@ impl WatchedObjects {
         (strength, since)
     }
 
-    /// The reflector's sink for a kind.
+    /// Returns the reflector's sink for a kind.
     pub(super) fn sink(&self, kind: BoundKind) -> KindSink {
         KindSink(self.clone(), kind)
     }
@@ -250,7 +251,8 @@ impl Sink for KindSink {
     }
 }
 
-/// Returns `namespace/name`. The key is unique within a kind, because names contain no slash.
+/// Returns the key `namespace/name`. The key is unique within a kind, because names contain no
+/// slash.
 fn key(namespace: Option<&str>, name: &str) -> String {
     format!("{}/{name}", namespace.unwrap_or_default())
 }
@@ -266,7 +268,7 @@ fn resource(kind: BoundKind) -> ApiResource {
 
 #[cfg(test)]
 impl Object {
-    /// Creates an object without deletion timestamp, with the current time.
+    /// Creates an object without deletion timestamp. The arrival time is the present time.
     pub(super) fn new(uid: &str, version: &str) -> Self {
         Self {
             uid: uid.to_owned(),

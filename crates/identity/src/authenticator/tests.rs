@@ -53,7 +53,7 @@ fn token_validity_depends_on_current_token_and_user() {
     }
 }
 
-/// A fake hub without objects that counts the reads.
+/// Creates a fake hub without objects. The counter contains the number of reads.
 fn empty_hub(stores: Stores) -> (Hub, Arc<std::sync::atomic::AtomicUsize>) {
     let reads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&reads);
@@ -92,7 +92,7 @@ fn head(headers: &HeaderMap) -> Head<'_> {
     }
 }
 
-/// The headers of a request with the session cookie from the same origin.
+/// Returns the headers of a request with the session cookie from the same origin.
 fn cookie(text: &str) -> HeaderMap {
     let cookie = HeaderValue::from_str(&format!("__Host-drover={text}")).unwrap();
     HeaderMap::from_iter([

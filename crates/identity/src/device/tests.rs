@@ -82,7 +82,7 @@ fn device_user_code_ignores_case_and_separators() {
     assert_ne!(normalize_code("BBBB-BBBBB"), given);
 }
 
-/// The responses of the fake hub.
+/// The state of the fake hub.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mood {
     /// The hub returns an error.
@@ -93,7 +93,7 @@ enum Mood {
     HasTheLogIn,
 }
 
-/// A login token of `u1` that expires at second 100.
+/// Returns a login token of `u1` that expires at second 100.
 fn log_in() -> Token {
     let mut login = token("bcdfghjkmnpq", "u1");
     login.spec.purpose = TokenPurpose::Session;

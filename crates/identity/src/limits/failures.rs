@@ -1,25 +1,26 @@
-//! Counts failed passwords of directory accounts with the same rule as directories, to stay below
-//! their lockout limit.
+//! Counts the failed passwords of directory accounts with the same rule as directories, to stay
+//! below the directory's lockout limit.
 //!
-//! Active Directory and OpenLDAP lock an account after a number of failed passwords. They reset the
-//! count after a correct password, or after a period without failures. Unknown addresses, from
-//! which the account has not signed in, may cause only some of the allowed failures. The owner of
-//! the account can therefore still sign in from a known address.
+//! Active Directory and OpenLDAP lock an account after a number of failed passwords. The directory
+//! resets the count after a correct password, or after a period without failures. Drover allows
+//! unknown addresses fewer failures than known addresses. An unknown address is an address from
+//! which the account has not signed in. The owner of the account can therefore still sign in from a
+//! known address.
 //!
 //! All functions are pure: the caller passes the current time.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Failed passwords of one account from all addresses: fewer than the five after which many
-/// directories lock an account.
+/// Maximum number of failed passwords of an account from all addresses. Many directories lock an
+/// account after five failures.
 const MAX_FAILURES: u32 = 4;
-/// The number of failures, out of [`MAX_FAILURES`], that unknown addresses may cause.
+/// Maximum number of failures from unknown addresses, out of [`MAX_FAILURES`].
 const MAX_UNFAMILIAR: u32 = 2;
-/// The time without a failure after which the count is reset. Directories reset it after 30 minutes
-/// or sooner.
+/// The time without a failure after which Drover resets the count. Directories reset their count
+/// after 30 minutes or less.
 const RESET_AFTER: Duration = Duration::from_mins(30);
-/// The number of stored accounts above which expired accounts are removed.
+/// The number of stored accounts above which Drover removes expired accounts.
 const MAX_ACCOUNTS: usize = 20_000;
 
 /// The origin of an attempt.
@@ -34,22 +35,22 @@ pub(super) enum Origin {
 /// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The password was correct: the directory resets its count.
+    /// The password was correct. The directory resets its count.
     Right,
-    /// The password was wrong, or its outcome is unknown.
+    /// The password was wrong, or the outcome is unknown.
     Failed,
-    /// The password was not sent to the directory.
+    /// The server did not send the password to the directory.
     NotSent,
 }
 
-/// The failures of all accounts.
+/// The failed and pending attempts of all accounts.
 #[derive(Debug, Default)]
 pub(super) struct Failures(HashMap<String, Account>);
 
 #[derive(Debug)]
 struct Account {
     failed: Count,
-    /// Number of attempts whose outcome is not known yet.
+    /// Number of attempts whose outcome is pending.
     pending: Count,
     last_failure: Instant,
 }
@@ -74,8 +75,8 @@ impl Count {
 }
 
 impl Failures {
-    /// Reserves an attempt. The caller must [end](Self::end) the attempt. The error is the time
-    /// after which the client may retry.
+    /// Reserves an attempt. The caller must [end](Self::end) the attempt. The error contains the
+    /// time after which the client may retry.
     pub(super) fn begin(
         &mut self,
         account: &str,
@@ -104,7 +105,7 @@ impl Failures {
         Ok(())
     }
 
-    /// Ends an attempt that [`Self::begin`] has reserved.
+    /// Ends an attempt that [`Self::begin`] reserved.
     pub(super) fn end(&mut self, name: &str, origin: Origin, outcome: Outcome, now: Instant) {
         let Some(account) = self.0.get_mut(name) else {
             return;
@@ -127,7 +128,7 @@ impl Failures {
 
 impl Account {
     /// Reports whether the count has expired. The count does not expire during pending attempts,
-    /// because the directory may count these attempts at any time.
+    /// because the directory can count these attempts at any time.
     fn is_expired(&self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.last_failure);
         self.pending.all() == 0 && since > RESET_AFTER
@@ -214,8 +215,8 @@ mod tests {
     }
 
     proptest! {
-        /// The simulated directory locks after five failures, and resets its count after `window`
-        /// without a failure.
+        /// Simulates a directory that locks an account after five failures. The directory resets
+        /// its count after `window` without a failure.
         #[test]
         fn directory_account_is_never_locked_by_any_sequence_of_attempts(
             steps in proptest::collection::vec(step(), 1..60),

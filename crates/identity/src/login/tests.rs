@@ -1,4 +1,4 @@
-//! Tests of logins while the password changes.
+//! Tests of logins during concurrent password changes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -27,7 +27,7 @@ fn token(name: &str, user: &str, purpose: &str) -> Value {
     })
 }
 
-/// A fake hub that stores one password and some tokens.
+/// A fake hub that stores a password and tokens.
 #[derive(Clone, Default)]
 struct Scripted {
     phc: Arc<Mutex<String>>,
@@ -35,7 +35,7 @@ struct Scripted {
     changing: Arc<AtomicBool>,
     version: Arc<AtomicU64>,
     tokens: Arc<Mutex<Vec<Value>>>,
-    /// The number of tokens that the hub still creates while the server deletes tokens.
+    /// The number of tokens that the hub creates while the server deletes tokens.
     made_meanwhile: Arc<AtomicU64>,
 }
 
@@ -164,7 +164,7 @@ async fn password_change_with_wrong_current_password_returns_its_specific_error(
     assert_eq!(refused.to_string(), "wrong user name or password");
 }
 
-/// The user `ann` with a required password change.
+/// Returns the user `ann` with a required password change.
 fn ann() -> User {
     let spec = UserSpec {
         display_name: None,

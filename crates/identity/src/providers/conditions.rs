@@ -1,6 +1,5 @@
-//! Writes the Ready condition and the last response time to AuthProviders.
-//!
-//! An enabled provider is tested after each change and every 15 minutes, and a failing provider
+//! Writes the Ready condition and the last response time of AuthProviders. The server tests an
+//! enabled provider after each change and every 15 minutes. The server tests a failing provider
 //! more often.
 
 use std::collections::HashMap;
@@ -24,19 +23,18 @@ use super::configured::{Configured, UseError, is_not_deleted};
 use super::connection_test::{self, ConnectionTest, reasons};
 use drover_hub::{Hub, HubError, call};
 
-/// The interval between checks of all providers. The interval is needed because a changed Secret
-/// triggers no event.
+/// The interval between checks of all providers. The interval is necessary because the change of a
+/// Secret triggers no event.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
-/// The debounce of changes.
+/// The debounce delay of changes.
 const DEBOUNCE: Duration = Duration::from_millis(300);
-/// The test interval of a provider whose last test succeeded, and of a provider whose last test
-/// failed.
+/// The test intervals of providers: after a successful test, and after a failed test.
 const TEST_INTERVALS: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
 /// The timeout of a test.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent tests.
 const CONCURRENCY: usize = 4;
-/// The server writes the last response time only if it increases by at least this duration.
+/// The minimum increase of the last response time at which the server writes the new time.
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum length of a condition's message in characters.
 const MAX_MESSAGE: usize = 1024;
@@ -113,7 +111,7 @@ struct TestResult {
     verdict: Verdict,
 }
 
-/// Tests a provider; `None` if the previous result is still current.
+/// Tests a provider. Returns `None` if the previous result is still current.
 async fn test(
     provider_logins: &ProviderLogins,
     provider: &AuthProvider,
@@ -251,8 +249,8 @@ async fn write(
     }
 }
 
-/// Returns the status to write; `None` if the condition is equal and the response time has changed
-/// only slightly.
+/// Returns the status to write. Returns `None` if the condition is unchanged and the response time
+/// has increased by less than [`MIN_INCREASE`].
 fn desired_status(
     before: &AuthProviderStatus,
     verdict: &Verdict,

@@ -28,14 +28,15 @@ use drover_hub::{Hub, HubError, call};
 
 /// The duration for which a Secret is cached.
 const SECRET_CACHE_TTL: Duration = Duration::from_secs(15);
-/// The backoff after a provider rejects Drover's own credentials. Repeated attempts could lock
-/// Drover's account at the provider.
+/// The minimum and the maximum backoff after a provider rejects Drover's own credentials. Repeated
+/// attempts could lock Drover's account at the provider.
 const CREDENTIALS_BACKOFF: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
 /// The maximum number of concurrent logins at one provider.
 const MAX_CONCURRENT_LOGINS: usize = 16;
-/// The timeout to wait for the exclusive permit while Drover's own credentials are untested.
+/// The timeout to wait for the exclusive permit. A permit is exclusive until the provider accepts
+/// Drover's own credentials.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The fields of an AuthProvider with Drover's own credentials at a directory.
+/// The fields of an AuthProvider that contain Drover's own credentials at a directory.
 const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 
 /// The error of using a provider.
@@ -66,29 +67,30 @@ pub enum ProtocolClient {
 /// A provider with its current configuration.
 #[derive(Debug)]
 pub struct Configured {
-    /// The name and UID of the provider, in the form that tokens store.
+    /// The name and UID of the provider, in the format of stored tokens.
     pub reference: TokenProvider,
     /// The AuthProvider's spec.
     pub spec: AuthProviderSpec,
     /// The client of the provider's protocol.
     pub client: ProtocolClient,
-    /// The resource version of the Secret.
+    /// The resource version of the Secret from which the client was built.
     secret_version: Option<String>,
     responses: Mutex<ResponseState>,
-    /// The limit of concurrent logins at this provider. The limit prevents an unresponsive provider
-    /// from blocking logins at other providers.
+    /// The limit of concurrent logins at this provider. With this limit, an unresponsive provider
+    /// cannot block logins at other providers.
     pub(super) login_permits: Semaphore,
-    /// The lock for requests while Drover's own credentials are untested.
+    /// The lock that serializes requests until the provider accepts Drover's own credentials.
     trying: tokio::sync::Mutex<()>,
 }
 
-/// A permit to send requests to a provider; exclusive while Drover's own credentials are untested.
+/// A permit to send requests to a provider. The permit is exclusive until the provider accepts
+/// Drover's own credentials.
 #[derive(Debug)]
 pub struct RequestPermit<'a> {
     _alone: Option<MutexGuard<'a, ()>>,
 }
 
-/// The state of a provider that results from its earlier responses.
+/// The state that results from the provider's previous responses.
 #[derive(Debug)]
 struct ResponseState {
     last_answer: Option<Timestamp>,
@@ -99,7 +101,7 @@ struct ResponseState {
 }
 
 impl Configured {
-    /// Builds the client without a request to the provider.
+    /// Builds the client. Sends no request to the provider.
     pub fn new(
         name: &str,
         uid: ProviderUid,
@@ -143,15 +145,15 @@ impl Configured {
         })
     }
 
-    /// The label of the provider's login button.
+    /// Returns the label of the provider's login button.
     pub fn title(&self) -> &str {
         title(&self.reference.name, &self.spec)
     }
 
-    /// Acquires a permit to send requests to the provider. Fails during a backoff.
+    /// Acquires a permit to send requests to the provider. Returns an error during a backoff.
     ///
-    /// Requests are serialized while Drover's own credentials are untested: many concurrent wrong
-    /// passwords would lock Drover's account.
+    /// The permit is exclusive until the provider accepts Drover's own credentials, because many
+    /// concurrent wrong passwords would lock Drover's account.
     pub async fn acquire(&self, now: Timestamp) -> Result<RequestPermit<'_>, ProviderError> {
         self.check_backoff(now)?;
         if self.responses.lock().credentials_accepted {
@@ -189,7 +191,7 @@ impl Configured {
         }
     }
 
-    /// Updates the backoff from a response.
+    /// Updates the backoff and the state from a response.
     pub fn record_answer<T>(&self, answer: Result<&T, &ProviderError>, now: Timestamp) {
         let mut responses = self.responses.lock();
         match answer {
@@ -214,13 +216,13 @@ impl Configured {
         }
     }
 
-    /// The time of the last response.
+    /// Returns the time of the provider's last response.
     pub fn last_answer(&self) -> Option<Timestamp> {
         self.responses.lock().last_answer
     }
 }
 
-/// The label of a provider's login button.
+/// Returns the label of a provider's login button.
 pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
     let desired = spec.display_name.as_deref();
     desired
@@ -228,9 +230,9 @@ pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
         .unwrap_or(name)
 }
 
-/// Returns the time until which the provider refuses requests with these credentials, if the
-/// response contains a time. Returns `None` if the limit applies to credentials other than
-/// `requested_as`.
+/// Returns the end of the time in which the provider refuses requests with these credentials.
+/// Returns `None` if the response contains no time, or if the limit applies to credentials other
+/// than `requested_as`.
 pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Timestamp> {
     let mut below = std::iter::successors(error.source(), |&error| error.source());
     let not_now = below.find_map(|error| error.downcast_ref::<TemporaryFailure>())?;
@@ -239,7 +241,7 @@ pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Ti
         .filter(|_| not_now.requested_as == requested_as)
 }
 
-/// The cache of all provider clients; clones share it.
+/// The cache of all provider clients. Clones share the cache.
 #[derive(Clone, Debug)]
 pub struct Providers {
     hub: Hub,
@@ -303,7 +305,7 @@ impl Providers {
         Ok(configured)
     }
 
-    /// The time of a provider's last response to this server.
+    /// Returns the time of a provider's last response to this server.
     pub fn last_answer(&self, uid: &str) -> Option<Timestamp> {
         self.cache.lock().get(uid)?.configured.last_answer()
     }
@@ -324,12 +326,13 @@ impl Providers {
     }
 }
 
-/// Returns whether the provider is not being deleted.
+/// Reports whether the provider exists without a deletion timestamp.
 pub fn is_not_deleted(provider: &AuthProvider) -> bool {
     provider.metadata.deletion_timestamp.is_none()
 }
 
-/// The Secret key of a provider, and the field that names it.
+/// Returns the reference to the Secret of a provider, with the name of the field that contains the
+/// reference.
 pub fn secret_of(spec: &AuthProviderSpec) -> Option<(&'static str, &SecretKey)> {
     let oidc = spec.oidc.as_ref().and_then(|oidc| {
         let key = oidc.client_secret.as_ref()?;
@@ -342,8 +345,8 @@ pub fn secret_of(spec: &AuthProviderSpec) -> Option<(&'static str, &SecretKey)> 
     oidc.or(github).or(ldap)
 }
 
-/// Reads the Secret of an AuthProvider. Only labelled Secrets are allowed, because the author of a
-/// provider chooses the receiver of the secret.
+/// Reads the Secret of an AuthProvider. Allows only Secrets with Drover's label, because the author
+/// of a provider chooses the address that receives the secret.
 async fn read_secret(
     hub: &Hub,
     field: &'static str,

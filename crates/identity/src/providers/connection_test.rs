@@ -1,4 +1,4 @@
-//! Tests the connection of a provider, with one result type for all protocols.
+//! Tests the connection to a provider. The results of all protocols have the same type.
 
 use drover_api::rest::{ProviderCheck, ProviderTestResult};
 use drover_providers::ProviderError;
@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use super::configured::{Configured, ProtocolClient};
 
-/// One check of a test.
+/// One check of a connection test.
 #[derive(Debug)]
 pub struct Check {
     /// The name of the checked feature, for example the discovery document.
@@ -23,7 +23,7 @@ pub struct Check {
 pub struct ConnectionTest {
     /// The checks in the order of execution.
     pub checks: Vec<Check>,
-    /// True if users can sign in.
+    /// True if all checks succeeded, so that users can sign in.
     pub works: bool,
 }
 
@@ -77,7 +77,7 @@ impl Check {
         }
     }
 
-    /// Returns the result of the check, or the error with its causes, in one line.
+    /// Returns the result of the check, or the error with its causes, as one line.
     pub fn sentence(&self) -> String {
         match &self.outcome {
             Ok(found) => found.clone(),
@@ -92,7 +92,7 @@ impl ConnectionTest {
         Self { checks, works }
     }
 
-    /// The first failed check.
+    /// Returns the first failed check.
     pub fn problem(&self) -> Option<(&Check, &ProviderError)> {
         let mut wrong = self
             .checks

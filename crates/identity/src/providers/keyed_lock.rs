@@ -1,4 +1,4 @@
-//! A lock that serializes changes of the same identity.
+//! Locks that serialize changes of the same identity.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -6,13 +6,14 @@ use std::sync::{Arc, Weak};
 use drover_api::ids::ProviderUid;
 use parking_lot::Mutex;
 
-/// One lock per identity. Clones share the locks.
+/// A map with one lock per identity. Clones share the locks.
 #[derive(Clone, Debug, Default)]
 pub struct KeyedLock(Arc<Mutex<HashMap<IdentityId, IdentityLock>>>);
 
 /// The UID of a provider, and a user's ID at this provider.
 type IdentityId = (String, String);
-/// The lock of one identity. The entry is valid while a task holds or awaits the lock.
+/// The lock of an identity. The reference is valid while a task holds the lock or waits for the
+/// lock.
 type IdentityLock = Weak<tokio::sync::Mutex<()>>;
 
 impl KeyedLock {

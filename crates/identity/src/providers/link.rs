@@ -1,9 +1,9 @@
-//! Moves an identity between two users of one person, or removes an identity from a user, on
-//! request of an administrator.
+//! Links and unlinks identities on request of an administrator. Linking moves an identity between
+//! two users of the same person. Unlinking removes an identity from a user.
 //!
 //! Only linking assigns identities of two providers to one user. Linking moves the identity and its
-//! provider tokens to the target user. Linking revokes the tokens of both users that depend on the
-//! identity. Role bindings stay with their users.
+//! provider tokens to the target user. Linking revokes all tokens of both users that depend on the
+//! identity. Role bindings stay unchanged.
 
 use std::sync::Arc;
 
@@ -62,13 +62,13 @@ pub enum LinkError {
         /// The user's login at the provider.
         login: String,
     },
-    /// The identity could not be written.
+    /// The server cannot write the identity.
     #[error(transparent)]
     People(#[from] ProviderUserError),
-    /// The provider tokens could not be moved.
+    /// The server cannot move the provider tokens.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
-    /// The server could not revoke all tokens that depend on the identity.
+    /// The server failed to revoke all tokens that depend on the identity.
     #[error(transparent)]
     Revoke(#[from] RevokeError),
     /// A call to the hub failed.
@@ -103,11 +103,12 @@ impl From<LinkError> for Status {
 pub struct Linked {
     /// The user with the identity.
     pub user: Arc<User>,
-    /// The user who had the identity before. The user is disabled if no way to sign in remains.
+    /// The user who had the identity before the move. The server disabled this user if the user
+    /// cannot sign in by any other method.
     pub former: Arc<User>,
 }
 
-/// Links and unlinks identities; cheap to clone.
+/// Links and unlinks identities. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Links {
     hub: Hub,
@@ -115,7 +116,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Creates the service. `locks` is shared with logins.
+    /// Creates the service. Logins share `locks`.
     pub fn new(hub: Hub, locks: KeyedLock) -> Self {
         Self { hub, locks }
     }
@@ -205,8 +206,8 @@ impl Links {
         Ok(has.then(|| Arc::new(stored)))
     }
 
-    /// Revokes the tokens and provider tokens of a removed identity. Logs an error without failing,
-    /// because the tokens are already invalid.
+    /// Revokes the tokens and provider tokens of a removed identity. Only logs an error, because
+    /// the tokens are already invalid.
     async fn clear(&self, user: &User, provider: &ProviderUid) {
         let ended = self.end(user, provider).await;
         let forgotten = provider_tokens::forget(&self.hub, user, provider).await;
@@ -258,8 +259,8 @@ impl Links {
         Ok(())
     }
 
-    /// Disables a user who has no way to sign in. The user is not deleted, because a deletion would
-    /// delete the role bindings and allow a new user with the same name.
+    /// Disables a user who has no method to sign in. Does not delete the user, because the deletion
+    /// would delete the role bindings and release the user name.
     async fn close(&self, user: Arc<User>) -> Result<Arc<User>, LinkError> {
         let others = user.status.as_ref().map_or(0, |s| s.identities.len());
         let uid = user.uid().unwrap_or_default();

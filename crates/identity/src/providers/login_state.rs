@@ -1,4 +1,5 @@
-//! The encrypted state of a started login in the browser's cookie, valid once.
+//! The encrypted state of a started login. The browser stores the state in a cookie. The state is
+//! valid once.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use drover_entropy::{NoRandomness, random};
 use drover_hub::keys::Seal;
 
-/// The maximum number of finished logins in memory. At the maximum, a new login cannot finish until
-/// an older entry expires.
+/// The maximum number of finished logins in memory. At the maximum, new logins fail until an entry
+/// expires.
 const MAX_FINISHED: usize = 50_000;
 /// The maximum length of a return path in bytes.
 const MAX_RETURN_PATH: usize = 512;
@@ -32,7 +33,7 @@ pub enum Pending {
 }
 
 impl Pending {
-    /// Returns whether the query of a callback contains the `state` of this login.
+    /// Reports whether the query of a callback contains the `state` of this login.
     pub fn matches_state(&self, query: &str) -> bool {
         match self {
             Self::Oidc(pending) => pending.matches_state(query),
@@ -41,19 +42,19 @@ impl Pending {
     }
 }
 
-/// A login that has started and not finished.
+/// A login that has started but not finished.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoginState {
-    /// The login's unique ID. The server uses the ID to reject a second completion.
+    /// The login's unique ID. The server uses the ID to reject a second completion of the login.
     id: String,
     /// The protocol state that verifies the provider's response.
     pub pending: Pending,
     /// The path in the UI to which the browser returns after the login.
     #[serde(rename = "way_back")]
     pub return_path: ReturnPath,
-    /// The ID of the browser's previous session. The server ends this session after the login. The
-    /// state contains the ID, because browsers do not send the session cookie with the cross-site
-    /// callback.
+    /// The ID of the browser's session before the login. The server ends this session after the
+    /// login. The state contains the ID, because browsers do not send the session cookie with the
+    /// cross-site callback.
     #[serde(rename = "former")]
     pub previous_session: Option<String>,
 }
@@ -81,7 +82,8 @@ impl LoginState {
         Ok(SecretString::from(URL_SAFE_NO_PAD.encode(sealed)))
     }
 
-    /// Decrypts a cookie; `None` if this server did not create it for this provider.
+    /// Decrypts a cookie. Returns `None` if the cookie was not created by this server or was
+    /// created for a different provider.
     pub fn open(seal: &Seal, provider: &ProviderUid, cookie: &SecretString) -> Option<Self> {
         let sealed = URL_SAFE_NO_PAD.decode(cookie.expose_secret()).ok()?;
         let plain = seal.open(provider.as_str(), &sealed)?;
@@ -100,8 +102,8 @@ impl Default for ReturnPath {
 }
 
 impl ReturnPath {
-    /// Parses a path with a query; `None` if a browser could interpret the text as a URL of another
-    /// site.
+    /// Parses a path with a query. Returns `None` if a browser could interpret the text as a URL of
+    /// a different site.
     pub fn parse(text: &str) -> Option<Self> {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&b);
         let stays = text.starts_with('/') && !text.starts_with("//");
@@ -109,27 +111,28 @@ impl ReturnPath {
         (stays && fits).then(|| Self(text.to_owned()))
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The finished logins whose state is still valid. Clones share the logins.
+/// The finished logins whose state has not expired. Clones share the logins.
 #[derive(Clone, Debug, Default)]
 pub struct FinishedLogins(Arc<Mutex<HashMap<String, Timestamp>>>);
 
-/// The error of finishing a login.
+/// The error of a login that cannot be finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlreadyFinished {
     /// The login has already finished.
     Yes,
-    /// The server stores the maximum number of finished logins.
+    /// The server stores the maximum number of finished logins, so it cannot detect a second
+    /// completion.
     Unknown,
 }
 
-/// A login that is being finished. If the value is dropped before [`Self::commit`], the browser can
-/// retry the login.
+/// A login that is being finished. The browser can retry the login if the value is dropped before
+/// [`Self::commit`].
 #[derive(Debug)]
 #[must_use = "a dropped guard allows the login to finish again"]
 pub struct FinishingLogin {
@@ -138,7 +141,8 @@ pub struct FinishingLogin {
 }
 
 impl FinishingLogin {
-    /// Marks the login as finished: the provider has accepted the one-time code.
+    /// Marks the login as finished. Call the function after the provider has accepted the one-time
+    /// code.
     pub fn commit(mut self) {
         self.id = None;
     }
@@ -153,7 +157,8 @@ impl Drop for FinishingLogin {
 }
 
 impl FinishedLogins {
-    /// Records that a login finishes. Fails if it has already finished or is finishing.
+    /// Records that a request begins to finish a login. Returns an error if the login has finished
+    /// already, or if a concurrent request finishes the login.
     pub fn begin_finish(
         &self,
         login_state: &LoginState,

@@ -10,15 +10,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 const MAX_GROUPS: usize = 1000;
 /// The maximum length of a group's display name and of a login, in characters.
 const MAX_TEXT: usize = 128;
-/// The maximum length of a User's name in characters, and the number of characters that are
+/// The maximum length of a User's name in characters. `MAX_NUMBER_SUFFIX` is the number of characters that are
 /// reserved for a numeric suffix.
 const MAX_NAME: usize = 63;
 const MAX_NUMBER_SUFFIX: usize = 6;
 
 /// Builds the confirmed identity of a provider's user.
 ///
-/// The function omits and counts groups whose ID is not valid in a group name. Escaped IDs are not
-/// used, because an escaped ID could equal the ID of a different group.
+/// The function omits and counts groups whose ID is not valid in a group name. The function does
+/// not escape such an ID, because an escaped ID could equal the ID of a different group.
 pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> ProviderIdentity {
     let named = person.groups.iter().filter_map(|group| {
         let name = GroupName::of(&provider.name, &group.id)?;
@@ -43,7 +43,7 @@ pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> Pr
     }
 }
 
-/// Returns the provider's user of an identity, to check the user against a list of allowed users.
+/// Converts an identity to the provider's user, for a comparison with the list of allowed users.
 pub fn person(identity: &ProviderIdentity) -> Person {
     let groups = identity.groups.iter().filter_map(|group| {
         let start = format!("{}{}:", drover_access::names::PREFIX, identity.provider);
@@ -62,7 +62,7 @@ pub fn person(identity: &ProviderIdentity) -> Person {
     }
 }
 
-/// Returns the identity after the provider or its list of allowed users refused the user.
+/// Returns the identity after a rejection by the provider or by its list of allowed users.
 #[must_use]
 pub fn refused(identity: &ProviderIdentity, message: &str, now: Timestamp) -> ProviderIdentity {
     not_confirmed(identity, IdentityState::Refused, message, now)
@@ -89,8 +89,8 @@ fn not_confirmed(
     }
 }
 
-/// Returns the name of a new User, derived from the login. `number` is the number of this attempt
-/// to find an unused name.
+/// Returns the name of a new User, derived from the login. `number` counts the attempts to find an
+/// unused name.
 pub fn name(login: &str, number: usize) -> String {
     // Uses the part before the "@" of an email address.
     let login = login.split('@').next().unwrap_or_default();

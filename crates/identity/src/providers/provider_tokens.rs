@@ -17,7 +17,8 @@ use drover_entropy::NoRandomness;
 use drover_hub::secret::{Data, entry, secret};
 use drover_hub::{Hub, HubError, call};
 
-/// The maximum number of attempts while another client changes the same Secret.
+/// The maximum number of attempts to change a Secret while a different client changes the same
+/// Secret.
 const MAX_ATTEMPTS: usize = 5;
 
 /// The error of reading or writing provider tokens.
@@ -47,7 +48,7 @@ impl fmt::Debug for ProviderTokens {
 }
 
 impl ProviderTokens {
-    /// Copies missing tokens from `before`, because many providers issue a token only at the first
+    /// Copies absent tokens from `before`, because many providers issue a token only at the first
     /// login.
     #[must_use]
     pub fn or(self, before: Self) -> Self {
@@ -57,13 +58,13 @@ impl ProviderTokens {
         }
     }
 
-    /// Returns whether no token is present.
+    /// Reports whether no token is present.
     pub fn is_empty(&self) -> bool {
         self.refresh_token.is_none() && self.id_token.is_none()
     }
 }
 
-/// The JSON that is encrypted and stored. Renaming a field would make stored tokens unreadable.
+/// The JSON that is encrypted and stored. Stored tokens are unreadable after a field is renamed.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Plain {
@@ -72,7 +73,7 @@ struct Plain {
     id_token: Option<String>,
 }
 
-/// Reads the tokens; empty if the encryption key has changed.
+/// Reads the tokens. Returns an empty value if the encryption key has changed.
 pub async fn read(
     hub: &Hub,
     user: &User,
@@ -128,8 +129,8 @@ pub async fn forget(
     Ok(())
 }
 
-/// Replaces or removes one entry. Removes the entries of deleted providers. The entries of all
-/// other providers stay.
+/// Replaces or removes the entry of a provider. Removes the entries of deleted providers. Does not
+/// change the entries of other providers.
 async fn change(
     hub: &Hub,
     user: &User,
@@ -168,8 +169,8 @@ async fn change(
     }
 }
 
-/// Returns the owner reference to the user. The hub's garbage collector deletes the Secret together
-/// with the user.
+/// Returns a Secret with an owner reference to the user. The hub's garbage collector deletes the
+/// Secret together with the user.
 fn new_secret(user: &User, data: Data) -> Secret {
     let mut made = secret(&secret_name(user), "Opaque", data);
     made.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
@@ -180,8 +181,8 @@ fn secret_name(user: &User) -> String {
     format!("identity-{}", user.uid().unwrap_or_default())
 }
 
-/// Returns the additional authenticated data of an encrypted entry: user and provider. An entry
-/// that is copied to another user or provider cannot be decrypted.
+/// Returns the additional authenticated data of an encrypted entry: user and provider. With this
+/// data, an entry that is copied to a different user or provider cannot be decrypted.
 fn of(user: &User, provider: &ProviderUid) -> String {
     format!("{} at {provider}", user.uid().unwrap_or_default())
 }

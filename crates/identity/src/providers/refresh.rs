@@ -1,7 +1,7 @@
-//! Refreshes identities at their providers, regularly and on request of an administrator.
+//! Refreshes identities at their providers, periodically and on request of an administrator.
 //!
-//! Only a refusal by the provider, or by its list of allowed users, invalidates an identity
-//! immediately. After all other errors, the identity stays valid for the grace period
+//! An identity becomes invalid immediately if the provider or its list of allowed users rejects the
+//! user. After all other errors, the identity stays valid for the grace period
 //! ([`identity_status`]).
 
 mod schedule;
@@ -41,14 +41,14 @@ use drover_http_edge::status::Status;
 use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError};
 
-/// The interval between checks for due identities.
+/// The interval at which the server checks which identities are due.
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
-/// The debounce of changes.
+/// The debounce delay of provider changes.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The maximum number of concurrent refreshes.
 const CONCURRENCY: usize = 8;
-/// The maximum number of attempts to store new provider tokens. A lost token cannot be replaced,
-/// because many providers invalidate the previous token.
+/// The maximum number of attempts to store new provider tokens. Many providers invalidate the
+/// previous token, so a token that is not stored is lost.
 const MAX_STORE_ATTEMPTS: u32 = 4;
 
 /// The outcome of a refresh.
@@ -56,13 +56,13 @@ const MAX_STORE_ATTEMPTS: u32 = 4;
 pub enum Outcome {
     /// The provider confirmed the identity.
     Confirmed,
-    /// The provider or its list of allowed users refused the user.
+    /// The provider or its list of allowed users rejected the user.
     Refused,
     /// The request failed, or the provider's response was invalid.
     Unreachable,
     /// The provider refuses requests about this user until this time.
     Postponed(Timestamp),
-    /// No request was possible, because no provider token exists or the provider is deleted. The
+    /// The server sent no request, because no provider token exists or the provider is deleted. The
     /// identity stays unchanged.
     Skipped,
 }
@@ -70,10 +70,10 @@ pub enum Outcome {
 /// The error of a refresh.
 #[derive(Debug, Error)]
 pub enum RefreshError {
-    /// The user's identity could not be written.
+    /// The server cannot write the user's identity.
     #[error(transparent)]
     People(#[from] ProviderUserError),
-    /// The provider tokens could not be read or stored.
+    /// The server cannot read or store the provider tokens.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
     /// A call to the hub failed.
@@ -98,7 +98,7 @@ impl From<RefreshError> for Status {
     }
 }
 
-/// Refreshes identities; cheap to clone.
+/// Refreshes identities. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Refresher {
     hub: Hub,
@@ -106,7 +106,7 @@ pub struct Refresher {
     locks: KeyedLock,
 }
 
-/// The key of an identity.
+/// The key of an identity: the user's UID and the provider's UID.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct IdentityKey {
     user: String,
@@ -123,7 +123,7 @@ impl IdentityKey {
 }
 
 impl Refresher {
-    /// Creates the service. `locks` is shared with logins.
+    /// Creates the service. Logins share `locks`.
     pub fn new(hub: Hub, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,
@@ -132,8 +132,8 @@ impl Refresher {
         }
     }
 
-    /// Refreshes all identities of a user. Runs to completion even if the caller is dropped, so
-    /// that new provider tokens are stored.
+    /// Refreshes all identities of a user. The refresh runs to completion even if the caller is
+    /// dropped, so that new provider tokens are stored.
     pub async fn refresh_all(&self, user: &User) -> Result<(), RefreshError> {
         let identities = user.status.iter().flat_map(|status| &status.identities);
         let keys = identities.map(|identity| IdentityKey::of(user, identity));
@@ -148,7 +148,7 @@ impl Refresher {
         tokio::spawn(asking.in_current_span()).await?
     }
 
-    /// Refreshes one identity and writes the result.
+    /// Refreshes an identity and writes the result.
     async fn refresh(&self, key: &IdentityKey) -> Result<Outcome, RefreshError> {
         let Some((_, known)) = self.find_identity(key) else {
             return Ok(Outcome::Skipped);
@@ -193,7 +193,7 @@ impl Refresher {
         current.filter(|current| current.spec.enabled && is_not_deleted(current))
     }
 
-    /// Requests an identity from the provider; `None` without a provider token.
+    /// Requests an identity from the provider. Returns `None` if no provider token exists.
     async fn fetch_identity(
         &self,
         provider: &Configured,
@@ -236,7 +236,7 @@ impl Refresher {
         Ok(Some(response))
     }
 
-    /// Stores new provider tokens. Call before the refreshed identity is written.
+    /// Stores new provider tokens. Call the function before the write of the refreshed identity.
     async fn store_tokens(
         &self,
         user: &User,
@@ -353,7 +353,7 @@ impl Refresher {
         tokio::join!(runtime.run(planning), every_replica.run(refreshing));
     }
 
-    /// Marks identities as refused that a changed list of allowed users no longer contains.
+    /// Marks identities as rejected if a changed list of allowed users does not contain the user.
     async fn apply_lists(
         &self,
         applied: &mut HashMap<String, Option<Allowed>>,
@@ -401,7 +401,7 @@ impl Refresher {
         outcome
     }
 
-    /// Marks an identity as refused if the list of allowed users does not contain the user. Holds
+    /// Marks an identity as rejected if the list of allowed users does not contain the user. Holds
     /// the lock of the identity.
     async fn apply_to(&self, key: &IdentityKey) -> Result<(), RefreshError> {
         let Some((_, known)) = self.find_identity(key) else {
@@ -418,8 +418,8 @@ impl Refresher {
         }
     }
 
-    /// Returns whether the provider's current list contains the identity. A deleted provider
-    /// refuses no identity.
+    /// Reports whether the provider's current list contains the identity. Returns true for a
+    /// deleted provider.
     fn is_listed(&self, key: &IdentityKey, identity: &ProviderIdentity) -> bool {
         let providers = &self.hub.stores().auth_providers;
         let provider = providers.by_uid(key.provider.as_str());
@@ -428,7 +428,7 @@ impl Refresher {
         })
     }
 
-    /// Marks an identity as refused, and deletes its provider tokens.
+    /// Marks an identity as rejected, and deletes its provider tokens.
     async fn refuse(&self, user: &User, identity: &ProviderIdentity) -> Result<(), RefreshError> {
         let refused = mapping::refused(identity, NOT_ALLOWED, Timestamp::now());
         users::write_identity(&self.hub, user, &refused).await?;

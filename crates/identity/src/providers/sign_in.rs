@@ -31,7 +31,7 @@ use drover_hub::Hub;
 use drover_hub::settings::Settings;
 use drover_hub::stores::identity_status;
 
-/// The redirect to the provider, which starts a login.
+/// The redirect to the provider at the start of a login.
 #[derive(Debug)]
 pub struct LoginRedirect {
     /// The URL of the provider's login page.
@@ -49,7 +49,7 @@ pub struct CompletedLogin {
     pub token: Token,
 }
 
-/// Provider logins; cheap to clone.
+/// Provider logins. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct ProviderLogins {
     hub: Hub,
@@ -61,7 +61,7 @@ pub struct ProviderLogins {
 }
 
 impl ProviderLogins {
-    /// Creates the service. `limits` are shared with password logins.
+    /// Creates the service. Password logins share `limits`.
     pub fn new(hub: Hub, settings: Settings, providers: Providers, limits: LoginLimits) -> Self {
         Self {
             hub,
@@ -73,17 +73,17 @@ impl ProviderLogins {
         }
     }
 
-    /// The provider clients.
+    /// Returns the provider clients.
     pub fn providers(&self) -> &Providers {
         &self.providers
     }
 
-    /// The locks of identities.
+    /// Returns the locks of identities.
     pub fn locks(&self) -> &KeyedLock {
         &self.locks
     }
 
-    /// The enabled providers.
+    /// Returns the enabled providers.
     pub fn enabled_providers(&self) -> Vec<Arc<AuthProvider>> {
         let all = self.hub.stores().auth_providers.all().into_iter();
         all.filter(|one| one.spec.enabled && is_not_deleted(one))
@@ -162,9 +162,10 @@ impl ProviderLogins {
         Ok((completed, login_state))
     }
 
-    /// Updates the provider's backoff from the result of a login. Ignores users who may not sign
-    /// in. Also ignores refusals, because a client can cause a refusal without a request to the
-    /// provider.
+    /// Updates the provider's backoff from the result of a login.
+    ///
+    /// Ignores results for users who may not sign in. Also ignores rejections, because a client can
+    /// cause a rejection without a request to the provider.
     fn record_response(
         &self,
         provider: &Configured,
@@ -222,8 +223,8 @@ impl ProviderLogins {
         Ok(completed)
     }
 
-    /// Checks a password at a directory. Sets `sent` to true when the password is sent to the
-    /// directory.
+    /// Checks a password at a directory. Sets `sent` to true when the server sends the password to
+    /// the directory.
     async fn check_password(
         &self,
         name: &str,
@@ -247,8 +248,8 @@ impl ProviderLogins {
         Ok((provider, response))
     }
 
-    /// Creates a token for a user that the provider has confirmed. Runs to completion even if the
-    /// caller is dropped.
+    /// Creates a token for a user that the provider has confirmed. The creation runs to completion
+    /// even if the caller is dropped.
     async fn create_token(
         &self,
         provider: &Configured,
@@ -302,7 +303,7 @@ impl ProviderLogins {
         Ok(CompletedLogin { secret, token })
     }
 
-    /// Marks the identity as refused if the error is [`SignInError::NotAllowed`]. Returns the
+    /// Marks the identity as rejected if the error is [`SignInError::NotAllowed`]. Returns the
     /// error.
     async fn refuse(
         &self,
@@ -326,8 +327,8 @@ impl ProviderLogins {
         open.then_some(()).ok_or_else(nothing)
     }
 
-    /// Checks the user against the provider's current list. A deleted or disabled provider allows
-    /// no user.
+    /// Checks the user against the provider's current list of allowed users. A deleted or disabled
+    /// provider allows no user.
     fn check_allowed(&self, provider: &TokenProvider, person: &Person) -> Result<(), SignInError> {
         let current = self
             .hub
@@ -356,7 +357,7 @@ impl ProviderLogins {
         }
     }
 
-    /// The callback URL of a provider.
+    /// Returns the callback URL of a provider.
     pub fn callback_url(&self, name: &str) -> Result<Url, ProviderError> {
         let url = format!(
             "{}/v1/providers/{name}/callback",
@@ -379,7 +380,7 @@ fn acquire_login_permit(provider: &Configured) -> Result<SemaphorePermit<'_>, Si
 pub const NOT_ALLOWED: &str =
     "the AuthProvider's spec.allowed lists neither this person nor a group of theirs";
 
-/// Returns whether the user is enabled and not being deleted.
+/// Reports whether the user is enabled and is not being deleted.
 fn may_sign_in(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }
@@ -411,7 +412,7 @@ async fn redeem(
     }
 }
 
-/// Returns whether the server may create a token that depends on this provider for the user, for
+/// Reports whether the server may create a token for the user that depends on this provider, for
 /// example a program's token.
 pub fn is_login_valid(
     hub: &Hub,

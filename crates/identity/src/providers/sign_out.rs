@@ -1,9 +1,9 @@
-//! Logout at the provider, if its `signOutThere` is set.
+//! Logout at the provider, if the provider's `signOutThere` is set.
 //!
-//! An OpenID provider has a session in the browser, so the browser posts a form to it (OpenID
-//! Connect RP-Initiated Logout 1.0). For GitHub the server revokes the access token after the
-//! user's last token expires or is revoked. A failure at the provider does not prevent the logout
-//! at Drover.
+//! An OpenID provider has a session in the browser, so the browser posts a form to the provider
+//! (OpenID Connect RP-Initiated Logout 1.0). For GitHub, the server revokes the access token after
+//! the user's last token expires or is revoked. A failure at the provider does not prevent the
+//! logout at Drover.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -35,21 +35,21 @@ use drover_hub::stores::identity_status;
 const FORM_TIMEOUT: Duration = Duration::from_secs(3);
 /// The timeout of background requests to a provider.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// The interval between reads of the providers' logout URLs.
+/// The interval at which the server reads the providers' logout URLs.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
-/// The debounce of provider changes.
+/// The debounce delay of provider changes.
 const DEBOUNCE: Duration = Duration::from_millis(200);
 
 /// The error of a logout at a provider.
 #[derive(Debug, Error)]
 enum SignOutError {
-    /// The provider cannot be used.
+    /// The provider is unknown, disabled or misconfigured.
     #[error(transparent)]
     Use(#[from] UseError),
     /// The provider returned an error.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// The provider tokens could not be read.
+    /// The server cannot read the provider tokens.
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
     /// The request timed out.
@@ -68,7 +68,7 @@ pub struct Form {
     pub fields: [(&'static str, SecretString); 3],
 }
 
-/// Logouts at providers; cheap to clone.
+/// Logouts at providers. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct ProviderLogouts {
     hub: Hub,
@@ -78,7 +78,7 @@ pub struct ProviderLogouts {
 }
 
 impl ProviderLogouts {
-    /// Creates the service. `locks` is shared with logins.
+    /// Creates the service. Logins share `locks`.
     pub fn new(hub: Hub, settings: Settings, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,
@@ -88,8 +88,8 @@ impl ProviderLogouts {
         }
     }
 
-    /// Returns the logout form for a session of this provider; `None` if the provider needs no form
-    /// or does not respond in time.
+    /// Returns the logout form for a session of this provider. Returns `None` if the provider needs
+    /// no form or does not respond in time.
     pub async fn form(&self, user: &UserUid, on: &TokenProvider) -> Option<Form> {
         let making = timeout(FORM_TIMEOUT, self.make_form(user, on));
         let made = making
@@ -134,7 +134,7 @@ impl ProviderLogouts {
     }
 
     /// Revokes a user's provider tokens in the background if the user has no Drover token that
-    /// depends on them.
+    /// depends on the provider tokens.
     pub fn revoke_provider_tokens(&self, user: &UserUid) {
         let Some(user) = self.hub.stores().users.by_uid(user.as_str()) else {
             return;
@@ -188,7 +188,7 @@ impl ProviderLogouts {
         Ok(())
     }
 
-    /// Returns whether the user has an unexpired token of this provider.
+    /// Reports whether the user has an unexpired token of this provider.
     fn has_valid_token(&self, user: &User, on: &TokenProvider) -> bool {
         let (uid, now) = (user.metadata.uid.as_deref(), Timestamp::now());
         let tokens = self.hub.stores().tokens.all();
@@ -214,8 +214,8 @@ impl ProviderLogouts {
         })
     }
 
-    /// Reports the origins of the logout forms whenever a provider changes, for the
-    /// Content-Security-Policy.
+    /// Calls `report` with the origins of the logout forms after each change of a provider. The
+    /// Content-Security-Policy must contain these origins.
     pub async fn run_origins(
         self,
         report: impl Fn(&BTreeSet<String>) + Send + Sync + 'static,
@@ -271,7 +271,7 @@ impl ProviderLogouts {
     }
 }
 
-/// Reports the origins of the logout forms.
+/// Calls `report` with the origins of the logout forms.
 struct FormOrigins<F> {
     provider_logouts: ProviderLogouts,
     report: F,

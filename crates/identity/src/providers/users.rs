@@ -21,7 +21,7 @@ use drover_hub::{Hub, HubError, Writer, call, only};
 
 /// The page size of lists.
 const PAGE_SIZE: u32 = 500;
-/// The number of numbered names that the server tries before a random name.
+/// The number of names with a numeric suffix that the server tries before a random name.
 const MAX_NUMBERED_NAMES: usize = 20;
 /// The maximum length of a display name in characters.
 const MAX_DISPLAY_NAME: usize = 256;
@@ -35,10 +35,10 @@ pub enum ProviderUserError {
     /// The random generator failed.
     #[error(transparent)]
     Random(#[from] NoRandomness),
-    /// All names that the server tried belong to existing users.
+    /// Existing users have all names that the server tried.
     #[error("cannot create a user: the name {0:?} and the names derived from it are taken")]
     NoName(String),
-    /// The writes to the user fail with conflicts, because another client changes the user
+    /// The writes to the user fail with conflicts, because other clients change the user
     /// continuously.
     #[error("cannot update the user: other requests keep changing the user; try again")]
     Changing,
@@ -50,8 +50,8 @@ pub fn find_in_store(hub: &Hub, provider: &ProviderUid, id: &str) -> Option<Arc<
     users.into_iter().find(|user| is(user, provider, id))
 }
 
-/// Finds the user of an identity. If the stores do not contain the user, lists the users on the
-/// hub, so that the server never creates two users for one identity.
+/// Finds the user of an identity. If the stores do not contain the user, the function lists the
+/// users on the hub. The server therefore never creates two users for one identity.
 pub async fn find(
     hub: &Hub,
     provider: &ProviderUid,
@@ -77,7 +77,7 @@ fn is(user: &User, provider: &ProviderUid, id: &str) -> bool {
     identity_status::identity(user, provider).is_some_and(|identity| identity.id == id)
 }
 
-/// Creates the user of a new identity, with the default roles.
+/// Creates the user of a new identity, and binds the default roles.
 pub async fn create_with_roles(
     hub: &Hub,
     person: &Person,
@@ -92,8 +92,10 @@ pub async fn create_with_roles(
     finished
 }
 
-/// Binds the default roles of a created user, and then writes the identity. The order matters after
-/// a crash, because a user with an identity receives no default roles at the next login.
+/// Binds the default roles of a created user, and then writes the identity.
+///
+/// This order is safe after a crash: a user without an identity receives the default roles at the
+/// next login, and a user with an identity does not.
 async fn finish(
     hub: &Hub,
     made: &User,
@@ -151,7 +153,7 @@ async fn delete_unfinished(hub: &Hub, user: &User) {
     }
 }
 
-/// Binds a default role to a new user. The binding is deleted together with the user.
+/// Binds a default role to a new user. The hub deletes the binding together with the user.
 async fn bind_role(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubError> {
     let (uid, role_uid) = (
         user.uid().unwrap_or_default(),
@@ -235,7 +237,7 @@ async fn change(
     }
 }
 
-/// Records the time of a login. Logs an error without failing, because the time is informational.
+/// Records the time of a login. Only logs an error, because the time is for display only.
 pub async fn record_login(hub: &Hub, user: &User) {
     let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
     let (api, params) = (hub.users(), PatchParams::default());

@@ -1,4 +1,5 @@
-//! Properties for arbitrary bytes, run by the fuzzer and, on the corpus, by `cargo test`.
+//! Properties for arbitrary bytes. The fuzzer checks the properties, and `cargo test` checks the
+//! properties on the corpus.
 
 use drover_providers::code_flow::Pending;
 use drover_providers::github::link;
@@ -6,8 +7,8 @@ use jiff::Timestamp;
 use secrecy::ExposeSecret as _;
 use url::{Url, form_urlencoded};
 
-/// Checks that the next page is always below the API URL, so that only the API can receive the
-/// user's token.
+/// Checks that the URL of the next page is always below the API URL, so that only the API can
+/// receive the user's token.
 pub(crate) fn link(data: &[u8]) {
     let Ok(value) = std::str::from_utf8(data) else {
         return;
@@ -24,7 +25,7 @@ pub(crate) fn link(data: &[u8]) {
     }
 }
 
-/// Checks that the header contains each returned organization ID.
+/// Checks that the header contains each organization ID in the result.
 pub(crate) fn withheld(data: &[u8]) {
     let Ok(value) = std::str::from_utf8(data) else {
         return;
@@ -34,8 +35,9 @@ pub(crate) fn withheld(data: &[u8]) {
     }
 }
 
-/// Checks that only a callback of the sign-in with exactly one code returns a code. An `S` in the
-/// data is replaced with the state, which the fuzzer cannot guess.
+/// Checks that a callback returns a code only if the callback is for the sign-in and contains
+/// exactly one code. Replaces an `S` in the data with the state, because the fuzzer cannot guess
+/// the state.
 pub(crate) fn callback(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

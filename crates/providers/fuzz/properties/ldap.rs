@@ -1,12 +1,13 @@
-//! Properties for arbitrary bytes, run by the fuzzer and, on the corpus, by `cargo test`.
+//! Properties for arbitrary bytes. The fuzzer checks the properties, and `cargo test` checks the
+//! properties on the corpus.
 
 use drover_providers::ldap::wire::filter::Filter;
 use drover_providers::ldap::wire::message::{
     self, Answer, MAX_MESSAGE_BYTES, Message, Query, Scope,
 };
 
-/// Checks that each message is parsed completely or rejected, and that no part is longer than the
-/// message.
+/// Checks that the parser parses each message completely or rejects the message. Also checks that
+/// no parsed value is longer than the message.
 pub(crate) fn message(data: &[u8]) {
     let Ok(Some(length)) = message::length(data) else {
         return;

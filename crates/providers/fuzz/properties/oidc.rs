@@ -1,4 +1,5 @@
-//! Properties for arbitrary bytes, run by the fuzzer and, on the corpus, by `cargo test`.
+//! Properties for arbitrary bytes. The fuzzer checks the properties, and `cargo test` checks the
+//! properties on the corpus.
 
 use drover_providers::oidc::Pending;
 use drover_providers::oidc::claims::{ClaimMapping, ClaimPath};
@@ -11,11 +12,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 const ISSUER: &str = "https://id.example.com";
-/// Public keys whose private keys were discarded.
+/// Public keys. The corresponding private keys were discarded.
 const KEYS: &str = include_str!("keys.json");
 
-/// Checks that a callback returns no code if its issuer is wrong, or if it does not contain exactly
-/// one matching state.
+/// Checks that a callback returns no code if its issuer is wrong, or if the callback does not
+/// contain exactly one matching state.
 pub(crate) fn callback(data: &[u8]) {
     let Ok(query) = std::str::from_utf8(data) else {
         return;
@@ -43,7 +44,7 @@ pub(crate) fn callback(data: &[u8]) {
     }
 }
 
-/// Checks that no token is accepted, because the fuzzer has no private key.
+/// Checks that every ID token is rejected, because the fuzzer has no private key.
 pub(crate) fn id_token(data: &[u8]) {
     let Ok(token) = std::str::from_utf8(data) else {
         return;
@@ -59,7 +60,8 @@ pub(crate) fn id_token(data: &[u8]) {
     assert!(verify(token, &keys, &expected, Timestamp::UNIX_EPOCH).is_err());
 }
 
-/// Checks that an accepted document belongs to the issuer, and that all its URLs use TLS.
+/// Checks that an accepted discovery document is for the requested issuer, and that all its URLs
+/// use TLS.
 pub(crate) fn metadata(data: &[u8]) {
     let issuer = Issuer::parse(ISSUER).expect("the constant is an issuer");
     let Ok(metadata) = Metadata::parse(&issuer, data) else {
@@ -94,8 +96,8 @@ pub(crate) fn keys(data: &[u8]) {
     assert!(keys.len() <= public);
 }
 
-/// Checks that the user always has the subject of the token, and that each group ID fits into a
-/// name.
+/// Checks that the user always has the subject of the token, and that each group ID is short enough
+/// for a group name.
 pub(crate) fn claims(data: &[u8]) {
     let Ok(claims) = serde_json::from_slice::<Map<String, Value>>(data) else {
         return;

@@ -4,7 +4,7 @@ use super::*;
 use crate::silent_hub::silent_hub;
 use drover_testkit::kinds::{person, provider};
 
-/// Returns a user whose identity at provider `p1` was confirmed this many hours ago.
+/// Returns a user whose identity at provider `p1` was confirmed `hours` hours ago.
 fn confirmed(hours: i64) -> User {
     let mut user = person();
     let identity = &mut user.status.as_mut().unwrap().identities[0];
@@ -21,7 +21,7 @@ fn bob(change: impl FnOnce(&mut User)) -> User {
     user
 }
 
-/// Returns the error of linking `from`'s identity of `p1` to `to`.
+/// Links the identity of `from` at provider `p1` to `to`, and returns the error.
 fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
     let hub = silent_hub();
     hub.stores()

@@ -13,9 +13,9 @@ use super::{IdentityKey, Outcome};
 use drover_entropy::backoff::Backoff;
 use drover_hub::Hub;
 
-/// The retry delays for an unreachable provider.
+/// The minimum and the maximum retry delay of an unreachable provider.
 const UNREACHABLE_BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(5));
-/// The retry delays for an identity whose refresh fails.
+/// The minimum and the maximum retry delay of an identity whose refresh fails.
 const FAILED_BACKOFF: (Duration, Duration) = (Duration::from_mins(2), Duration::from_mins(30));
 
 /// The schedule of identity refreshes.
@@ -50,7 +50,7 @@ impl Postponement {
 }
 
 impl RefreshSchedule {
-    /// Returns whether an identity is being refreshed.
+    /// Reports whether an identity is being refreshed.
     pub(super) fn is_running(&self, key: &IdentityKey) -> bool {
         self.running.contains(key)
     }
@@ -107,7 +107,7 @@ impl RefreshSchedule {
             && !waits(self.unreachable.get(&key.provider))
     }
 
-    /// Records the outcome of a refresh; `None` after a failed call to the hub.
+    /// Records the outcome of a refresh. `outcome` is `None` after a failed call to the hub.
     pub(super) fn record_outcome(
         &mut self,
         key: &IdentityKey,

@@ -8,7 +8,7 @@ use super::*;
 use drover_hub::{Keys, Stores};
 use drover_testkit::kinds::{person, provider};
 
-/// Returns a refresher with a fake hub that fails every request. The second value records the
+/// Creates a refresher with a fake hub that fails every request. The second value records the
 /// request paths.
 fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
@@ -23,7 +23,8 @@ fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     (refresher, asked)
 }
 
-/// Returns a user with an identity at provider `p1`, with this name, UID and provider ID.
+/// Returns a user with an identity at provider `p1`. The user's name, UID and ID at the provider
+/// equal `name`.
 fn somebody(name: &str) -> User {
     let mut user = person();
     user.metadata.name = Some(name.to_owned());

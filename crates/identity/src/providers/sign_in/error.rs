@@ -25,19 +25,19 @@ pub enum SignInError {
     /// The provider does not support the login method (redirect or password) of the request.
     #[error("this provider requires {0}")]
     OtherWay(&'static str),
-    /// Too many attempts, or too many concurrent logins.
+    /// The client or the user exceeded a rate limit, or too many logins run concurrently.
     #[error("too many attempts to sign in; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
-    /// The browser's login cookie is missing or expired.
+    /// The browser sent no login cookie, or the cookie has expired.
     #[error("this browser has not started the login, or the login has expired: sign in again")]
     NotBegunHere,
-    /// The callback does not belong to the login in the browser's cookie.
+    /// The callback is for a login other than the login in the browser's cookie.
     #[error("the response does not belong to this login: sign in again")]
     OtherSignIn,
     /// The login has already finished.
     #[error("the login has already finished: sign in again")]
     EndedBefore,
-    /// The provider refused the user or gave an invalid response.
+    /// The provider rejected the user or sent an invalid response.
     #[error(transparent)]
     Provider(#[from] ProviderError),
     /// The list of allowed users does not contain the user.
@@ -92,7 +92,7 @@ impl SignInError {
         }
     }
 
-    /// The reason for the audit log; `None` if the status code is sufficient.
+    /// Returns the reason for the audit log. Returns `None` if the status code is sufficient.
     pub fn reason(&self) -> Option<&'static str> {
         Some(match self {
             Self::NotBegunHere => "NotBegunHere",
@@ -114,8 +114,7 @@ impl SignInError {
         })
     }
 
-    /// Returns whether the login has finished. If the login has not finished, the browser may retry
-    /// it.
+    /// Reports whether the login has finished. The browser may retry an unfinished login.
     pub fn is_final(&self) -> bool {
         match self {
             Self::TooMany(_)
@@ -138,7 +137,7 @@ impl SignInError {
     }
 }
 
-/// The message text for errors whose cause unauthenticated users must not see. Refers to the
+/// The message for errors whose cause unauthenticated users must not see. The message refers to the
 /// server's log.
 const ASK: &str =
     "try again; if the error persists, an administrator finds the cause in the server's log";
