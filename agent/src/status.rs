@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn oldest_replica_statuses_are_removed() {
+    fn oldest_statuses_of_agent_replicas_are_removed_above_the_limit() {
         let mut written: BTreeMap<_, _> = (0..8)
             .map(|n| {
                 (

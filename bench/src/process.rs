@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_and_cpu_time_of_this_process_are_positive() {
+    fn measured_memory_and_cpu_time_of_a_process_are_positive() {
         let id = std::process::id();
         assert!(rss_kib(id).unwrap() > 100.0);
         let start = cpu(id).unwrap();

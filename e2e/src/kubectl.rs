@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn standard_input_reaches_the_command() {
+    async fn command_receives_its_standard_input() {
         let output = shell().with_stdin("a manifest").run(["-c", "cat"]).await;
         assert_eq!(output.unwrap().stdout, "a manifest");
     }

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn sample_reads_guides_and_sources() {
+    fn wording_sample_includes_documents_and_rust_sources() {
         assert!(is_read("docs/install/upgrade.md"));
         assert!(is_read("README.md"));
         assert!(is_read("server/src/lib.rs"));

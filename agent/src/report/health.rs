@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn unexpected_health_response_is_bounded_and_printable() {
+    fn unexpected_health_response_is_truncated_and_printable() {
         use std::fmt::Write as _;
 
         let mut text = String::from("é\n[?]x ok\n[+]\n[+]noverdict\n");

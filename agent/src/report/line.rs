@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn reported_refusals_and_events_are_sent_only_once() {
+    fn each_refusal_and_event_is_sent_to_the_server_only_once() {
         for protocol in Version::KNOWN {
             let mut composer = Composer::new(protocol);
             let _ = composer.next(version("1"), vec![], true);

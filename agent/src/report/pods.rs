@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn pod_with_crashing_or_unstartable_container_counts_as_failing() {
+    fn pod_with_crashing_or_unstartable_container_is_reported_as_failing() {
         for (state, failing) in [
             (json!({"waiting": {"reason": "CrashLoopBackOff"}}), true),
             (json!({"waiting": {"reason": "ImagePullBackOff"}}), true),

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn subtracting_added_resources_restores_the_list() {
+    fn resource_list_is_unchanged_after_addition_and_subtraction_of_equal_resources() {
         let mut sum = ResourceList::read([("cpu", "1"), ("memory", "1Gi")]);
         let pod = ResourceList::read([("cpu", "250m"), ("nvidia.com/gpu", "2"), ("bad", "x")]);
         sum.add(&pod);

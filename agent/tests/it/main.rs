@@ -18,6 +18,6 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn health_response_parser_properties_hold_for_fuzz_corpus() {
+fn health_response_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("health", properties::health);
 }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn request_numbers_are_unique_and_repeating_numbers_restart_at_zero() {
+    fn request_numbers_are_unique_and_repeating_numbers_restart_after_each_round() {
         let source = Arc::new(Numbers::in_rounds_of(2));
         let text = format!("{NUMBER} of {REPEATING_NUMBER}");
         let mut one = Numbered::new(text.clone(), Arc::clone(&source));

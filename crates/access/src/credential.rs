@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn request_needs_exactly_one_bearer_token() {
+    fn request_without_exactly_one_bearer_token_is_rejected() {
         use CredentialError::{Malformed, Missing, Several};
         let ws = format!(
             "v5.channel.k8s.io, {WEBSOCKET_BEARER}{}",
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn session_cookie_must_be_only_credential() {
+    fn request_with_session_cookie_and_second_credential_is_rejected() {
         use CredentialError::{MalformedCookie, Missing, Several};
         let bearer: (&'static str, &[u8]) = ("authorization", b"Bearer b");
         for (given, expected) in [

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn user_lane_permits_only_drover_names() {
+    fn user_lane_accepts_only_user_and_group_names_of_drover() {
         let (lane, user, group) = (
             ("drover-lane", "user"),
             "impersonate-user",
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lanes_forbid_impersonation_and_report_lane_is_read_only() {
+    fn controller_lane_forbids_impersonation_and_report_lane_is_read_only() {
         let controller = ("drover-lane", "controller");
         let report = ("drover-lane", "report");
         for (method, target, given, expected) in [

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn only_drover_names_can_be_impersonated() {
+    fn only_user_and_group_names_of_drover_can_be_impersonated() {
         use ImpersonationError::{ForeignGroup, Malformed, NoUser, NotSettable, UnknownUser};
         let (user, group) = ("impersonate-user", "impersonate-group");
         let cases: [(&[(&str, &str)], _); 15] = [

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn provider_cannot_name_system_group() {
+    fn provider_group_named_like_a_system_group_receives_the_provider_prefix() {
         assert_eq!(
             GroupName::of("oidc", "system:masters").map(|g| g.to_string()),
             Some("drover:oidc:system:masters".to_owned())

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn registrations_from_many_networks_do_not_use_the_limit_of_known_agents() {
+    fn registrations_from_many_networks_do_not_exhaust_the_limit_of_known_agents() {
         let rate = RegistrationRate::default();
         for n in 0..=u16::MAX {
             let [high, low] = n.to_be_bytes();

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn unverified_api_server_certificate_is_rejected_with_the_fix() {
+    fn error_of_unverified_api_server_certificate_contains_the_fix() {
         for (text, wanted) in [
             (
                 refusal(|c| c.cluster_url = "http://10.0.0.1".parse().unwrap()),

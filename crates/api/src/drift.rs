@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_digests_update_the_earlier_report() {
+    fn merge_of_changed_digests_into_earlier_report_equals_the_later_report() {
         let earlier = drift(&[("a", "1"), ("b", "1")]);
         let later = drift(&[("a", "1"), ("b", "2"), ("c", "1")]);
         let changed = later.changed_since(&earlier);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_merge_limits_new_owners_and_updates_existing_owners() {
+    fn drift_merge_updates_existing_owners_and_limits_number_of_owners() {
         let mut merged = drift(&[("a", "1"), ("b", "1")]);
         merged.merge(drift(&[("b", "2"), ("c", "1")]), 2);
         assert_eq!(merged, drift(&[("a", "1"), ("b", "2")]));

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_hub_excludes_workload_kinds() {
+    fn catalog_of_hub_kinds_excludes_workload_kinds() {
         let mut kinds: Vec<String> = catalog(Kinds::Hub)
             .iter()
             .map(|resource| format!("{} {}", resource.group_version, resource.plural))

@@ -315,7 +315,7 @@ mod tests {
     use super::{first, parse};
 
     #[test]
-    fn jsonpath_above_visit_limit_returns_no_value() {
+    fn jsonpath_evaluation_above_the_visit_limit_returns_no_value() {
         let deep = format!(".a{}", "[?(@".repeat(20_000));
         assert_eq!(parse(&deep), None);
         let closed = format!(".a{}{}", "[?(@".repeat(200), ")]".repeat(200));

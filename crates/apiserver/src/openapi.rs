@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn openapi_of_kinds_hub_excludes_workload_kinds() {
+    fn openapi_of_hub_kinds_excludes_workload_kinds() {
         for (kinds, is_cluster) in [
             (builtin::Kinds::Hub, false),
             (builtin::Kinds::Cluster, true),

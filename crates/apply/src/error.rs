@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn combined_apply_error_contains_first_error_and_number_of_others() {
+    fn combined_apply_error_contains_first_error_and_number_of_further_errors() {
         assert!(combine([]).is_ok());
         let one = combine([timeout("a")]).unwrap_err().to_string();
         assert_eq!(one, "cannot a: no response within 15 s");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn call_without_a_response_times_out() {
+    async fn request_to_cluster_without_a_response_times_out() {
         let pending = std::future::pending::<kube::Result<()>>();
         let error = call("list pods".to_owned(), pending).await.unwrap_err();
         assert!(matches!(error, ApplyError::CallTimeout { .. }), "{error}");

@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn order_contains_one_write_and_one_prune_for_each_kind(
+        fn apply_order_contains_one_write_and_one_prune_for_each_kind(
             kinds in proptest::collection::vec(
                 prop_oneof![
                     Just("Namespace"), Just("ConfigMap"), Just("Role"), Just("RoleBinding"),

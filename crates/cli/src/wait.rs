@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn wait_times_out_with_the_last_state() {
+    async fn wait_timeout_error_contains_the_last_state() {
         let look = || async { Ok(Progress::Pending("agent not connected".to_owned())) };
         let start = Instant::now();
         let failure = wait_for(Duration::from_mins(1), look).await.unwrap_err();

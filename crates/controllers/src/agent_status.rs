@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_section_of_agent_report_keeps_its_previous_value() {
+    fn section_omitted_from_agent_report_retains_its_previous_value() {
         let mut reported = ReportedStatus::default();
         reported.merge(version("v1"));
         reported.merge(Report {

@@ -108,7 +108,7 @@ mod tests {
     const REPAIR: Duration = Duration::from_mins(5);
 
     #[tokio::test(start_paused = true)]
-    async fn cluster_comparison_is_due_after_change_or_failure_or_disconnect_or_interval() {
+    async fn cluster_reconciliation_is_due_after_change_failure_disconnect_or_interval() {
         let (mut progress, same) = (Progress::default(), Some("a".to_owned()));
         assert_eq!(progress.wait(1, None), Duration::ZERO);
         progress.begin(1, same.clone());

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_the_field_and_hides_its_value() {
+    fn json_body_error_names_the_field_and_hides_its_value() {
         for (body, code, field) in [
             (
                 r#"{"username":"a","password":"hunter2hunter2","otp":"1"}"#,

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn concurrent_requests_are_limited_to_one_per_user_and_in_total() {
+    fn each_user_has_at_most_one_concurrent_request_and_the_total_is_limited() {
         let limiter = ConcurrencyLimiter::of(2);
         let ann = limiter.take("ann").ok();
         assert_eq!(limiter.take("ann").err(), Some(LimitReached::SameUser));

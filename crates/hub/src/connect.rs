@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hub_option_defaults_to_pod_cluster_then_to_embedded_hub() {
+    fn default_hub_is_the_cluster_of_the_pod_or_the_embedded_hub() {
         let outside = ProcessEnvironment {
             home: Some("/home/ann".into()),
             ..ProcessEnvironment::default()

@@ -155,7 +155,7 @@ mod tests {
     const DIGEST: &str = "VZOpHJ2TTR8YZhGo35yQDDBq5OW7HYeF9y2PItCvmlw=";
 
     #[test]
-    fn changed_schema_requires_new_revision() {
+    fn changed_crd_schemas_require_a_new_schema_revision() {
         use base64::Engine as _;
         let text = serde_json::to_vec(&definitions()).unwrap();
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &text);

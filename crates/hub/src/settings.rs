@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn default_is_used_instead_of_an_invalid_or_empty_setting() {
+    fn invalid_or_empty_setting_is_replaced_by_its_default() {
         let stores = Stores::new();
         let settings = Settings::new(stores.clone(), "https://127.0.0.1:8443");
         assert_eq!(settings.server_url(), "https://127.0.0.1:8443");
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn log_filter_is_validated_and_command_line_overrides_it() {
+    fn log_filter_setting_is_validated_and_overridden_by_the_command_line() {
         for (value, good) in [
             ("", true),
             ("debug", true),

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_spellings_of_a_directory_login_share_one_attempt_limit() {
+    fn all_spellings_of_a_directory_login_share_one_password_attempt_limit() {
         let limits = LoginLimits::default();
         let spellings = ["ann", "Ann", " ÁNN ", "a\u{200b}n\u{ad}ｎ\t"];
         let tried = (0..60).filter(|n| {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_unknown_addresses_do_not_block_directory_user_at_known_address() {
+    fn password_attempts_from_unknown_addresses_do_not_block_directory_user_at_known_address() {
         let limits = LoginLimits::default();
         limits.succeeded_at("corp", "ann", address(200));
         let tried = (0..100).filter(|n| limits.check_at("corp", "ann", address(*n)).is_ok());
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_known_address_cannot_lock_a_directory_account() {
+    fn password_attempts_from_known_address_cannot_lock_a_directory_account() {
         let limits = LoginLimits::default();
         limits.succeeded_at("corp", "ann", address(1));
         let tried = (0..10).filter(|_| limits.check_at("corp", "ann", address(1)).is_ok());
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_rejected_by_directory_limit_do_not_count_toward_account_limit() {
+    fn password_attempts_rejected_by_directory_limit_do_not_count_toward_account_limit() {
         let limits = LoginLimits::default();
         let mut last = None;
         for n in 0..400_u16 {
@@ -415,14 +415,14 @@ mod tests {
     }
 
     #[test]
-    fn attempts_with_many_names_from_one_address_are_rate_limited() {
+    fn password_attempts_with_many_names_from_one_address_are_rate_limited() {
         let limits = LoginLimits::default();
         let passed = (0..200).filter(|i| limits.check(&format!("u{i}"), address(1)).is_ok());
         assert_eq!(passed.count(), ATTEMPTS_PER_ADDRESS[0] as usize);
     }
 
     #[test]
-    fn attempts_from_one_ipv6_slash_48_prefix_do_not_exhaust_the_directory_limit() {
+    fn password_attempts_from_one_ipv6_slash_48_prefix_do_not_exhaust_the_directory_limit() {
         let limits = LoginLimits::default();
         let of_site = |site, n| IpAddr::from([0x2001, 0xdb8, site, n, 0, 0, 0, 1]);
         let passed = (0..5000).filter(|n| {
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_unknown_addresses_do_not_block_local_user_at_known_address() {
+    fn password_attempts_from_unknown_addresses_do_not_block_local_user_at_known_address() {
         let limits = LoginLimits::default();
         limits.succeeded("ann", address(200));
         let passed: u32 = (0..100)
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_of_other_users_at_the_same_address_do_not_block_the_user() {
+    fn password_attempts_of_other_users_at_the_same_address_do_not_block_the_user() {
         let limits = LoginLimits::default();
         limits.succeeded("ann", address(1));
         for n in 0..200 {

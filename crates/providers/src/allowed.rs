@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn user_without_groups_matches_no_listed_group() {
+    fn user_without_groups_is_not_allowed_by_a_list_of_groups() {
         let groupless = Person {
             groups: Vec::new(),
             ..alice()

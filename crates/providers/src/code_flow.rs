@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sign_in_uses_distinct_secrets_and_debug_output_hides_the_secrets() {
+    fn each_sign_in_has_distinct_secrets_that_debug_output_hides() {
         let [one, other] = [(); 2].map(|()| Pending::begin(BACK, now()));
         let secrets = |of: &Pending| {
             [&of.state, &of.verifier].map(|secret| secret.expose_secret().to_owned())

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn response_head_timeout_depends_on_request_timeout_and_excludes_streams() {
+    fn response_head_timeout_is_derived_from_the_timeout_of_the_request() {
         let seconds = |s| Some(Duration::from_secs(s));
         for (method, target, wanted) in [
             ("GET", "/api/v1/pods", seconds(62)),

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn sum_of_quantities_is_exact_and_uses_the_suffix_of_its_terms() {
+    fn sum_of_quantities_is_exact_and_has_a_suffix_of_its_terms() {
         for (terms, sum) in [
             (&["100m", "250m", "2"][..], "2350m"),
             (&["1Gi", "512Mi"], "1536Mi"),

@@ -297,7 +297,7 @@ async fn trigger_before_a_scheduled_requeue_cancels_the_requeue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn controller_without_leadership_runs_no_call() {
+async fn controller_without_leadership_does_not_call_its_reconciler() {
     let reconciler = Scripted::default().taking(SECOND);
     let leads = watch::Sender::new(false);
     let gate = LeaderGate::watching(leads.subscribe(), |leads| *leads);
@@ -337,7 +337,7 @@ async fn initial_keys_are_enqueued_when_leadership_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn streams_added_to_a_running_controller_trigger_calls() {
+async fn streams_added_to_a_running_controller_trigger_reconcile_calls() {
     let reconciler = Scripted::default();
     let (first, second) = (watch::Sender::new(0_u64), watch::Sender::new(0_u64));
     let trigger = Trigger::new(Options::new("test"), &Metrics::default());

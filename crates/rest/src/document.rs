@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_documents_its_security_and_errors() {
+    fn every_openapi_operation_documents_its_security_and_errors() {
         let document = crate::document();
         let schemes = &document["components"]["securitySchemes"];
         let mut schemes_used = 0;

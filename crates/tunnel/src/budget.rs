@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn closed_tunnel_releases_its_bytes() {
+    fn closed_tunnel_releases_its_buffered_bytes() {
         let server = ServerBudget::new(Limits::SERVER);
         let tunnel = TunnelBudget::new(Limits::TUNNEL, server.clone());
         tunnel.set_buffered(70);

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn cgroup_namespace_shows_the_own_cgroup_as_root() {
+    fn memory_limit_is_read_from_the_root_of_a_cgroup_namespace() {
         let found = limit(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", V2),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_size_accepts_units() {
+    fn memory_size_with_a_binary_unit_is_parsed() {
         let size = |text: &str| text.parse::<MemorySize>().map(MemorySize::bytes);
         assert_eq!(size("768Mi"), Ok(768 * MIB));
         assert_eq!(size("2Gi"), Ok(2048 * MIB));

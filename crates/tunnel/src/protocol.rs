@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn agent_accepts_only_a_protocol_version_that_it_offered() {
+    fn agent_rejects_a_protocol_version_that_the_agent_did_not_offer() {
         let answer = |version| HeaderMap::from_iter([(VERSION_HEADER, version)]);
         assert_eq!(
             confirm(&answer(chosen(Version::V1)), &Version::KNOWN),

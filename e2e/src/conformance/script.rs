@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn patch_names_its_content_type() {
+    fn patch_step_sets_the_content_type_of_its_patch_type() {
         let step = step("{step: p, request: PATCH /x, patch: apply, body: {a: 1}, expect: 200}");
         let Action::Ask { request, .. } = step.unwrap().action else {
             panic!("the step must send a request");
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn caller_is_anonymous_or_a_user() {
+    fn caller_of_a_conformance_step_can_be_a_user() {
         let step = step("{step: p, request: GET /x, caller: {user: mary}, expect: 403}").unwrap();
         let Action::Ask { request, .. } = step.action else {
             panic!("the step must send a request");

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_are_replaced_and_missing_variables_are_errors() {
+    fn variables_are_replaced_and_missing_variables_return_errors() {
         let variables = Variables::from([("ns".to_owned(), "shop".to_owned())]);
         assert_eq!(text("/${ns}/${fill:3}", &variables).unwrap(), "/shop/xxx");
         assert!(text("${uid}", &variables).unwrap_err().contains("uid"));

@@ -28,7 +28,7 @@ async fn error_of_an_ended_program_contains_its_log() {
 }
 
 #[tokio::test]
-async fn dropped_program_process_ends() {
+async fn process_ends_when_its_program_handle_is_dropped() {
     let logs = tempfile::tempdir().unwrap();
     let mut running = shell(logs.path(), "echo up; exec sleep 600");
     running.wait_for_log("up", SOON).await.unwrap();
@@ -39,7 +39,7 @@ async fn dropped_program_process_ends() {
 }
 
 #[tokio::test]
-async fn restarted_program_is_another_process_with_the_same_log() {
+async fn restarted_program_has_a_new_process_id_and_appends_to_the_same_log() {
     let logs = tempfile::tempdir().unwrap();
     let mut running = shell(logs.path(), "echo up $$; exec sleep 600");
     running.wait_for_log("up", SOON).await.unwrap();

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_is_declared_by_the_module() {
+    fn go_module_declares_every_tool() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes/go.mod");
         let declared = fs::read_to_string(&path).unwrap();
         for tool in Tool::ALL {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_key_depends_on_dependencies_and_flags() {
+    fn tool_cache_key_changes_with_each_build_input() {
         let folder = tempfile::tempdir().unwrap();
         for name in INPUTS {
             fs::write(folder.path().join(name), "one").unwrap();

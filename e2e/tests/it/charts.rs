@@ -214,7 +214,7 @@ async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
 }
 
 #[tokio::test]
-async fn notes_of_the_agent_chart_contain_only_working_steps() {
+async fn notes_of_the_agent_chart_contain_commands_for_the_release_namespace() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let label =
         "kubectl label namespace drover-agent pod-security.kubernetes.io/enforce=restricted";

@@ -11,7 +11,7 @@ use kube::api::ListParams;
 const SOON: Duration = Duration::from_mins(1);
 
 #[tokio::test]
-async fn started_control_plane_answers_kubectl_and_the_client_library() {
+async fn started_control_plane_responds_to_kubectl_and_the_client_library() {
     let cluster = ControlPlane::start(Options::default()).await.unwrap();
     let version = cluster.kubectl(["version"]).await.unwrap();
     assert!(

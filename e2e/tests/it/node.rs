@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_mins(1);
 
 /// Runs all checks in one test, because starting the node takes longer than the checks.
 #[tokio::test]
-async fn pods_on_the_real_node_support_kubectl_commands() {
+async fn kubectl_commands_succeed_for_pods_on_a_real_node() {
     let (cluster, mut node) = cluster_with_node(Options::default()).await.unwrap();
     let metrics = MetricsServer::start(&cluster, node.network())
         .await

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn range_selection_uses_the_displayed_order() {
+    fn range_selection_selects_rows_in_their_displayed_order() {
         let mut selection = Selection::default();
         selection.set("c", true);
         selection.reach(&order(), "a", true);

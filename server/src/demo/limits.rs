@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn demo_limit_uses_the_lowest_cgroup_pids_limit() {
+    fn demo_limit_is_the_lowest_pids_limit_of_nested_cgroups() {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("a/b");
         fs::create_dir_all(&inner).unwrap();

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_certificate_that_agents_would_reject_names_its_files() {
+    fn server_certificate_of_a_different_authority_is_rejected_with_the_file_names() {
         let (ours, other) = (Authority::new(), Authority::new());
         let Certified {
             certificate: leaf,

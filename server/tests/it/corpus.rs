@@ -16,31 +16,31 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn report_parser_accepts_its_fuzz_corpus() {
+fn report_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("report", properties::report);
 }
 
 #[test]
-fn connect_proof_parser_accepts_its_fuzz_corpus() {
+fn connect_proof_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("proof", properties::proof);
 }
 
 #[test]
-fn audit_position_parser_accepts_its_fuzz_corpus() {
+fn audit_position_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("continue", properties::position);
 }
 
 #[test]
-fn review_parser_accepts_its_fuzz_corpus() {
+fn review_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("review", properties::review);
 }
 
 #[test]
-fn proxy_protocol_parser_accepts_its_fuzz_corpus() {
+fn proxy_protocol_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("proxy_header", properties::proxy_header);
 }
 
 #[test]
-fn forwarded_address_parser_accepts_its_fuzz_corpus() {
+fn forwarded_address_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("forwarded", properties::forwarded);
 }

@@ -317,7 +317,7 @@ async fn users_stay_signed_in_while_the_hub_is_down_and_writes_return_an_error()
 }
 
 #[tokio::test]
-async fn data_folder_is_locked_by_one_server_and_usable_after_its_end() {
+async fn data_folder_is_locked_by_a_running_server_and_usable_after_it_exits() {
     let hub = TestHub::embedded();
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;
@@ -333,7 +333,7 @@ async fn data_folder_is_locked_by_one_server_and_usable_after_its_end() {
 }
 
 #[tokio::test]
-async fn embedded_hub_is_cluster_local_and_has_metrics() {
+async fn embedded_hub_is_reachable_as_cluster_local_and_reports_metrics() {
     let hub = TestHub::embedded();
     let server = Server::start(&hub).await;
     let admin = server.administrator().await;

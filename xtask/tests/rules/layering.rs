@@ -332,7 +332,7 @@ fn external_crates_are_used_only_where_allowed() {
 }
 
 #[test]
-fn pure_crates_have_no_runtime_client_or_disk() {
+fn pure_crates_do_not_depend_on_runtime_client_or_file_system_crates() {
     assert_absent("drover-api", IMPURE);
     assert_absent("drover-access", IMPURE);
     assert_absent("drover-quantity", IMPURE);

@@ -99,7 +99,7 @@ fn folders_have_at_most_20_source_files() {
 }
 
 #[test]
-fn modules_are_named_by_their_file() {
+fn module_files_are_not_named_mod_rs() {
     let found = files("/mod.rs");
     assert!(
         found.is_empty(),
@@ -145,7 +145,7 @@ fn code_outside_tests_does_not_unwrap() {
 }
 
 #[test]
-fn program_roots_contain_only_the_start() {
+fn main_files_of_programs_are_short() {
     let programs = |file: &&String| !only_for_tests(file) && !file.contains("/examples/");
     for file in files("main.rs").iter().filter(programs) {
         let text = read(file);
@@ -161,7 +161,7 @@ fn program_roots_contain_only_the_start() {
 }
 
 #[test]
-fn lints_are_expected_with_a_reason_and_never_allowed() {
+fn sources_contain_no_allow_attributes() {
     for file in files(".rs") {
         if file.starts_with("xtask/tests/rules/") {
             continue;

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn path_of_a_list_is_distinguished_from_path_of_an_object() {
+    fn paths_of_lists_and_paths_of_objects_are_distinguished() {
         for (path, list) in [
             ("/api/v1/nodes", true),
             ("/api/v1/nodes/a", false),

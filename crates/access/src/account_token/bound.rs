@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_name_bound_objects_of_token() {
+    fn bound_objects_are_read_from_token_claims() {
         let bound = |kind, namespace: &str, name: &str, uid: Option<&str>| BoundObject {
             kind,
             namespace: namespace.to_owned(),

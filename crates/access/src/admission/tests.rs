@@ -24,7 +24,7 @@ fn write<'a>(writer: &'a str, resource: &'a str, object: &'a Value, old: &'a Val
 }
 
 #[test]
-fn rules_apply_to_all_writers_except_server_and_kubernetes() {
+fn admission_rules_apply_to_all_writers_except_server_and_kubernetes() {
     let controller = "system:serviceaccount:kube-system:generic-garbage-collector";
     // Writers, with true if the rules apply on an external hub, and on the embedded hub, whose
     // controllers have no accounts.
@@ -46,7 +46,7 @@ fn rules_apply_to_all_writers_except_server_and_kubernetes() {
 }
 
 #[test]
-fn rights_are_checked_only_for_added_subjects_of_a_binding() {
+fn permissions_are_checked_only_for_added_subjects_of_a_binding() {
     let subject = |name: &str| json!({ "kind": "User", "name": name });
     let bind = |role: &str, names: &[&str]| {
         let subjects: Vec<_> = names.iter().copied().map(subject).collect();
@@ -110,7 +110,7 @@ fn drover_user_cannot_bind_missing_role() {
 }
 
 #[test]
-fn only_added_rights_of_role_are_checked() {
+fn only_added_permissions_of_a_role_are_checked() {
     let reading =
         |resource: &str| json!({ "apiGroups": [""], "resources": [resource], "verbs": ["get"] });
     let role = |rules: &[&str], label: &str| {
@@ -133,7 +133,7 @@ fn only_added_rights_of_role_are_checked() {
 }
 
 #[test]
-fn only_server_writes_objects_of_hub_access() {
+fn only_server_writes_hub_objects_with_drovers_prefix_or_label() {
     let named = |name: &str, labelled: bool| {
         let labels = if labelled {
             json!({ HUB_LABEL: "role" })
@@ -199,7 +199,7 @@ fn only_server_writes_objects_of_hub_access() {
 }
 
 #[test]
-fn only_nodes_can_request_tokens_of_servers_account() {
+fn only_nodes_can_request_tokens_of_the_server_service_account() {
     let empty = json!({});
     let nodes = ["system:nodes".to_owned()];
     let ask = |writer, name, groups| {

@@ -49,7 +49,7 @@ fn cluster_role_applies_only_in_its_cluster() {
 }
 
 #[test]
-fn group_members_receive_its_roles_and_cluster_receives_only_groups_with_roles() {
+fn group_members_receive_roles_of_the_group_and_cluster_receives_only_groups_with_roles() {
     let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
     let devs = group("drover:oidc:devs");
     let grants = world.in_cluster("one", "reader", "a", &devs).gather();
@@ -95,7 +95,7 @@ fn global_role_applies_on_hub_and_in_every_cluster() {
 }
 
 #[test]
-fn global_role_without_hub_rules_grants_no_rights_on_hub() {
+fn global_role_without_hub_rules_grants_no_permissions_on_hub() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .global_role("roamer", &[], &["reader"])
@@ -107,7 +107,7 @@ fn global_role_without_hub_rules_grants_no_rights_on_hub() {
 }
 
 #[test]
-fn rights_in_a_hub_namespace_apply_only_in_that_namespace() {
+fn permissions_in_a_hub_namespace_apply_only_in_that_namespace() {
     let world = World::new()
         .hub_namespace_role("keeper", "apps", &[rule("", "pods", "get")])
         .global("one", "keeper", &user("ann"));
@@ -189,7 +189,7 @@ fn assert_grants_nothing(what: &str, world: &World, expected: &str) {
 }
 
 #[test]
-fn binding_to_missing_or_recreated_object_grants_no_rights_and_reports_the_problem() {
+fn binding_to_missing_or_recreated_object_grants_no_permissions_and_reports_the_problem() {
     let world = many_roles;
     let ann = user("ann");
     for (what, world, expected) in [
@@ -260,7 +260,7 @@ fn binding_to_missing_or_recreated_object_grants_no_rights_and_reports_the_probl
 }
 
 #[test]
-fn invalid_role_grants_no_rights_and_reports_the_problem() {
+fn invalid_role_grants_no_permissions_and_reports_the_problem() {
     let world = many_roles;
     let ann = user("ann");
     for (what, world, expected) in [
@@ -294,7 +294,7 @@ fn invalid_role_grants_no_rights_and_reports_the_problem() {
 }
 
 #[test]
-fn disabled_user_or_provider_has_no_grants_and_no_problems() {
+fn disabled_user_and_group_of_disabled_provider_receive_no_permissions() {
     let world = World::new().cluster_role("reader", &[rule("", "pods", "get")]);
     let world = world.in_cluster("one", "reader", "a", &user("ann"));
     let world = world.in_cluster("two", "reader", "a", &group("drover:oidc:devs"));
@@ -306,7 +306,7 @@ fn disabled_user_or_provider_has_no_grants_and_no_problems() {
 }
 
 #[test]
-fn role_with_several_bindings_appears_once_per_cluster() {
+fn role_with_several_bindings_is_bound_once_per_cluster_to_all_subjects() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .global_role("auditor", &[], &["reader"])
@@ -357,7 +357,7 @@ fn role_with_only_hub_rules_allows_cluster_access_and_creates_no_binding_in_clus
 }
 
 #[test]
-fn user_cannot_grant_rights_beyond_their_own() {
+fn user_cannot_grant_permissions_that_the_user_lacks() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role("writer", &[rule("", "pods", "get update")])
@@ -405,7 +405,7 @@ fn user_cannot_grant_rights_beyond_their_own() {
 }
 
 #[test]
-fn user_without_rights_of_role_cannot_change_or_delete_it() {
+fn user_without_permissions_of_role_cannot_change_or_delete_the_role() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role("writer", &[rule("", "pods", "get update")])
@@ -434,7 +434,7 @@ fn user_without_rights_of_role_cannot_change_or_delete_it() {
 }
 
 #[test]
-fn impersonation_requires_all_rights_of_impersonated_user() {
+fn impersonation_requires_all_permissions_of_impersonated_user() {
     let pods = || rule("", "pods", "get");
     let world = World::new()
         .cluster_role("reader", &[pods()])
@@ -456,7 +456,7 @@ fn impersonation_requires_all_rights_of_impersonated_user() {
 }
 
 #[test]
-fn project_namespaces_of_user_exclude_other_clusters() {
+fn project_namespaces_of_a_user_exclude_namespaces_of_other_clusters() {
     let drovers = rule("management.drover.dev", "projects", "get");
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "list")])
@@ -501,7 +501,7 @@ fn project_namespaces_of_user_exclude_other_clusters() {
 }
 
 #[test]
-fn explanation_names_granting_binding() {
+fn access_explanation_names_the_granting_binding() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role_external("insider", "view")
@@ -563,7 +563,7 @@ fn explanation_names_granting_binding() {
 }
 
 #[test]
-fn administrator_has_all_rights_until_disabled() {
+fn administrator_has_all_permissions_until_disabled() {
     let world = World::new().administrator("adm");
     let grants = world.gather();
     let (adm, ann) = (user("adm"), user("ann"));
@@ -593,7 +593,7 @@ fn administrator_has_all_rights_until_disabled() {
 }
 
 #[test]
-fn role_with_all_rights_makes_subject_an_administrator() {
+fn subject_of_role_with_all_permissions_is_an_administrator() {
     let every = [
         rule("*", "*", "*"),
         PolicyRule {
@@ -617,7 +617,7 @@ fn role_with_all_rights_makes_subject_an_administrator() {
 }
 
 #[test]
-fn impersonation_requires_impersonate_right_at_target() {
+fn impersonation_requires_verb_impersonate_in_the_target_cluster() {
     let world = World::new()
         .cluster_role("reader", &[rule("", "pods", "get")])
         .cluster_role("actor", &[rule("", "users", "impersonate")])
@@ -635,7 +635,7 @@ fn impersonation_requires_impersonate_right_at_target() {
 }
 
 #[test]
-fn permit_is_revoked_when_any_of_its_rights_is_removed() {
+fn permit_is_revoked_when_any_of_its_permissions_is_removed() {
     let reader = [rule("", "pods", "get")];
     let world = || {
         World::new()
@@ -744,7 +744,7 @@ fn users_and_groups_with_roles_may_be_impersonated() {
 }
 
 #[test]
-fn access_digest_of_a_cluster_changes_only_with_rights_in_that_cluster() {
+fn access_digest_of_a_cluster_changes_only_with_permissions_in_that_cluster() {
     let world = || {
         World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])

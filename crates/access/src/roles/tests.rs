@@ -44,7 +44,7 @@ fn resolved_role_contains_each_own_and_inherited_rule_once() {
 }
 
 #[test]
-fn cluster_wide_rules_of_project_role_are_separate() {
+fn cluster_wide_rules_of_project_role_are_separated_from_namespaced_rules() {
     let mut top = role(vec![rule("", "pods", "get")], &["bottom"]);
     top.context = RoleContext::Project;
     top.external.push("view".to_owned());
@@ -135,7 +135,7 @@ fn inheritance_depth_is_limited_in_any_order_of_roles() {
 }
 
 #[test]
-fn external_cluster_role_is_covered_by_same_role_or_all_rights_or_known_rules() {
+fn external_role_is_covered_by_same_role_or_cluster_admin_or_known_rules() {
     let view = external(&["view"]);
     let admin = external(&["admin"]);
     let own = external(&["made-here"]);
@@ -167,7 +167,7 @@ fn external_cluster_role_is_covered_by_same_role_or_all_rights_or_known_rules() 
 }
 
 #[test]
-fn missing_rights_are_listed_in_the_error() {
+fn missing_permissions_are_formatted_as_rules_and_cluster_roles() {
     let mut expected = Rights::of(&[rule("", "secrets", "get list")]);
     expected.extend(&external(&["made-here"]));
     let lacking = Rights::default().missing(&expected).unwrap();
@@ -250,7 +250,7 @@ fn built_in_roles_are_valid_and_owners_can_grant_them() {
 }
 
 #[test]
-fn only_owner_roles_grant_secrets_and_exec() {
+fn only_owner_roles_grant_access_to_secrets_and_exec() {
     let templates = built_in_role_templates();
     let roles: BTreeMap<&str, &RoleTemplateSpec> = templates
         .iter()

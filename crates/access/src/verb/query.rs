@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn query_parameters_parse_like_the_api_server() {
+    fn query_parameters_are_parsed_as_in_kube_apiserver() {
         for (query, expected) in [
             ("a=1&watch=x%20y+z&watch=2", Some("x y z")),
             ("%77%61tch=1", Some("1")),

@@ -18,26 +18,26 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn properties_hold_for_corpus_of_paths() {
+fn path_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("path", properties::path);
 }
 
 #[test]
-fn properties_hold_for_corpus_of_headers() {
+fn header_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("headers", properties::headers);
 }
 
 #[test]
-fn properties_hold_for_corpus_of_tokens() {
+fn token_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("token", properties::token);
 }
 
 #[test]
-fn properties_hold_for_corpus_of_account_tokens() {
+fn account_token_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("account_token", properties::account_token);
 }
 
 #[test]
-fn properties_hold_for_corpus_of_settings() {
+fn setting_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("setting", properties::setting);
 }

@@ -275,7 +275,7 @@ mod tests {
         }
 
         #[test]
-        fn checking_an_arbitrary_challenge_does_not_panic(text in ".*") {
+        fn challenge_check_does_not_panic_on_arbitrary_text(text in ".*") {
             let a = ClusterUid::new("a");
             let _ = Challenges::default().check(&key(1), &a, &text, at(0));
         }

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn request_needs_exactly_one_registration_token() {
+    fn request_without_exactly_one_registration_token_is_rejected() {
         let good = format!("Bearer droverimport_{}_{}", "b".repeat(12), "2".repeat(32));
         let user = format!("Bearer drover_{}_{}", "b".repeat(12), "2".repeat(32));
         let some = |values: &[&str]| {

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn stale_token_is_used_while_it_is_renewed_in_the_background() {
+    async fn stale_token_remains_usable_during_its_background_renewal() {
         let (tokens, asked) = unresponsive();
         store(&tokens, 800);
         let begin = Instant::now();
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn concurrent_requests_without_a_token_share_one_failed_request() {
+    async fn concurrent_requests_for_a_missing_token_share_one_failed_token_request() {
         let (tokens, asked) = unresponsive();
         store(&tokens, -1);
         let begin = Instant::now();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn token_is_stale_in_its_last_quarter_and_missing_afterwards() {
+    fn token_is_stale_in_last_quarter_of_its_lifetime_and_missing_after_expiry() {
         let now = Timestamp::from_second(1_000_000).unwrap();
         let second = SignedDuration::from_secs;
         let slot = Slot::default();

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn bearer_token_is_only_in_a_sensitive_header() {
+    fn bearer_token_is_sent_only_in_a_header_marked_sensitive() {
         let token = SecretString::from("droverimport_x_y");
         let request = request("h:1", "/v1/agent/register", Some(&token), &()).unwrap();
         assert_eq!(request.uri().to_string(), "/v1/agent/register");

@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn source_address_is_used_for_servers_of_the_same_family() {
+    async fn source_address_is_bound_only_for_servers_of_the_same_ip_family() {
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
             .await
             .unwrap();

@@ -4,7 +4,7 @@
 mod properties;
 
 #[test]
-fn binding_properties_hold_for_fuzz_corpus() {
+fn binding_parser_property_tests_pass_for_the_fuzz_corpus() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/binding");
     let mut count = 0;
     for entry in std::fs::read_dir(&corpus).unwrap() {

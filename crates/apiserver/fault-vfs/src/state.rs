@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn synced_data_survives_power_failure_and_unsynced_data_may_be_lost() {
+    fn power_failure_preserves_synced_data_and_may_lose_unsynced_data() {
         let all = fates(|| {
             let mut world = DiskState::default();
             let path = Path::new("a");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn new_file_survives_power_failure_after_its_folder_is_synced() {
+    fn power_failure_preserves_new_file_if_its_folder_was_synced() {
         let world = |folder| {
             let mut world = DiskState::default();
             world.opened(Path::new("a"), None);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_file_may_reappear_until_folder_sync() {
+    fn deleted_file_can_reappear_after_power_failure_until_folder_sync() {
         let world = |folder| {
             let mut world = DiskState::default();
             world.opened(Path::new("a"), Some(b"old".to_vec()));

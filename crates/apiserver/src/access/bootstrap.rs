@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn unchanged_bootstrap_object_needs_no_write() {
+    fn unchanged_bootstrap_object_is_not_written() {
         for object in bootstrap_objects() {
             assert_eq!(
                 reconcile(&object, Some(&object.object)),

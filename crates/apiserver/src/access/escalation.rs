@@ -248,7 +248,7 @@ mod tests {
     // kube-apiserver v1.36.3 returns these messages for the same writes.
 
     #[test]
-    fn role_with_permissions_beyond_the_writers_is_rejected_with_their_list() {
+    fn rejection_of_role_lists_permissions_that_the_writer_lacks() {
         let object = role(&json!([
             {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list"]},
             {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn user_with_verb_escalate_or_bind_can_grant_permissions_beyond_own() {
+    fn user_with_verb_escalate_or_bind_can_grant_permissions_that_the_user_lacks() {
         let rbac = index(&json!([
             {"apiGroups": [GROUP], "resources": ["roles"], "verbs": ["escalate"]},
             {"apiGroups": [GROUP], "resources": ["clusterroles"], "verbs": ["bind"],

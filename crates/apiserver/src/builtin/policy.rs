@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn quota_rejects_negative_amounts_and_conflicting_scopes() {
+    fn quota_with_negative_amount_or_conflicting_scopes_is_rejected() {
         let value = json!({"spec": {"hard": {"pods": "-1"},
             "scopes": ["Terminating", "NotTerminating"]}});
         assert_eq!(paths(quota, &value), ["spec.hard[pods]", "spec.scopes"]);

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn message_encoding_matches_protobuf() {
+    fn encoded_openapi_message_has_the_protobuf_wire_format() {
         let mut made = Message::default();
         made.text(1, "2.0");
         made.number(11, 300);

@@ -41,7 +41,7 @@ async fn soon(router: &Router, path: &'static str) -> StatusCode {
 }
 
 #[test]
-fn long_lists_do_not_delay_small_requests_and_service_writes() {
+fn long_lists_do_not_delay_small_requests_and_service_account_writes() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

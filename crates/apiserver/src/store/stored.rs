@@ -370,7 +370,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn inserted_revision_equals_parsed_object_with_revision(value in any_json(), revision: u64, pretty: bool) {
+        fn revision_insertion_into_text_equals_insertion_into_the_parsed_object(value in any_json(), revision: u64, pretty: bool) {
             let text = if pretty {
                 serde_json::to_vec_pretty(&value).unwrap()
             } else {

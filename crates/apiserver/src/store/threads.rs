@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn store_with_one_reader_uses_one_queue_for_reads_and_scans() {
+    fn reads_and_scans_share_one_queue_in_a_store_with_one_reader() {
         for (asked, threads, one_lane) in [(0, 1, true), (1, 1, true), (2, 4, false)] {
             let lanes = Lanes::new(asked);
             assert_eq!(lanes.readers, threads);

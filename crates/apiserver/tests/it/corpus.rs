@@ -28,86 +28,86 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn field_set_properties_hold_for_fuzz_corpus() {
+fn field_set_property_tests_pass_for_the_fuzz_corpus() {
     replay("fields", properties::fields);
 }
 
 #[test]
-fn label_selector_properties_hold_for_fuzz_corpus() {
+fn label_selector_property_tests_pass_for_the_fuzz_corpus() {
     replay("labels", properties::labels);
 }
 
 #[test]
-fn field_selector_properties_hold_for_fuzz_corpus() {
+fn field_selector_property_tests_pass_for_the_fuzz_corpus() {
     replay("field-selector", properties::field_selector);
 }
 
 #[test]
-fn patch_properties_hold_for_fuzz_corpus() {
+fn patch_property_tests_pass_for_the_fuzz_corpus() {
     replay("patch", properties::patch);
 }
 
 #[test]
-fn field_owner_properties_hold_for_fuzz_corpus() {
+fn field_owner_property_tests_pass_for_the_fuzz_corpus() {
     replay("owners", properties::owners);
 }
 
 #[test]
-fn token_properties_hold_for_fuzz_corpus() {
+fn token_property_tests_pass_for_the_fuzz_corpus() {
     replay("token", access::token);
 }
 
 #[test]
-fn impersonation_properties_hold_for_fuzz_corpus() {
+fn impersonation_property_tests_pass_for_the_fuzz_corpus() {
     replay("impersonation", access::impersonation);
 }
 
 #[test]
-fn stored_value_properties_hold_for_fuzz_corpus() {
+fn stored_value_property_tests_pass_for_the_fuzz_corpus() {
     replay("stored", properties::stored);
 }
 
 #[test]
-fn request_path_properties_hold_for_fuzz_corpus() {
+fn request_path_property_tests_pass_for_the_fuzz_corpus() {
     replay("path", edge::path);
 }
 
 #[test]
-fn query_properties_hold_for_fuzz_corpus() {
+fn query_property_tests_pass_for_the_fuzz_corpus() {
     replay("query", edge::query);
 }
 
 #[test]
-fn accept_header_properties_hold_for_fuzz_corpus() {
+fn accept_header_property_tests_pass_for_the_fuzz_corpus() {
     replay("accept", edge::accept);
 }
 
 #[test]
-fn continue_token_properties_hold_for_fuzz_corpus() {
+fn continue_token_property_tests_pass_for_the_fuzz_corpus() {
     replay("page", edge::page);
 }
 
 #[test]
-fn protobuf_body_properties_hold_for_fuzz_corpus() {
+fn protobuf_body_property_tests_pass_for_the_fuzz_corpus() {
     replay("protobuf", edge::protobuf);
 }
 
 #[test]
-fn request_body_parser_properties_hold_for_fuzz_corpus() {
+fn request_body_parser_property_tests_pass_for_the_fuzz_corpus() {
     replay("body", edge::body);
 }
 
 #[test]
-fn quantity_properties_hold_for_fuzz_corpus() {
+fn quantity_property_tests_pass_for_the_fuzz_corpus() {
     replay("quantity", kinds::quantity);
 }
 
 #[test]
-fn printer_column_properties_hold_for_fuzz_corpus() {
+fn printer_column_property_tests_pass_for_the_fuzz_corpus() {
     replay("column", kinds::column);
 }
 
 #[test]
-fn schema_properties_hold_for_fuzz_corpus() {
+fn schema_property_tests_pass_for_the_fuzz_corpus() {
     replay("schema", kinds::schema);
 }

@@ -242,7 +242,7 @@ async fn service_account_token_has_the_permissions_of_its_account() {
 }
 
 #[tokio::test]
-async fn user_cannot_grant_permissions_beyond_own_permissions() {
+async fn kubernetes_role_with_permissions_that_the_writer_lacks_is_rejected() {
     let hub = Hub::new().await;
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     let role = |name: &str, verbs: Value| {

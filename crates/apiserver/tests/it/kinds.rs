@@ -24,7 +24,7 @@ fn pod(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn kinds_hub_returns_404_for_workload_requests() {
+async fn server_with_hub_kinds_returns_404_for_workload_requests() {
     let hub = hub().await;
     // kube-apiserver returns this message for an unknown resource in a served group.
     let unknown = "the server could not find the requested resource";
@@ -56,7 +56,7 @@ async fn kinds_hub_returns_404_for_workload_requests() {
 }
 
 #[tokio::test]
-async fn discovery_and_openapi_of_kinds_hub_exclude_workload_kinds() {
+async fn discovery_and_openapi_of_hub_kinds_exclude_workload_kinds() {
     let hub = hub().await;
     let list = hub.get("/api/v1").await.expect(200);
     let names: Vec<&str> = list["resources"]
@@ -129,7 +129,7 @@ async fn open(path: &Path, kinds: Kinds) -> Hub {
 }
 
 #[tokio::test]
-async fn server_with_kinds_hub_deletes_stored_workloads_on_start() {
+async fn server_with_hub_kinds_deletes_stored_workloads_on_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hub.db");
     {

@@ -205,7 +205,7 @@ fn configuration_with_wrong_kind_or_managed_fields_is_rejected() {
 }
 
 #[test]
-fn raw_extension_fields_have_one_common_field_owner() {
+fn raw_extension_is_owned_as_a_single_field() {
     let kind = kind("apps", "controllerrevisions", "");
     let revision = json!({
         "apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "x"},
@@ -258,7 +258,7 @@ fn write_without_changes_retains_managed_fields_times() {
 }
 
 #[test]
-fn manager_name_comes_from_request_or_user_agent() {
+fn field_manager_name_is_read_from_the_request_or_user_agent() {
     assert_eq!(manager_name("helm", "kubectl/v1.36.3"), "helm");
     assert_eq!(manager_name("", "kubectl/v1.36.3 (linux/amd64)"), "kubectl");
     assert_eq!(manager_name("", "bad\u{7}name"), "badname");
@@ -360,7 +360,7 @@ fn patch_errors_are_converted_to_status_codes() {
 }
 
 #[test]
-fn only_kubectl_takes_ownership_of_client_side_applied_fields() {
+fn only_field_manager_kubectl_takes_ownership_of_client_side_applied_fields() {
     let kind = kind("apps", "deployments", "");
     let last = deployment(&json!({"replicas": 1}));
     let mut live = stored(&kind, last.clone());

@@ -139,7 +139,7 @@ async fn update_without_changes_retains_resource_version() {
 }
 
 #[tokio::test]
-async fn update_of_missing_object_returns_404_unless_kind_allows_create() {
+async fn update_of_missing_object_returns_404_unless_kind_allows_create_on_update() {
     let hub = Hub::new().await;
     hub.put(&format!("{MAPS}/a"), config_map("a"))
         .await

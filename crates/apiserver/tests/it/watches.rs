@@ -128,7 +128,7 @@ async fn initial_watch_events_end_with_a_bookmark() {
 }
 
 #[tokio::test]
-async fn label_changes_add_and_delete_objects_of_a_selected_watch() {
+async fn label_changes_cause_added_and_deleted_events_in_watch_with_selector() {
     let hub = Hub::new().await;
     let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1&labelSelector=l%3Dx")).await;
     hub.create(MAPS, labelled("a", "y")).await;
@@ -197,7 +197,7 @@ async fn watch_from_compacted_resource_version_returns_an_error() {
 }
 
 #[tokio::test]
-async fn watch_supports_tables_and_partial_metadata() {
+async fn watch_returns_tables_and_partial_metadata_on_request() {
     let hub = Hub::new().await;
     hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;

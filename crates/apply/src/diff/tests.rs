@@ -121,7 +121,7 @@ fn rules_that_other_writers_add_to_a_role_are_removed() {
 }
 
 #[test]
-fn binding_with_another_role_is_deleted_before_it_is_recreated() {
+fn binding_with_changed_role_is_deleted_and_recreated() {
     let found = diff(
         &[binding("b", "other", &["ann"])],
         &[binding("b", "a", &["ann"])],
@@ -164,7 +164,7 @@ fn bindings() -> impl Strategy<Value = Vec<ClusterRoleBinding>> {
 
 proptest! {
     #[test]
-    fn diff_is_empty_after_it_is_applied(existing in bindings(), wanted in bindings()) {
+    fn diff_is_empty_after_its_writes_are_applied(existing in bindings(), wanted in bindings()) {
         let found = diff(&existing, &wanted);
         let after = applied(&existing, &found);
         prop_assert_eq!(names(&after), names(&wanted));

@@ -144,7 +144,7 @@ async fn first_reconciliation_writes_differences_and_second_writes_no_object() {
 }
 
 #[tokio::test]
-async fn object_of_another_owner_is_taken_over_only_if_its_name_is_reserved() {
+async fn unowned_object_is_overwritten_only_if_its_name_is_reserved() {
     let cluster = Cluster::default();
     let missing = crate::diff::Diff {
         create: vec![role("a", "get")],

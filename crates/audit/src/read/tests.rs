@@ -53,7 +53,7 @@ fn files(folder: &TempDir) -> Files {
 }
 
 #[tokio::test]
-async fn written_record_is_read_back_with_every_field() {
+async fn written_audit_record_is_read_with_every_field() {
     let folder = TempDir::new().unwrap();
     let audit = Audit::open(&file(&folder, 1 << 20, 1), &Metrics::new()).unwrap();
     audit.add(record(&audit));
@@ -234,7 +234,7 @@ fn each_audit_filter_returns_only_matching_records() {
 }
 
 #[test]
-fn since_filter_stops_at_older_records_and_includes_streams_that_ended_later() {
+fn since_filter_includes_earlier_stream_that_ended_later_and_stops_at_older_records() {
     let folder = TempDir::new().unwrap();
     let stream = line(0)
         .replace("a-0", "a-stream")

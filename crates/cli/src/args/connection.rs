@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn server_address_without_scheme_uses_https() {
+    fn server_address_without_scheme_receives_scheme_https() {
         for (typed, kept, authority) in [
             ("https://a.example", "https://a.example", "a.example:443"),
             ("a.example:8443", "https://a.example:8443", "a.example:8443"),

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn complete_token_argument_is_reduced_to_its_id() {
+    fn token_id_is_extracted_from_a_complete_token_argument() {
         assert_eq!(id_of("drover_k2j4_topsecret"), "k2j4");
         assert_eq!(id_of("k2j4"), "k2j4");
     }

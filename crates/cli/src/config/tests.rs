@@ -21,7 +21,7 @@ fn file_in(directory: &tempfile::TempDir) -> ConfigFile {
 }
 
 #[test]
-fn stored_logins_are_read_back_from_a_file_of_mode_0600() {
+fn logins_are_stored_in_and_read_from_a_file_of_mode_0600() {
     let directory = tempfile::tempdir().unwrap();
     let file = file_in(&directory);
     let wanted = context("berlin", "https://b.example:8443");
@@ -41,7 +41,7 @@ fn stored_logins_are_read_back_from_a_file_of_mode_0600() {
 }
 
 #[test]
-fn file_that_other_users_can_read_is_rejected_with_advice() {
+fn config_file_readable_by_other_users_is_rejected_with_advice() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config.yaml");
     fs::write(&path, "contexts: []\n").unwrap();
@@ -75,7 +75,7 @@ fn error_about_an_invalid_file_shows_the_position_and_not_the_token() {
 }
 
 #[test]
-fn location_of_the_file_follows_the_xdg_specification() {
+fn config_file_path_matches_the_xdg_specification() {
     let path = |flag: Option<&str>, xdg: Option<&str>, home: Option<&str>| {
         ConfigFile::locate(flag.map(Path::new), xdg.map(Path::new), home.map(Path::new))
             .map(|file| file.path)
@@ -96,7 +96,7 @@ fn location_of_the_file_follows_the_xdg_specification() {
 }
 
 #[test]
-fn current_context_takes_precedence_for_its_server() {
+fn current_context_is_preferred_over_other_contexts_of_its_server() {
     let mut config = Config::default();
     config.insert(context("one", "https://a.example"));
     config.insert(context("two", "https://a.example"));

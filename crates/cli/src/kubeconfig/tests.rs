@@ -47,7 +47,7 @@ fn merged(old: &str, new: &str) -> Value {
 }
 
 #[test]
-fn overwrite_replaces_entries_of_the_same_name_only() {
+fn kubeconfig_overwrite_replaces_only_entries_with_equal_names() {
     let result = merged(OLD, NEW);
     let before: Value = serde_saphyr::from_str(OLD).unwrap();
     assert_eq!(result["current-context"], "mine");
@@ -62,7 +62,7 @@ fn overwrite_replaces_entries_of_the_same_name_only() {
 }
 
 #[test]
-fn entry_for_another_server_is_not_replaced_without_overwrite() {
+fn kubeconfig_entry_for_a_different_server_is_not_replaced_without_overwrite() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config");
     let theirs = "\
@@ -103,7 +103,7 @@ fn newer_kubeconfig_of_the_same_server_replaces_the_old_entries() {
 }
 
 #[test]
-fn kubeconfig_with_another_exec_command_is_rejected() {
+fn kubeconfig_exec_command_other_than_drover_credential_is_detected() {
     let own = parse(NEW).unwrap();
     assert_eq!(foreign_commands(&own), Vec::<String>::new());
     for exec in [
@@ -118,7 +118,7 @@ fn kubeconfig_with_another_exec_command_is_rejected() {
 }
 
 #[test]
-fn merge_creates_a_missing_file() {
+fn kubeconfig_merge_creates_a_missing_file() {
     let new: Value = serde_saphyr::from_str(NEW).unwrap();
     for old in ["", "\n", "clusters: null\n", "current-context: \"\"\n"] {
         assert_eq!(merged(old, NEW), new, "{old:?}");

@@ -177,7 +177,7 @@ async fn request_with_two_content_lengths_is_rejected() {
 }
 
 #[tokio::test]
-async fn request_headers_have_a_size_limit() {
+async fn request_headers_above_the_size_limit_are_rejected() {
     let server = Listening::start(QUICK).await;
     let request = |bytes: usize| {
         format!(
@@ -288,7 +288,7 @@ async fn one_network_cannot_use_all_connections() {
 }
 
 #[tokio::test]
-async fn authenticated_agents_release_their_connection_slot() {
+async fn agent_releases_its_network_connection_slot_after_authentication() {
     let limits = Limits {
         connections: 10,
         per_network: 1,

@@ -323,7 +323,7 @@ async fn write_as(
 }
 
 #[tokio::test]
-async fn kubernetes_api_write_cannot_bind_role_that_the_user_lacks() {
+async fn kubernetes_api_rejects_binding_of_role_with_permissions_that_the_user_lacks() {
     use drover_api::kinds::User;
     use http::Method;
     use serde_json::json;

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lease_is_taken_only_when_free_or_expired_or_holder_process_ended() {
+    fn lease_is_acquired_only_if_free_or_expired_or_its_holder_process_ended() {
         let held = |holder: &str, term| lease(None, holder, term);
         let just_short = Duration::from_millis(14_999);
         let wait = || Step::Wait {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn lease_expiry_uses_the_local_clock() {
+    fn lease_expiry_is_measured_with_the_local_clock() {
         // The renewTime is years old, and the server still waits for LEASE_DURATION by its own
         // clock.
         let mut stored = lease(None, "other", 1);

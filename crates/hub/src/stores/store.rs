@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn wait_for_returns_after_the_watch_delivers_the_written_object() {
+    async fn store_wait_ends_after_the_watch_delivers_the_written_object() {
         let store = Store::new(Changed::default());
         store.replace(vec![setting("a", "1", 5)]);
         let written = setting("a", "1", 10);

@@ -205,7 +205,7 @@ async fn token_of_deleted_or_recreated_account_is_rejected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn token_of_open_stream_is_revoked_soon_after_the_hub_rejects_it() {
+async fn token_of_open_stream_is_revoked_soon_after_the_hub_rejects_the_token() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let stop = CancellationToken::new();
@@ -393,7 +393,7 @@ async fn tokens_of_open_streams_are_reviewed_only_at_their_regular_interval() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleted_account_revokes_its_tokens_without_review() {
+async fn tokens_of_a_deleted_account_are_revoked_without_review() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let watched = accounts.shared.watched.sink(BoundKind::ServiceAccount);

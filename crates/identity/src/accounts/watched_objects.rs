@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn bound_secret_without_uid_is_valid_only_in_its_reviewed_version() {
+    async fn token_of_a_secret_without_uid_is_reviewed_again_after_secret_changes() {
         let watched = WatchedObjects::default();
         let hub = watched.sink(BoundKind::Secret);
         let mut bound = [bound(BoundKind::Secret, None)];

@@ -22,7 +22,7 @@ fn user(uid: &str) -> User {
 }
 
 #[test]
-fn token_validity_depends_on_current_token_and_user() {
+fn expired_token_and_token_of_disabled_or_deleted_user_are_rejected() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let mut living = token("bcdfghjkmnpq", "u1");
     living.spec.expires_at = Time(at(100));
@@ -102,7 +102,7 @@ fn cookie(text: &str) -> HeaderMap {
 }
 
 #[tokio::test]
-async fn session_cookie_accepts_only_tokens_with_browser_purpose() {
+async fn session_cookie_is_valid_only_with_a_browser_or_password_change_token() {
     use TokenPurpose::{Api, Browser, Credential, Kubeconfig, PasswordChange, Session};
     for (purpose, by_bearer, by_cookie) in [
         (Browser, false, true),
@@ -158,7 +158,7 @@ fn idle_session_expires_and_recently_used_session_is_valid() {
 }
 
 #[tokio::test]
-async fn idle_session_is_rejected_unless_a_recent_use_is_pending() {
+async fn idle_session_is_valid_after_a_use_that_is_not_yet_stored() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);
     let mut object = token(&issued.id, "u1");
@@ -204,7 +204,7 @@ async fn expired_token_can_be_revoked_with_its_secret() {
 }
 
 #[tokio::test]
-async fn only_matching_secret_in_single_header_authenticates() {
+async fn request_is_authenticated_only_by_a_matching_token_in_a_single_header() {
     let stores = synced();
     let issued = issue::<ForUsers>(&[5; 32]);
     let other = issue::<ForUsers>(&[6; 32]);

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_known_addresses_stay_below_the_lockout_threshold() {
+    fn password_attempts_from_known_addresses_stay_below_the_lockout_threshold() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         let tried = (0..100).filter(|_| fail(&mut failures, Origin::Familiar, now));
         assert_eq!(tried.count(), 4);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_from_unknown_addresses_leave_attempts_for_known_addresses() {
+    fn password_attempts_from_unknown_addresses_do_not_block_known_addresses() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         let tried = (0..100).filter(|_| fail(&mut failures, Origin::Unfamiliar, now));
         assert_eq!(tried.count(), 2);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_not_sent_to_the_directory_are_not_counted() {
+    fn password_attempts_not_sent_to_the_directory_are_not_counted() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for _ in 0..100 {
             assert_eq!(failures.begin("ann", Origin::Familiar, now), Ok(()));
@@ -218,7 +218,7 @@ mod tests {
         /// Simulates a directory that locks an account after five failures. The directory resets
         /// its count after `window` without a failure.
         #[test]
-        fn directory_account_is_never_locked_by_any_sequence_of_attempts(
+        fn directory_account_is_never_locked_by_any_sequence_of_password_attempts(
             steps in proptest::collection::vec(step(), 1..60),
             window in 5..=30_u64,
         ) {

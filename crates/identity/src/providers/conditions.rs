@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unchanged_provider_status_is_written_rarely() {
+    fn unchanged_provider_status_is_written_at_most_every_five_minutes() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let well = condition_true("the provider responds".to_owned());
         let before = AuthProviderStatus::default();

@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn retry_time_of_provider_is_respected() {
+    fn provider_receives_no_requests_before_its_retry_time() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_secs(30);
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn untested_service_account_password_is_used_by_one_request_at_a_time() {
+    async fn untested_service_account_password_is_sent_by_one_request_at_a_time() {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let first = provider.acquire(now).await.unwrap();

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn provider_outage_retains_its_first_start_time() {
+    fn repeated_provider_failures_do_not_change_the_start_time_of_the_outage() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let stored = identity(&corp(), &ann(&[]), at(0));
         let down = unreachable(&unreachable(&stored, "down", at(10)), "still down", at(20));

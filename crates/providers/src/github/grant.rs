@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn error_code_is_recognized_with_each_status() {
+    fn github_error_code_is_recognized_with_each_http_status() {
         let table = [
             ("bad_verification_code", "stale"),
             ("incorrect_client_credentials", "wrong secret"),

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distinguished_names_are_accepted_and_other_text_is_rejected() {
+    fn only_valid_distinguished_names_are_accepted() {
         for name in [
             "dc=example",
             "cn=drover,ou=services,dc=example,dc=org",

@@ -20,20 +20,20 @@ fn replay(target: &str, property: fn(&[u8])) {
 }
 
 #[test]
-fn github_fuzz_corpora_satisfy_their_properties() {
+fn github_property_tests_pass_for_the_fuzz_corpora() {
     replay("link", github::link);
     replay("withheld", github::withheld);
     replay("callback", github::callback);
 }
 
 #[test]
-fn ldap_fuzz_corpora_satisfy_their_properties() {
+fn ldap_property_tests_pass_for_the_fuzz_corpora() {
     replay("ldap_message", ldap::message);
     replay("ldap_filter", ldap::filter);
 }
 
 #[test]
-fn openid_connect_fuzz_corpora_satisfy_their_properties() {
+fn openid_connect_property_tests_pass_for_the_fuzz_corpora() {
     replay("oidc_callback", oidc::callback);
     replay("oidc_id_token", oidc::id_token);
     replay("oidc_metadata", oidc::metadata);

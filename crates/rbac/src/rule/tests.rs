@@ -23,7 +23,7 @@ fn allows(rule: &Rule, verb: &str, group: &str, resource: &str, name: &str) -> b
 }
 
 #[test]
-fn rule_matches_requests_like_kubernetes() {
+fn rule_matches_the_same_requests_as_in_kubernetes() {
     let cases = [
         (
             rule(&["get"], &[""], &["pods"], &[]),
@@ -196,7 +196,7 @@ fn wildcard_subresource_covers_that_subresource_of_all_resources() {
 }
 
 #[test]
-fn missing_rights_are_listed_in_one_line_per_resource_with_all_verbs() {
+fn missing_permissions_are_listed_in_one_line_per_resource_with_all_verbs() {
     let wanted = [
         rule(&["get", "list"], &[""], &["secrets"], &[]),
         rule(&["get"], &["apps"], &["deployments"], &["x"]),
@@ -309,7 +309,7 @@ mod laws {
 
     proptest! {
         #[test]
-        fn requested_rights_are_either_owned_or_reported_as_missing(
+        fn requested_permissions_are_either_owned_or_reported_as_missing(
             owned in prop::collection::vec(any_rule(), 0..4),
             wanted in prop::collection::vec(any_rule(), 1..3),
         ) {
@@ -322,7 +322,7 @@ mod laws {
         }
 
         #[test]
-        fn owned_rules_and_missing_rights_together_cover_the_requested_rules(
+        fn owned_and_missing_permissions_together_cover_the_requested_rules(
             owned in prop::collection::vec(any_rule(), 0..4),
             wanted in prop::collection::vec(any_rule(), 1..3),
         ) {

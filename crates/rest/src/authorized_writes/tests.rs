@@ -306,7 +306,7 @@ fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rest_and_kubectl_writes_require_the_same_rights() {
+async fn rest_and_kubectl_writes_require_equal_permissions() {
     let stores = drover_hub::Stores::synced_empty();
     let (ann, _) = object("User", "ann", &json!({}));
     stores.users.apply(ann);

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn request_with_two_login_cookies_is_treated_as_without_cookie() {
+    fn two_login_cookies_of_one_provider_in_a_request_are_ignored() {
         let with = |lines: &[&str]| {
             let lines = lines.iter().map(|line| (COOKIE, line.parse().unwrap()));
             let cookie = presented_cookie(&lines.collect(), "corp");

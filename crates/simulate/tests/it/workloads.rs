@@ -176,7 +176,7 @@ async fn unschedulable_pod_reports_the_reason_and_runs_after_resources_are_free(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requested_failures_have_the_statuses_of_real_failures() {
+async fn failure_annotation_sets_the_pod_status_of_a_real_failure() {
     let stage = Stage::of(Plan::empty(1)).await;
     for (name, what) in [
         ("crashing", "CrashLoopBackOff"),
@@ -246,7 +246,7 @@ async fn service_has_endpoints_of_ready_pods() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deleted_objects_stay_deleted_after_a_restart() {
+async fn deleted_objects_are_not_recreated_after_a_restart() {
     let mut plan = Plan::empty(1);
     plan.objects = vec![workload(
         "Deployment",

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_with_unread_bytes_for_a_minute_is_stalled() {
+    fn stream_with_unread_bytes_for_a_minute_is_reported_as_stalled() {
         assert_eq!(
             stalls(&[(0, 1, 9), (30, 1, 9), (59, 1, 9), (60, 1, 9)]),
             [60]
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_watch_is_never_stalled() {
+    fn idle_watch_is_never_reported_as_stalled() {
         assert_eq!(
             stalls(&[(0, 5, 0), (600, 5, 0), (601, 5, 7), (660, 5, 7)]),
             []
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_of_slow_reader_is_not_stalled_while_the_reader_reads() {
+    fn stream_of_slow_reader_is_not_reported_as_stalled() {
         assert_eq!(
             stalls(&[(0, 0, 9), (50, 1, 9), (100, 2, 9), (150, 3, 9)]),
             []

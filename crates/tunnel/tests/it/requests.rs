@@ -262,7 +262,7 @@ async fn drain_of_a_watch_times_out() {
 }
 
 #[tokio::test]
-async fn closed_tunnel_returns_its_reason_to_all_users() {
+async fn all_users_of_a_closed_tunnel_receive_the_close_reason() {
     let pair = TunnelPair::open(agent(|request| async move {
         if request.uri().path() == "/never" {
             return std::future::pending().await;

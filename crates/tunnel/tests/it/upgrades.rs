@@ -249,7 +249,7 @@ async fn response_200_to_an_upgrade_does_not_open_a_stream() {
 }
 
 #[tokio::test]
-async fn cancelled_splice_closes_both_sides() {
+async fn cancelled_splice_closes_both_streams() {
     let mut route = Route::open().await;
     let mut upstream = route.switch().await;
     route.revoke.cancel();

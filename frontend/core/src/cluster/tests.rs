@@ -103,7 +103,7 @@ fn ready_cluster_with_an_unhealthy_component_is_degraded() {
 }
 
 #[test]
-fn state_names_failed_nodes_and_counts_failing_workloads() {
+fn cluster_state_text_names_failed_nodes_and_number_of_failing_pods() {
     let mut cluster = well();
     cluster.nodes = Some(NodeCount { total: 9, ready: 8 });
     cluster.not_ready_nodes = vec!["a".to_owned()];
@@ -124,7 +124,7 @@ fn state_names_failed_nodes_and_counts_failing_workloads() {
 }
 
 #[test]
-fn last_seen_of_a_connected_cluster_is_connected() {
+fn last_seen_column_of_a_connected_cluster_shows_connected() {
     let mut cluster = well();
     cluster.last_seen = Some(Timestamp::UNIX_EPOCH);
     assert_eq!(last_contact(&cluster), LastContact::Connected);
@@ -138,7 +138,7 @@ fn last_seen_of_a_connected_cluster_is_connected() {
 }
 
 #[test]
-fn health_values_sort_from_worst_to_best() {
+fn health_values_are_sorted_from_worst_to_best() {
     let mut sorted = Health::ALL;
     sorted.sort();
     assert_eq!(sorted, Health::ALL);

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_namespace_of_a_member_is_selected_automatically() {
+    fn single_namespace_of_a_member_is_selected_automatically() {
         let rights = member(&["till"]);
         assert_eq!(preselected(String::new(), &rights), "till");
         assert_eq!(preselected("bank".to_owned(), &rights), "bank");

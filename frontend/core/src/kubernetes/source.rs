@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn list_and_watch_requests_have_the_expected_url() {
+    fn list_and_watch_urls_contain_page_size_resource_version_and_selector() {
         let source = Source::rows(Kind::PODS, "berlin", Some("shop"));
         let path = "/k8s/clusters/berlin/api/v1/namespaces/shop/pods";
         assert_eq!(

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn remove_button_is_disabled_without_right_and_enabled_for_members_of_deleted_roles() {
+    fn remove_button_requires_permission_except_for_members_of_deleted_roles() {
         let roles = [role("cluster-owner", true)];
         assert!(roles[0].may_grant && !may_remove(&roles, "cluster-owner"));
         assert!(may_remove(&roles, "gone"));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn user_search_request_contains_the_scope_of_the_grant() {
+    fn user_search_url_contains_the_entered_name_and_the_project() {
         let shop = Scope::Project("shop".to_owned());
         assert_eq!(
             shop.people("ann&co"),

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn namespace_state_compares_spec_and_status() {
+    fn namespace_state_is_derived_from_project_spec_and_status() {
         let told = namespaces(&shop());
         let told: Vec<_> = told.iter().map(|(name, it)| (name.as_str(), *it)).collect();
         assert_eq!(

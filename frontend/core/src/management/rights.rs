@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missing_right_is_shown_only_to_users_without_this_right() {
+    fn missing_permission_is_shown_only_to_users_without_the_permission() {
         assert_eq!(RequiredRight::DeleteCluster.unless(true), None);
         let told = RequiredRight::DeleteCluster.unless(false).unwrap();
         assert_eq!(

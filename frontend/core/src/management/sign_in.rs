@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn sign_in_page_has_buttons_for_other_sign_in_methods() {
+    fn sign_in_form_has_a_button_for_each_alternative_sign_in_method() {
         let providers = [
             provider("corp", SignInMethod::Redirect),
             provider("ldap", SignInMethod::Password),

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn short_password_is_an_error_after_the_first_character() {
+    fn too_short_password_shows_an_error_and_empty_input_does_not() {
         assert_eq!(input_error(""), None);
         assert!(input_error("elf letters").is_some());
         assert_eq!(input_error("twelve chars"), None);

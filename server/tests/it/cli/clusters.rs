@@ -200,7 +200,7 @@ async fn kubeconfig_command_prints_or_writes_or_merges_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn token_create_prints_only_the_token_to_standard_output() {
+async fn token_create_command_prints_only_the_token_to_standard_output() {
     let (stub, drover) = logged_in().await;
     let args = [
         "token",

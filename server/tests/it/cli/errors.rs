@@ -89,7 +89,7 @@ async fn cli_token_is_read_from_environment_variable_or_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn version_contains_the_commit_of_the_checkout() {
+async fn version_command_prints_the_commit_of_the_checkout() {
     let ended = Drover::new()
         .run(&["version", "--client", "-o", "json"])
         .await

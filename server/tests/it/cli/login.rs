@@ -4,7 +4,7 @@ use super::program::Drover;
 use super::stub::{PASSWORD, SESSION, Stub};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn login_is_stored_in_a_private_file_and_used() {
+async fn login_token_is_stored_in_a_private_file_and_sent_by_later_commands() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ended = drover.log_in(&stub).await.ok();
     assert_eq!(ended.out, "");
@@ -74,7 +74,7 @@ async fn login_with_a_provider_waits_for_the_confirmation_in_a_browser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn login_with_ldap_uses_the_password_of_the_directory() {
+async fn login_command_signs_in_at_an_ldap_provider_with_a_password() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let mut args = vec!["login", &stub.url, "--ca-fingerprint", &stub.fingerprint];
     args.extend(["--provider", "ldap", "-u", "alice", "--password-stdin"]);

@@ -61,7 +61,7 @@ async fn credential_with_an_expired_login_shows_the_login_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credential_for_a_deleted_cluster_is_not_issued_to_its_recreated_cluster() {
+async fn credential_command_fails_for_a_recreated_cluster_with_a_different_uid() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let args = [
@@ -79,7 +79,7 @@ async fn credential_for_a_deleted_cluster_is_not_issued_to_its_recreated_cluster
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn token_of_one_server_is_not_sent_to_another() {
+async fn token_of_one_server_is_not_sent_to_a_different_server() {
     let (stub, other, drover) = (Stub::start().await, Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let args = ["credential", "--server", &other.url, "--cluster", "berlin"];
@@ -146,7 +146,7 @@ async fn kubeconfig_with_an_unknown_exec_program_is_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn context_flag_takes_precedence_over_the_variable() {
+async fn context_flag_takes_precedence_over_the_environment_variable() {
     let (here, there, drover) = (Stub::start().await, Stub::start().await, Drover::new());
     drover.log_in(&here).await.ok();
     drover.log_in(&there).await.ok();

@@ -41,7 +41,7 @@ async fn wait_for(err: &mut ChildStderr, question: &str, said: &mut String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn authority_is_confirmed_once_and_passwords_are_not_echoed() {
+async fn certificate_authority_is_confirmed_once_and_passwords_are_not_echoed() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     stub.world.lock().must_change = true;
     let (mut person, program) = pair();

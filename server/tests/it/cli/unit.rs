@@ -20,7 +20,7 @@ fn environment(unit: &str) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn systemd_unit_uses_the_state_directory() {
+fn systemd_unit_stores_the_hub_in_its_state_directory() {
     let unit = unit();
     assert!(unit.lines().any(|line| line == "StateDirectory=drover"));
     let environment = environment(&unit);

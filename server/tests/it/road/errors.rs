@@ -91,7 +91,7 @@ async fn slow_api_server_receives_requests_and_is_named_in_504_errors_after_fail
 }
 
 #[tokio::test]
-async fn silent_agent_returns_503_with_the_agent_in_the_message() {
+async fn request_to_a_silent_agent_returns_503_that_names_the_agent() {
     let rig = Rig::new().await;
     let attached = Cluster::echo().attach(&rig, "a", "r1").await;
     assert_eq!(get(&rig, &rig.ann, "/k8s/clusters/a/api").await.code(), 200);

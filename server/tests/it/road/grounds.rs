@@ -82,7 +82,7 @@ async fn watch_authorized_by_a_group_is_closed_when_the_user_leaves_the_group() 
 }
 
 #[tokio::test]
-async fn namespace_removed_from_its_project_closes_watches_of_members() {
+async fn removal_of_a_namespace_from_its_project_closes_watches_of_members() {
     let rig = Rig::new().await;
     let stores = &rig.stores;
     stores.role_templates.apply(reader("member", "Project"));

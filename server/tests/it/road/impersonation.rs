@@ -51,7 +51,7 @@ const USER: &str = "Impersonate-User";
 const GROUP: &str = "Impersonate-Group";
 
 #[tokio::test]
-async fn administrator_impersonates_a_user_when_the_cluster_allows_it() {
+async fn administrator_impersonates_a_user_if_the_cluster_permits_impersonation() {
     let rig = Rig::new().await;
     let (cluster, asked) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -126,7 +126,7 @@ async fn system_users_and_unknown_groups_cannot_be_impersonated() {
 }
 
 #[tokio::test]
-async fn user_without_role_in_a_cluster_cannot_impersonate_there() {
+async fn user_without_role_in_a_cluster_cannot_impersonate_in_that_cluster() {
     let rig = Rig::new().await;
     let (cluster, asked) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -179,7 +179,7 @@ async fn impersonation_fails_when_the_cluster_is_unreachable() {
 
 // Attack group 26: user names are visible to authorized callers only.
 #[tokio::test]
-async fn impersonation_without_the_right_does_not_reveal_user_names() {
+async fn impersonation_without_permission_does_not_reveal_user_names() {
     let rig = super::members::rig().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

@@ -155,7 +155,7 @@ async fn watch_is_closed_when_its_role_is_removed_and_a_weaker_role_remains() {
 }
 
 #[tokio::test]
-async fn watch_is_closed_when_rights_are_removed_from_the_role_that_authorized_the_watch() {
+async fn watch_is_closed_when_verb_watch_is_removed_from_its_authorizing_role() {
     let rig = rig().await;
     let _attached = watched().attach(&rig, "a", "r1").await;
     let watch = watch(&rig).await;
@@ -180,7 +180,7 @@ async fn added_or_replaced_role_does_not_close_the_watch() {
 
 // Attack group 4: a permission to impersonate in one cluster is invalid in others and on the hub.
 #[tokio::test]
-async fn impersonation_right_in_one_cluster_is_invalid_in_another() {
+async fn impersonation_permission_in_one_cluster_is_invalid_in_other_clusters() {
     let rig = rig().await;
     let stores = &rig.stores;
     stores

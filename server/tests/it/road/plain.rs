@@ -16,7 +16,7 @@ use super::cluster::{Cluster, answer, fed, text};
 use super::rig::{LIMIT, Rig, eventually};
 
 #[tokio::test]
-async fn request_reaches_the_cluster_as_its_user_and_the_response_returns() {
+async fn cluster_receives_the_request_with_the_impersonated_user_and_returns_a_response() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -271,7 +271,7 @@ async fn http_trailers_are_forwarded_in_both_directions() {
 }
 
 #[tokio::test]
-async fn response_100_continue_is_sent_only_to_allowed_requests() {
+async fn response_100_continue_is_sent_only_to_authorized_requests() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
@@ -312,7 +312,7 @@ async fn response_100_continue_is_sent_only_to_allowed_requests() {
 }
 
 #[tokio::test]
-async fn stalled_reader_does_not_delay_others_on_the_same_tunnel() {
+async fn stalled_reader_does_not_delay_other_readers_on_the_same_tunnel() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         if request.uri().path() == "/fast" {
@@ -343,7 +343,7 @@ async fn stalled_reader_does_not_delay_others_on_the_same_tunnel() {
 }
 
 #[tokio::test]
-async fn responses_without_body_keep_their_content_length() {
+async fn responses_without_body_are_forwarded_with_their_content_length() {
     let rig = Rig::new().await;
     let cluster = Cluster::new(async |request: http::Request<hyper::body::Incoming>| {
         let mut response = http::Response::new(text(""));

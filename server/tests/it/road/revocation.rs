@@ -138,7 +138,7 @@ async fn streams_that_impersonate_a_disabled_user_are_closed() {
 }
 
 #[tokio::test]
-async fn removed_administrator_right_closes_open_watch() {
+async fn removal_of_administrator_permission_closes_open_watch() {
     let watching = watching("a").await;
     watching.rig.stores.users.apply(user("ann", false));
     let rig = watching.ends("RightRemoved").await;
@@ -162,7 +162,7 @@ async fn open_watch_is_closed_when_its_cluster_is_recreated() {
 }
 
 #[tokio::test]
-async fn revocation_keeps_watches_of_other_users_open() {
+async fn token_revocation_does_not_close_watches_of_other_users() {
     let watching = watching("a").await;
     watching
         .rig

@@ -61,7 +61,7 @@ async fn session_cookie_authenticates_cluster_requests_and_is_not_forwarded() {
 }
 
 #[tokio::test]
-async fn cross_origin_pages_cannot_use_the_session() {
+async fn cross_origin_requests_with_a_session_cookie_are_rejected() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

@@ -57,7 +57,7 @@ async fn tunnel_is_detached_when_its_guard_is_dropped() {
 }
 
 #[tokio::test]
-async fn silent_tunnel_receives_no_new_requests_after_five_seconds_and_keeps_its_streams() {
+async fn silent_tunnel_receives_no_new_requests_after_five_seconds_and_its_streams_stay_open() {
     let rig = Rig::new().await;
     let (feed, body) = fed();
     let body = parking_lot::Mutex::new(Some(body));
@@ -152,7 +152,7 @@ async fn replica_that_cannot_reach_its_api_server_has_lowest_priority() {
 }
 
 #[tokio::test]
-async fn unsent_request_is_retried_on_the_other_tunnel() {
+async fn unsent_request_is_retried_on_a_second_tunnel() {
     let rig = Rig::new().await;
     let draining = named("draining").attach(&rig, "a", "r1").await;
     assert_eq!(

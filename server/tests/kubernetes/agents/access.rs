@@ -7,7 +7,7 @@ use serde_json::json;
 use super::rig::{Rig, SOON, start};
 
 #[tokio::test]
-async fn cluster_bindings_follow_administrators_and_drift_is_repaired() {
+async fn changes_of_administrators_update_cluster_bindings_and_drift_is_repaired() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;

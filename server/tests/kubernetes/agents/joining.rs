@@ -9,7 +9,7 @@ use serde_json::json;
 use super::rig::{Rig, SOON, Steps, apply, control_plane, outside, replica, run, secret, start};
 
 #[tokio::test]
-async fn imported_cluster_joins_and_serves_requests_under_the_names_of_users() {
+async fn imported_cluster_becomes_ready_and_receives_requests_with_impersonated_user_names() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     rig.wait_for("shop", "Ready", ("False", "NotImported"))
@@ -134,7 +134,7 @@ async fn registration_completes_after_a_server_crash_before_the_token_is_deleted
 }
 
 #[tokio::test]
-async fn replicas_that_start_at_the_same_time_share_one_key() {
+async fn agent_replicas_that_start_at_the_same_time_share_one_key() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let (one, two) = (Steps::of(&cluster).await, Steps::of(&cluster).await);
@@ -148,7 +148,7 @@ async fn replicas_that_start_at_the_same_time_share_one_key() {
 }
 
 #[tokio::test]
-async fn reapplied_manifest_keeps_the_registration() {
+async fn reapplied_manifest_does_not_change_the_agent_key() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.create("shop").await;
     let import = rig.import("shop").await;

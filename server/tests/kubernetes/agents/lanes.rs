@@ -245,7 +245,7 @@ async fn user_lane_request_needs_an_authorized_user_name() {
 }
 
 #[tokio::test]
-async fn lanes_do_not_use_the_client_certificate_of_the_kubeconfig() {
+async fn lane_requests_are_sent_without_the_client_certificate_of_the_kubeconfig() {
     let (_rig, cluster) = applied().await;
     // The kubeconfig belongs to system:masters. The lane must still use its own service account.
     let hostile = hostile(&outside(&cluster).await).await;

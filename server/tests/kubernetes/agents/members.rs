@@ -191,7 +191,7 @@ async fn cluster_member_can_access_only_that_cluster_until_the_role_is_removed()
 }
 
 #[tokio::test]
-async fn member_manager_cannot_grant_more_than_its_own_permissions() {
+async fn member_manager_cannot_grant_permissions_that_the_manager_lacks() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let ann = rig.server.user(&rig.admin, "ann").await;
@@ -230,7 +230,7 @@ async fn member_manager_cannot_grant_more_than_its_own_permissions() {
 }
 
 #[tokio::test]
-async fn user_who_imports_a_cluster_becomes_owner_of_only_that_cluster() {
+async fn user_becomes_owner_of_an_imported_cluster_and_of_no_other_cluster() {
     let (rig, _cluster) = Rig::with_cluster().await;
     rig.create("bank").await;
     let dora = rig.server.user(&rig.admin, "dora").await;

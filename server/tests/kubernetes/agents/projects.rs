@@ -119,7 +119,7 @@ async fn wait_for_label(cluster: &ControlPlane, namespace: &str, project: Option
 }
 
 #[tokio::test]
-async fn project_namespaces_are_created_limited_and_released_unchanged() {
+async fn project_namespaces_have_quotas_and_are_released_without_project_metadata() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;
@@ -346,7 +346,7 @@ async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) 
 }
 
 #[tokio::test]
-async fn project_is_deleted_while_its_cluster_is_disconnected_or_deleted() {
+async fn project_can_be_deleted_while_its_cluster_is_disconnected_or_deleted() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let agent = start(&cluster, "pod-0").await;

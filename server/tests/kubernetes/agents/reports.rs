@@ -105,7 +105,7 @@ async fn hanging_etcd_and_disconnected_agent_are_reported_in_conditions() {
 }
 
 #[tokio::test]
-async fn agent_image_follows_the_cluster_and_its_rollout_is_reported() {
+async fn agent_deployment_receives_the_image_of_the_cluster_spec_and_rollout_is_reported() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;

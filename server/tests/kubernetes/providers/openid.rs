@@ -129,7 +129,7 @@ async fn disabled_provider_invalidates_its_tokens_and_closes_open_watches() {
 }
 
 #[tokio::test]
-async fn sign_in_completes_once_and_only_in_the_browser_that_started_it() {
+async fn sign_in_can_be_completed_only_once_and_only_in_its_own_browser() {
     let rig = Rig::start().await;
     let provider = rig.openid("corp").await;
     let (url, cookie) = rig.begin("corp").await;

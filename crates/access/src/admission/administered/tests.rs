@@ -142,7 +142,7 @@ fn only_administrators_write_security_settings() {
 }
 
 #[test]
-fn other_users_cannot_change_administrators() {
+fn non_administrators_cannot_change_administrators() {
     let spec = |name: &str, spec: Value| json!({ "metadata": { "uid": name }, "spec": spec });
     let flagged = |enabled: bool| json!({ "administrator": true, "enabled": enabled });
     let plain = json!({ "enabled": true });
@@ -177,7 +177,7 @@ fn other_users_cannot_change_administrators() {
 }
 
 #[test]
-fn user_with_update_right_cannot_set_owner_references_or_finalizers() {
+fn user_with_update_permission_cannot_set_owner_references_or_finalizers() {
     let plain = json!({ "metadata": { "uid": "1" }, "spec": { "value": "1d", "enabled": true } });
     let with = |field: &str, value: Value| {
         let mut object = plain.clone();

@@ -26,7 +26,7 @@ fn allowed(write: &Write<'_>) -> bool {
 }
 
 #[test]
-fn only_server_can_delete_its_namespace_directly_or_by_owner() {
+fn only_server_can_delete_its_namespace_or_set_its_owner_references() {
     let plain = json!({ "metadata": { "name": "drover-system" } });
     let labelled = json!({ "metadata": { "name": "drover-system", "labels": { "a": "b" } } });
     let owned = json!({ "metadata": {
@@ -58,7 +58,7 @@ fn only_server_can_delete_its_namespace_directly_or_by_owner() {
 }
 
 #[test]
-fn only_server_writes_or_deletes_definitions_of_drovers_kinds() {
+fn only_server_writes_or_deletes_crds_of_drover() {
     for (name, subresource, other) in [
         ("users.management.drover.dev", "", false),
         ("anything.management.drover.dev", "", false),

@@ -132,7 +132,7 @@ fn administrator_cannot_have_owner() {
 }
 
 #[test]
-fn only_server_writes_status_on_any_path() {
+fn only_server_writes_status_through_object_or_status_subresource() {
     let bound = json!({ "status": { "registration": { "publicKey": "AAAA" } } });
     let (plain, empty) = (json!({}), json!({ "status": {} }));
     for writer in OTHERS {
@@ -165,7 +165,7 @@ fn only_server_writes_status_on_any_path() {
 }
 
 #[test]
-fn auth_provider_cannot_read_servers_secrets() {
+fn auth_provider_that_references_a_secret_of_the_server_is_rejected() {
     let (oidc, github, ldap) = (
         |name: &str| json!({ "spec": { "oidc": { "clientSecret": { "name": name } } } }),
         |name: &str| json!({ "spec": { "github": { "clientSecret": { "name": name } } } }),

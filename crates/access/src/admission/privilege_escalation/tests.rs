@@ -126,7 +126,7 @@ const TABLE: &[Row] = &[
 ];
 
 #[test]
-fn rights_for_privilege_escalation_are_detected_only_in_scopes_where_they_apply() {
+fn permissions_for_privilege_escalation_are_detected_only_in_their_scopes() {
     for (group, resource, verb, names, scope, found) in TABLE {
         let role = rule(group, resource, verb, names);
         let got = of_role(&role, *scope, SERVER);
@@ -189,7 +189,7 @@ fn impersonation_rule_with_resource_names_allows_privilege_escalation() {
 }
 
 #[test]
-fn rights_in_namespace_of_servers_account_allow_privilege_escalation() {
+fn permissions_in_namespace_of_server_service_account_allow_privilege_escalation() {
     let ops = Namespace("ops");
     for (resource, verb) in [
         ("pods", "create"),
@@ -211,7 +211,7 @@ fn rights_in_namespace_of_servers_account_allow_privilege_escalation() {
 }
 
 #[test]
-fn access_to_any_secret_in_namespace_of_servers_account_allows_escalation() {
+fn access_to_any_secret_in_namespace_of_server_service_account_allows_escalation() {
     let ops = Namespace("ops");
     let (in_ops, in_hub) = (
         "system:serviceaccount:ops:drover",

@@ -105,7 +105,7 @@ fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), Te
 proptest! {
     /// A user who receives roles has only permissions that the granting user has.
     #[test]
-    fn granted_roles_contain_no_rights_that_the_granting_user_lacks(
+    fn granted_roles_contain_no_permissions_that_the_granting_user_lacks(
         said in (said(0), said(1), said(2)),
         bindings in prop::collection::vec(bound(), 0..6),
         gifts in prop::collection::vec(bound(), 1..6),
@@ -132,7 +132,7 @@ proptest! {
 
     /// A write of a role adds only permissions that the writer has.
     #[test]
-    fn role_update_adds_only_rights_that_the_writer_has(
+    fn role_update_adds_only_permissions_that_the_writer_has(
         said in (said(0), said(1), said(2)),
         again in said(1),
         bindings in prop::collection::vec(bound(), 0..8),
@@ -296,7 +296,7 @@ proptest! {
     /// For any sequence of writes and restorations of roles, the accomplice receives only
     /// permissions that the attacker had.
     #[test]
-    fn attacker_gains_no_rights_with_any_sequence_of_writes(
+    fn attacker_gains_no_permissions_with_any_sequence_of_writes(
         said in (said(0), said(1), said(2)),
         bindings in prop::collection::vec(bound(), 0..4),
         everywhere in 0..3usize,

@@ -53,7 +53,7 @@ fn chart_of_the_agent_has_the_generated_rbac() {
 }
 
 #[test]
-fn every_object_is_labelled_and_the_namespace_comes_first() {
+fn manifest_starts_with_the_namespace_and_every_object_is_labelled() {
     let objects = objects();
     assert_eq!(objects[0]["kind"], "Namespace");
     for object in &objects {
@@ -93,7 +93,7 @@ fn agent_pod_meets_restricted_pod_security() {
 }
 
 #[test]
-fn no_role_has_wildcards_and_only_the_agent_reads_secrets() {
+fn roles_of_the_manifest_have_no_wildcards_and_only_the_agent_reads_secrets() {
     for object in objects() {
         let name = object["metadata"]["name"].clone();
         for rule in object["rules"].as_array().into_iter().flatten() {

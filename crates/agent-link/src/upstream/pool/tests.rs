@@ -100,7 +100,7 @@ async fn connection_is_reused_for_later_requests() {
 }
 
 #[tokio::test]
-async fn request_on_a_closed_connection_is_returned_and_served_once() {
+async fn request_on_a_closed_connection_can_be_sent_on_a_new_connection() {
     let (server, idle) = (ApiServer::default(), IdlePool::default());
     let (pooled, serving) = server.connect().await;
     let first = pooled.send(request("/first", ""), &idle).await;
@@ -148,7 +148,7 @@ async fn dropped_request_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn request_body_is_sent_before_the_response_is_read() {
+async fn request_body_can_be_sent_after_the_response_head_is_received() {
     const LENGTH: usize = 1 << 20;
     let (server, idle) = (ApiServer::default(), IdlePool::default());
     let (pooled, serving) = server.connect().await;

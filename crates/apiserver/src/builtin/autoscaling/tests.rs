@@ -14,7 +14,7 @@ fn autoscaler(spec: &Value) -> Value {
 }
 
 #[test]
-fn autoscaler_without_metrics_uses_cpu_metric_by_default() {
+fn autoscaler_without_metrics_receives_the_default_cpu_metric() {
     for version in ["v1", "v2"] {
         let mut value = autoscaler(&json!({"maxReplicas": 3}));
         fill(version, &mut value);

@@ -156,7 +156,7 @@ fn immutable_secret_and_terminating_account_receive_no_token() {
 }
 
 #[test]
-fn token_secret_index_excludes_other_secrets() {
+fn token_secret_index_contains_only_token_secrets() {
     let of = |secret: &Value| account_of(secret.to_string().as_bytes());
     assert_eq!(of(&secret()), Some("robot".to_owned()));
     for (pointer, value) in [("/type", "Opaque"), ("/metadata/annotations", "none")] {

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn object_without_existing_owner_is_deleted_with_propagation_of_its_finalizers() {
+    fn object_without_existing_owner_is_deleted_with_propagation_policy_of_its_finalizers() {
         let owners = [gone("a"), gone("b")];
         let of = |finalizers: &[&str]| decide(&object(false, finalizers), &owners, &[]);
         assert_eq!(of(&[]), delete(Propagation::Background, false));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn dependent_of_waiting_owner_is_deleted_in_foreground_if_it_has_dependents() {
+    fn foreground_deletion_deletes_dependents_that_have_dependents_in_foreground() {
         let plain = object(false, &[]);
         let owners = [waiting("a")];
         assert_eq!(
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_owner_waits_for_blocking_dependents_only() {
+    fn owner_in_foreground_deletion_waits_only_for_blocking_dependents() {
         let owner = object(true, &[FOREGROUND]);
         let free = [dependent("x", false, false)];
         assert_eq!(
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn orphaning_owner_removes_its_reference_from_all_dependents() {
+    fn orphan_deletion_removes_the_owner_reference_from_all_dependents() {
         let owner = object(true, &[ORPHAN, "other"]);
         let some = [dependent("x", true, false), dependent("y", false, false)];
         let items = some.iter().map(|own| own.item.clone()).collect();

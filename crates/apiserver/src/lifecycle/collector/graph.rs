@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_owner_is_checked_when_a_dependent_is_deleted_or_unblocked() {
+    fn owner_in_foreground_deletion_is_checked_when_a_dependent_is_deleted_or_unblocked() {
         let mut graph = Graph::default();
         for uid in ["a", "b"] {
             put(&mut graph, &metadata(uid, &[reference("o", true)]));

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn query_flags_are_true_except_zero_and_false() {
+    fn query_flag_is_true_unless_its_value_is_0_or_false() {
         for (text, expect) in [
             ("watch=1", Some(true)),
             ("watch=", Some(true)),

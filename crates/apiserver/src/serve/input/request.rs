@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn escaped_slash_separates_segments_as_in_go() {
+    fn escaped_slash_separates_path_segments_as_in_go() {
         check(
             &Method::GET,
             "/api/v1/namespaces/a%2Fpods/b",

@@ -150,7 +150,7 @@ mod tests {
         }
 
         #[test]
-        fn continue_token_cannot_leave_its_key_prefix(text in "[A-Za-z0-9_-]{0,60}") {
+        fn continue_token_with_key_outside_its_prefix_is_rejected(text in "[A-Za-z0-9_-]{0,60}") {
             if let Ok(position) = Position::decode(&text, "/core/pods/") {
                 prop_assert!(position.after.starts_with("/core/pods/"));
             }

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pod_receives_secrets_and_token_setting_of_its_service_account() {
+    fn pod_receives_image_pull_secrets_and_automount_setting_of_its_service_account() {
         let account = json!({"automountServiceAccountToken": false,
             "imagePullSecrets": [{"name": "pull"}]});
         let mut pod = json!({"spec": {}});

@@ -381,7 +381,7 @@ mod tests {
     const LEASE: &str = "/coordination.k8s.io/leases/a/b";
 
     #[test]
-    fn empty_history_needs_no_compaction() {
+    fn empty_history_is_not_compacted() {
         let step = fixture(&[]).step(10);
         assert_eq!((step.more, step.next), (false, None));
         let step = fixture(&[(10 * MINUTE, POD), (6 * MINUTE, LEASE)]).step(10);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_compaction_step_reports_more_work() {
+    fn interrupted_compaction_step_reports_remaining_work() {
         let fixture = fixture(&[(10 * MINUTE, POD), (9 * MINUTE, POD), (0, POD)]);
         let step = fixture.step(1);
         assert!(step.more);

@@ -63,7 +63,7 @@ fn constrained(mode: &str, resources: &[&str]) -> Value {
 const BOB: (&str, &str) = ("impersonate-user", "bob");
 
 #[test]
-fn request_without_headers_is_not_impersonated() {
+fn request_without_impersonation_headers_runs_as_its_caller() {
     let rbac = granting(&[]);
     let caller = Caller::user("alice", []);
     let attributes = Attributes {
@@ -76,7 +76,7 @@ fn request_without_headers_is_not_impersonated() {
 }
 
 #[test]
-fn verb_impersonate_allows_all_users_and_adds_implicit_groups() {
+fn verb_impersonate_permits_all_users_and_adds_implicit_groups() {
     let caller = alice(plain(&["users"]), &[BOB]).unwrap();
     assert_eq!(caller, Caller::user("bob", ["system:authenticated"]));
     let anonymous = [("impersonate-user", "system:anonymous")];

@@ -90,7 +90,7 @@ fn role_binding_applies_to_its_namespace_only() {
 }
 
 #[test]
-fn role_binding_does_not_use_role_of_another_namespace() {
+fn role_binding_does_not_grant_role_of_a_different_namespace() {
     let rbac = Rbac::new();
     rbac.apply(RbacKind::Role, &role("other", "reader", &["get"]));
     let subjects = json!([{"kind": "User", "name": "u"}]);
@@ -106,7 +106,7 @@ fn role_binding_does_not_use_role_of_another_namespace() {
 }
 
 #[test]
-fn missing_role_is_reported_once_and_other_roles_apply() {
+fn missing_role_is_reported_once_and_existing_roles_apply() {
     let rbac = Rbac::new();
     let subjects = json!([{"kind": "User", "name": "u"}]);
     for (name, role) in [("a", "gone"), ("b", "gone"), ("c", "lost")] {
@@ -126,7 +126,7 @@ fn missing_role_is_reported_once_and_other_roles_apply() {
 }
 
 #[test]
-fn changed_or_removed_binding_revokes_old_subjects() {
+fn changed_or_removed_binding_revokes_permissions_of_its_previous_subjects() {
     let rbac = bound(&json!([{"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"}]));
     let (u, g, v) = (
         Caller::user("u", []),
@@ -145,7 +145,7 @@ fn changed_or_removed_binding_revokes_old_subjects() {
 }
 
 #[test]
-fn removed_role_and_index_reset_revoke_permissions() {
+fn permissions_are_revoked_by_role_deletion_and_by_index_reset() {
     let rbac = bound(&json!([{"kind": "User", "name": "u"}]));
     let user = Caller::user("u", []);
     rbac.remove(RbacKind::ClusterRole, "", "reader");

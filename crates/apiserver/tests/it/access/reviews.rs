@@ -179,7 +179,7 @@ async fn unsupported_selectors_in_reviews_are_ignored_and_reported() {
 }
 
 #[tokio::test]
-async fn local_access_review_requires_its_own_namespace() {
+async fn local_access_review_of_path_or_different_namespace_is_rejected() {
     let prefix = ".authorization.k8s.io \"\" is invalid: ";
     let path = json!({"spec": {"user": "a",
                                "nonResourceAttributes": {"path": "/api", "verb": "get"}}});

@@ -324,7 +324,7 @@ async fn token_with_changed_byte_is_rejected() {
 }
 
 #[tokio::test]
-async fn token_of_other_issuer_is_passed_to_other_authenticators() {
+async fn token_of_unknown_issuer_is_passed_to_the_next_authenticator() {
     let world = world();
     let other = world_with(|options| options.issuers = vec!["https://other".to_owned()]);
     let foreign = other.token(json!({})).await;

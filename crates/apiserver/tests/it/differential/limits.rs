@@ -14,7 +14,7 @@ use super::reference::{Answer, ask};
 use super::schemas::{Relation, Schema};
 
 #[test]
-fn eleventh_update_manager_merges_the_oldest_update_managers() {
+fn oldest_update_managers_are_merged_when_an_eleventh_manager_updates() {
     let schema = root(
         &Schema::Map(Box::new(Schema::Text), Relation::Granular),
         &Schema::Text,

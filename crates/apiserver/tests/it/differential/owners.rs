@@ -340,7 +340,7 @@ pub(super) fn comparable(mut object: Value) -> Value {
 }
 
 #[test]
-fn field_owners_match_go() {
+fn computed_field_owners_match_the_go_implementation() {
     let mut lives: Vec<Sequence> = (0..SEQUENCES).map(Sequence::random).collect();
     let cases: Vec<Value> = lives.iter_mut().map(|life| life.case.take()).collect();
     let theirs = ask(&cases);

@@ -56,7 +56,7 @@ fn operations(random: &mut Random) -> Value {
 }
 
 #[test]
-fn json_patches_match_go() {
+fn json_patch_results_match_the_go_implementation() {
     let mut random = Random::new(19);
     let cases: Vec<Value> = (0..6_000)
         .map(|_| {
@@ -86,7 +86,7 @@ fn json_patches_match_go() {
 }
 
 #[test]
-fn merge_patches_match_go() {
+fn merge_patch_results_match_the_go_implementation() {
     let mut random = Random::new(23);
     let cases: Vec<Value> = (0..3_000)
         .map(|_| {
@@ -101,7 +101,7 @@ fn merge_patches_match_go() {
 }
 
 #[test]
-fn unknown_operation_fields_match_go() {
+fn unknown_json_patch_fields_are_reported_as_in_the_go_implementation() {
     let mut random = Random::new(31);
     let cases: Vec<Value> = (0..500)
         .map(|_| {

@@ -49,7 +49,7 @@ fn fields(random: &mut Random, levels: usize, broken: bool) -> Value {
 }
 
 #[test]
-fn field_set_operations_match_go() {
+fn field_set_operations_match_the_go_implementation() {
     let mut random = Random::new(7);
     let cases: Vec<Value> = (0..2_000)
         .map(|index| {

@@ -301,7 +301,7 @@ fn stored(mut value: Value) -> Value {
 }
 
 #[test]
-fn strategic_patches_match_go() {
+fn strategic_merge_patch_results_match_the_go_implementation() {
     let schema = subject();
     let mut random = Random::new(29);
     let cases: Vec<Value> = (0..6_000)

@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn each_field_has_at_most_one_updater(first in deployment(), second in deployment()) {
+    fn each_field_has_at_most_one_update_manager(first in deployment(), second in deployment()) {
         let kind = deployments();
         let mut live = first;
         update(None, &mut live, &kind, updated_by("one"));
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn merge_patch_of_the_difference_converts_one_object_into_the_other(
+    fn merge_patch_of_the_difference_of_two_objects_converts_first_into_second(
         from in any_object(), to in any_object(),
     ) {
         let patch = difference(from.as_object().unwrap(), to.as_object().unwrap());
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn field_set_operations_follow_set_algebra(left in prop::collection::vec("[abc]{1,3}", 0..6),
+    fn field_set_operations_satisfy_the_laws_of_set_algebra(left in prop::collection::vec("[abc]{1,3}", 0..6),
                                   right in prop::collection::vec("[abc]{1,3}", 0..6)) {
         let set = |paths: &[String]| {
             Set::of(paths.iter().map(|path| {

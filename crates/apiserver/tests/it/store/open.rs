@@ -11,7 +11,7 @@ fn refused(folder: &TempDir) -> OpenError {
 }
 
 #[tokio::test]
-async fn stored_objects_survive_a_restart() {
+async fn stored_objects_are_readable_after_a_restart() {
     let fixture = fixture();
     let first = fixture.create("a", "one").await;
     let second = fixture.update("a", first, "two").await;
@@ -44,7 +44,7 @@ async fn stored_objects_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn first_database_schema_is_migrated() {
+async fn database_with_schema_version_1_is_migrated() {
     let folder = tempfile::tempdir().unwrap();
     rusqlite::Connection::open(path(&folder))
         .unwrap()
@@ -101,7 +101,7 @@ async fn database_with_newer_schema_is_rejected_and_unchanged() {
 }
 
 #[tokio::test]
-async fn database_of_another_program_is_rejected() {
+async fn database_file_of_a_different_program_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let conn = rusqlite::Connection::open(path(&folder)).unwrap();
     conn.execute_batch("CREATE TABLE theirs(x)").unwrap();
@@ -145,7 +145,7 @@ async fn database_files_are_readable_only_by_the_owner() {
 }
 
 #[tokio::test]
-async fn file_without_incremental_vacuum_is_converted() {
+async fn database_file_without_incremental_vacuum_is_converted() {
     let folder = tempfile::tempdir().unwrap();
     let mode = || {
         let conn = rusqlite::Connection::open(path(&folder)).unwrap();

@@ -177,7 +177,7 @@ async fn idle_watch_returns_progress_without_events() {
 }
 
 #[tokio::test]
-async fn watch_start_must_be_within_the_history() {
+async fn watch_from_a_revision_outside_the_history_is_rejected() {
     let fixture = fixture();
     let current = fixture.create("a", "one").await;
     match fixture.store.watch("/core/things/", current + 1) {

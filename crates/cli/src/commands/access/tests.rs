@@ -63,7 +63,7 @@ fn members_and_roles_are_listed_with_their_states() {
 }
 
 #[test]
-fn explanation_lists_subject_role_and_binding() {
+fn access_explanation_lists_subject_role_and_binding() {
     let one = ThroughView {
         subject: "drover:user:1".to_owned(),
         user: Some("ann".to_owned()),

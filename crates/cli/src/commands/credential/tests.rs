@@ -44,7 +44,7 @@ fn flags_take_precedence_over_exec_info() {
 }
 
 #[test]
-fn missing_cluster_and_unknown_version_are_errors_with_advice() {
+fn credential_error_for_missing_cluster_or_unknown_version_contains_advice() {
     let tables = [
         (None, "use --cluster"),
         (Some("{}".to_owned()), "use --cluster"),

@@ -65,7 +65,7 @@ fn role_is_shown_with_its_permissions() {
 }
 
 #[test]
-fn role_file_contains_printed_role_or_spec() {
+fn role_file_with_complete_role_or_only_its_spec_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("role.yaml");
     let printed = one(&deployer(), Format::Yaml, now()).unwrap();

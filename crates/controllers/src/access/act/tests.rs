@@ -247,7 +247,7 @@ async fn users_keep_access_while_the_number_of_binding_chunks_changes() {
 }
 
 #[tokio::test]
-async fn failed_creation_of_binding_chunk_removes_only_revoked_users() {
+async fn users_keep_access_and_revoked_users_lose_access_after_failed_binding_writes() {
     let desired = desired(100..1800);
     for rejected_path in ["/clusterroles", "/clusterrolebindings", "/rolebindings"] {
         let (cluster, before) = with(0..900).await;
@@ -294,7 +294,7 @@ async fn modified_binding_chunk_is_deleted_before_other_writes() {
 }
 
 #[tokio::test]
-async fn failure_in_one_namespace_does_not_prevent_writes_in_others() {
+async fn failed_write_in_one_namespace_does_not_prevent_writes_in_other_namespaces() {
     let (cluster, _) = with(0..900).await;
     cluster.0.lock().rejected_path = Some("/namespaces/shop/");
     cluster.apply(&desired(100..1800)).await.0.unwrap_err();

@@ -55,7 +55,7 @@ fn names<K: kube::ResourceExt>(objects: &[K]) -> Vec<String> {
 }
 
 #[test]
-fn no_grants_produce_no_objects() {
+fn cluster_without_grants_receives_no_rbac_objects() {
     assert_eq!(in_cluster(&Downstream::default()), DesiredAccess::default());
     assert_eq!(on_hub(&[]), DesiredAccess::default());
 }

@@ -347,7 +347,7 @@ fn new_cluster_is_ready_when_all_required_conditions_are_true() {
 }
 
 #[test]
-fn restarted_server_keeps_cluster_unready_until_the_agent_reports() {
+fn cluster_is_not_ready_after_a_server_restart_until_the_agent_reports() {
     let mut cluster = cluster(true);
     let mut facts = healthy();
     facts.reported.components.as_mut().unwrap()[0].healthy = false;

@@ -61,7 +61,7 @@ fn assert_says(verdict: &Verdict, status: &str, reason: &str, advice: &str) {
 }
 
 #[test]
-fn enabled_user_with_own_password_is_ready() {
+fn enabled_user_is_ready_unless_a_password_change_is_required() {
     for (enabled, must_change, status, reason, advice) in [
         (true, false, "True", "Enabled", "can sign in"),
         (false, false, "False", "Disabled", "drover user enable ann"),

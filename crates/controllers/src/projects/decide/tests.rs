@@ -226,7 +226,7 @@ fn missing_adopted_namespace_is_not_created() {
 }
 
 #[test]
-fn terminating_or_reserved_namespace_belongs_to_no_project() {
+fn project_cannot_own_a_terminating_or_reserved_namespace() {
     let (none, ends) = (Vec::new, vec![OwnershipProblem::Terminating]);
     let reserved = p("kube-system! drover-agent!", "kube-system=1");
     let system = "kube-system=1 drover-agent=2";
@@ -348,7 +348,7 @@ fn uid_of_namespace_is_recorded_before_adoption() {
 }
 
 #[test]
-fn project_waits_for_namespace_of_another_project() {
+fn project_cannot_own_namespace_owned_by_a_different_project() {
     let held = || vec![OwnershipProblem::Taken("q".to_owned())];
     let older = project("p", 0, "a!");
     let no_claim = || project("q", 1, "a");
@@ -406,7 +406,7 @@ fn project_waits_for_namespace_of_another_project() {
 }
 
 #[test]
-fn project_recognizes_namespace_it_created_by_its_secret_annotation() {
+fn namespace_created_by_a_project_is_recognized_by_its_secret_annotation() {
     let mut p = project("p", 1, "a");
     p.status = Some(ProjectStatus {
         making: vec![pending_namespace("a", "secret")],

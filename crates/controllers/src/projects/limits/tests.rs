@@ -37,7 +37,7 @@ fn patched(mut found: ObjectMeta, patch: &Value) -> ObjectMeta {
 }
 
 #[test]
-fn adopted_and_released_namespace_is_unchanged() {
+fn namespace_has_its_original_metadata_after_adoption_and_release() {
     let before = ObjectMeta {
         labels: Some(texts(&[("team", "x"), (MANAGED_BY_LABEL, "Helm")])),
         annotations: Some(texts(&[("note", "y")])),

@@ -81,7 +81,7 @@ fn installer_with_webhooks(code: u16, webhooks: Value) -> (Installer, Metrics, H
 }
 
 #[tokio::test]
-async fn permanent_webhook_install_error_changes_state_and_transient_error_does_not() {
+async fn only_permanent_webhook_install_errors_change_the_webhook_state() {
     let unreachable = || InstallError::Unreachable {
         address: String::new(),
         message: String::new(),

@@ -118,7 +118,7 @@ async fn slow_reviews_of_one_network_do_not_block_other_networks() {
 }
 
 #[tokio::test]
-async fn review_uses_concurrency_slots_for_its_declared_or_maximum_size() {
+async fn review_takes_concurrency_slots_by_declared_or_maximum_body_size() {
     let large = || pending_body(MAX_SLOTS * SLOT_BYTES);
     // A body without a declared length can have any size.
     let without_length = || {

@@ -82,7 +82,7 @@ fn rejection(answer: Result<(), AdmissionError>) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn writer_is_checked_with_current_roles() {
+async fn role_check_reads_the_current_roles_of_the_writer() {
     let stores = stores();
     stores.role_templates.apply(reader());
     create_global_role(&stores, "drover:user:root", &[])

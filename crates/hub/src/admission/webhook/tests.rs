@@ -37,7 +37,7 @@ fn server_account_is_quoted_in_webhook_match_conditions() {
 }
 
 #[test]
-fn every_webhook_fails_closed() {
+fn every_webhook_has_failure_policy_fail() {
     let all = webhooks("drover:server");
     assert!(!all.is_empty());
     for webhook in all {

@@ -66,7 +66,7 @@ fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reflector_resumes_relists_and_omits_unreadable_objects() {
+async fn reflector_resumes_after_watch_end_and_relists_after_expired_version() {
     let (client, asked) = hub(vec![
         listing(
             "5",

@@ -40,7 +40,7 @@ fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
 }
 
 #[tokio::test]
-async fn linking_requires_a_recently_confirmed_identity_and_an_enabled_target_user() {
+async fn identity_link_requires_a_recently_confirmed_identity_and_an_enabled_user() {
     let nobody = bob(|_| {});
     assert_eq!(said(true, &confirmed(0), &nobody), Ok(()));
     assert_eq!(said(true, &confirmed(23), &nobody), Ok(()));

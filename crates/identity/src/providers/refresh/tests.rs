@@ -43,7 +43,7 @@ fn with_list(users: &[&str]) -> AuthProvider {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_write_for_one_removed_user_does_not_stop_writes_for_others() {
+async fn failed_write_for_one_removed_user_does_not_stop_writes_for_other_users() {
     let (refresher, asked) = refresher();
     let stores = refresher.hub.stores();
     for name in ["ann", "bob", "listed"] {

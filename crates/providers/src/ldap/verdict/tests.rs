@@ -133,7 +133,7 @@ fn active_directory_sub_codes_reveal_the_status_only_after_a_correct_password() 
 }
 
 #[test]
-fn failed_search_names_the_spec_field() {
+fn error_of_failed_ldap_search_names_the_spec_field() {
     for (code, people, groups) in [
         (0, "yes", "yes"),
         (4, "ldap.users.filter", "ldap.groups.filter"),

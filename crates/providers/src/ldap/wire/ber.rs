@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_and_invalid_elements_are_rejected() {
+    fn truncated_and_invalid_ber_elements_are_rejected() {
         for bytes in [
             &[0x30][..],
             &[0x30, 0x80, 0, 0],

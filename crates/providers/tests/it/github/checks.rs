@@ -35,7 +35,7 @@ async fn valid_configuration_passes_the_connection_test_without_a_sign_in() {
 }
 
 #[tokio::test]
-async fn connection_test_reports_a_wrong_client() {
+async fn connection_test_reports_a_wrong_client_id_or_secret() {
     let fake = Fake::start().await;
     let try_with = async |client_id: &str, secret: &str| {
         let mut spec = spec(&fake);
@@ -56,7 +56,7 @@ async fn connection_test_reports_a_wrong_client() {
 }
 
 #[tokio::test]
-async fn connection_test_checks_pages_and_api_independently() {
+async fn connection_test_reports_github_login_and_api_errors_separately() {
     let fake = Fake::start().await;
     let github = github(&fake);
     let fault = |status| Fault::Response(status, vec![], "<html>".to_owned());

@@ -77,7 +77,7 @@ pub(super) fn down() -> Vec<Fault> {
 }
 
 #[tokio::test]
-async fn outages_and_rate_limits_are_unavailable() {
+async fn github_outages_and_rate_limits_return_error_unavailable() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);
@@ -113,7 +113,7 @@ async fn outages_and_rate_limits_are_unavailable() {
 }
 
 #[tokio::test]
-async fn slow_github_responses_are_unavailable() {
+async fn slow_github_response_returns_error_unavailable() {
     let fake = Fake::start().await;
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
@@ -140,7 +140,7 @@ async fn slow_github_responses_are_unavailable() {
 }
 
 #[tokio::test]
-async fn reading_all_pages_of_a_github_list_has_one_timeout() {
+async fn all_pages_of_a_github_list_share_one_timeout() {
     let fake = Fake::start().await;
     people(&fake);
     let alice = sign_in(&fake, &github(&fake), 1).await.unwrap();
@@ -165,7 +165,7 @@ async fn reading_all_pages_of_a_github_list_has_one_timeout() {
 }
 
 #[tokio::test]
-async fn unreachable_and_untrusted_servers_are_unavailable() {
+async fn unreachable_or_untrusted_github_server_returns_error_unavailable() {
     let fake = Fake::start().await;
     people(&fake);
     let secret = || SecretString::from(SECRET);
@@ -284,7 +284,7 @@ async fn rejected_token_at_any_github_endpoint_rejects_the_user_immediately() {
 }
 
 #[tokio::test]
-async fn invalid_responses_are_not_rejections() {
+async fn invalid_github_responses_do_not_reject_the_user() {
     let fake = Fake::start().await;
     people(&fake);
     let github = github(&fake);

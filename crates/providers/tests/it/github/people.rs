@@ -25,7 +25,7 @@ async fn renamed_account_keeps_its_user_id() {
 }
 
 #[tokio::test]
-async fn account_with_a_reused_login_has_another_user_id() {
+async fn account_with_a_reused_login_has_a_different_user_id() {
     let fake = Fake::start().await;
     fake.world().account(1, "alice");
     let github = github(&fake);

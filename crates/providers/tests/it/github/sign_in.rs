@@ -147,7 +147,7 @@ async fn callback_of_denied_consent_returns_error_denied() {
 }
 
 #[tokio::test]
-async fn app_errors_of_github_name_the_setting() {
+async fn error_codes_in_github_callback_are_classified_and_name_the_setting() {
     let (_fake, github) = with_octocat().await;
     let (_, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let state = pending.state().expose_secret();
@@ -174,7 +174,7 @@ async fn wrong_callback_url_error_contains_the_expected_url() {
 }
 
 #[tokio::test]
-async fn missing_scope_is_an_error_not_an_empty_group_list() {
+async fn missing_scope_returns_an_error_and_not_an_empty_group_list() {
     let (fake, github) = with_octocat().await;
     for (scope, named) in [
         ("", "grants no scope"),

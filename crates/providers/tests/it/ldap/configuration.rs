@@ -92,7 +92,7 @@ fn invalid_ldap_configuration_error_names_the_field() {
 }
 
 #[test]
-fn server_urls_have_default_ports_and_ip_addresses() {
+fn ldap_server_url_with_ip_address_or_without_port_is_accepted() {
     let authority = Authority::new().pem();
     for (server, shown) in [
         ("ldaps://directory.example", "ldaps://directory.example:636"),

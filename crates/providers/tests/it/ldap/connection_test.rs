@@ -25,7 +25,7 @@ fn only_failure(test: &ConnectionTest) -> (&CheckKind, &'static str) {
 }
 
 #[tokio::test]
-async fn valid_configuration_reports_the_found_users_and_groups() {
+async fn connection_test_of_valid_ldap_configuration_reports_users_and_groups() {
     let jane = "uid=jane,ou=people,dc=example,dc=org";
     let entries = person("jane", "") + &person("john", "") + &group("admins", &[jane]);
     let slapd = Slapd::with(&entries);

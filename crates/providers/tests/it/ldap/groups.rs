@@ -35,7 +35,7 @@ async fn jane_in(
 }
 
 #[tokio::test]
-async fn posix_groups_contain_login_names() {
+async fn posix_group_members_are_matched_by_login_name() {
     let posix = |name: &str, number: u32, members: &str| {
         format!(
             "\ndn: {}\nobjectClass: posixGroup\ncn: {name}\ngidNumber: {number}\n{members}\n",

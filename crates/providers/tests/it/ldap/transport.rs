@@ -111,7 +111,7 @@ async fn ldap_certificate_with_unknown_ca_or_wrong_host_name_is_rejected() {
 }
 
 #[tokio::test]
-async fn next_ldap_server_is_used_and_unreachable_servers_do_not_reject_users() {
+async fn next_ldap_server_receives_the_request_if_a_server_is_unreachable() {
     let mut slapd = Slapd::with(&person("jane", ""));
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let closed = format!("ldaps://{}", listener.local_addr().unwrap());
@@ -141,7 +141,7 @@ async fn next_ldap_server_is_used_and_unreachable_servers_do_not_reject_users() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn ldap_server_without_response_is_unavailable() {
+async fn ldap_server_without_response_returns_error_unavailable() {
     let listener = TcpListener::bind((HOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let authority = Authority::new();
@@ -154,7 +154,7 @@ async fn ldap_server_without_response_is_unavailable() {
 }
 
 #[tokio::test]
-async fn responses_are_classified_as_outage_or_invalid() {
+async fn ldap_responses_are_classified_as_outage_or_invalid() {
     let authority = Authority::new();
     let bound = answer(BIND_ID, BOUND, 0);
     let search = |code| vec![bound.clone(), answer(SEARCH_ID, DONE, code)];

@@ -34,7 +34,7 @@ fn callback_query_is_form_decoded() {
 }
 
 #[test]
-fn debug_output_hides_the_code() {
+fn debug_output_of_a_callback_hides_the_authorization_code() {
     let read = read("code=the-code&state=a-state", false).unwrap();
     assert!(!format!("{read:?}").contains("the-code"));
 }

@@ -90,7 +90,7 @@ async fn refresh_with_rotating_tokens_updates_the_groups() {
 }
 
 #[tokio::test]
-async fn revoked_tokens_are_rejected_and_outages_are_unavailable() {
+async fn revoked_token_is_rejected_and_outage_returns_error_unavailable() {
     let (mut provider, oidc) = started().await;
     let withdrawn = Verdict::Refused(Refusal::Withdrawn);
 
@@ -126,7 +126,7 @@ async fn denied_consent_returns_error_refused() {
 }
 
 #[tokio::test]
-async fn code_is_valid_only_for_the_sign_in_that_started_it() {
+async fn authorization_code_is_valid_only_for_its_own_sign_in() {
     let (provider, oidc) = started().await;
     let mut browser = provider.browser();
     let (url, pending) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
@@ -182,7 +182,7 @@ async fn logout_url_ends_the_provider_session_and_redirects_to_drover() {
 }
 
 #[tokio::test]
-async fn openid_providers_with_unusual_settings_are_supported() {
+async fn sign_in_succeeds_with_each_client_authentication_method() {
     for settings in [
         Settings {
             authentication: "client_secret_post",

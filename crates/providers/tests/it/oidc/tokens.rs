@@ -64,7 +64,7 @@ fn valid_token_is_accepted_with_each_algorithm() {
 }
 
 #[test]
-fn eddsa_and_ed25519_name_the_same_algorithm() {
+fn algorithm_names_eddsa_and_ed25519_are_equivalent() {
     let signer = Signer::new("one", Algorithm::EdDSA);
     for (alg, published) in [
         ("EdDSA", "Ed25519"),

@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn concurrent_explain_queries_are_limited_to_one_per_user_and_in_total() {
+    fn each_user_has_at_most_one_explain_query_and_the_total_is_limited() {
         let limiter = ClusterQueryLimiter::default();
         let ann = limiter.acquire("ann").unwrap();
         let error = limiter.acquire("ann").unwrap_err();

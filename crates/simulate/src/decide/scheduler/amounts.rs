@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_are_parsed() {
+    fn quantities_of_pod_requests_are_parsed_in_milli_and_whole_units() {
         for (text, unit, wanted) in [
             ("100m", Unit::Milli, Some(100)),
             ("2", Unit::Milli, Some(2000)),

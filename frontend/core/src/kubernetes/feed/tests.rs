@@ -75,7 +75,7 @@ fn expired_resource_version_causes_a_relist_and_items_remain_visible() {
 }
 
 #[test]
-fn watch_errors_except_410_keep_the_resource_version() {
+fn watch_continues_at_its_resource_version_after_errors_except_410() {
     let mut feed = listed();
     let away = serde_json::json!({"kind": "Status", "code": 503, "message": "later"});
     feed.take(&event("ERROR", &away)).unwrap_err();

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn log_without_follow_ends() {
+    fn log_request_without_follow_is_not_retried_at_the_end_of_the_log() {
         let stop = Next::Stop("End of the log.".to_owned());
         assert_eq!(
             next(&request(false, false), Ending::Done, Some(Lifecycle::Runs)),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn log_of_a_restarted_container_is_followed() {
+    fn log_is_followed_until_its_container_ends_permanently() {
         let request = request(false, true);
         assert_eq!(
             next(&request, Ending::Done, Some(Lifecycle::Runs)),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn unstarted_container_is_retried_and_a_missing_previous_run_is_not() {
+    fn log_request_is_retried_for_unstarted_container_but_not_for_missing_previous_run() {
         let waiting = next(
             &request(false, true),
             refused(ProblemKind::Invalid),

@@ -144,7 +144,7 @@ fn paused_log_does_not_change_and_loses_no_lines() {
 }
 
 #[test]
-fn downloaded_log_contains_only_lines_of_the_container() {
+fn downloaded_log_contains_container_lines_and_no_notes_of_the_ui() {
     let mut log = Log::default();
     log.push(b"a");
     log.note("The container ended and will be started again.");
@@ -231,7 +231,7 @@ fn resumed_log_has_no_duplicate_and_no_missing_lines() {
 }
 
 #[test]
-fn resumed_log_omits_shown_lines_of_a_second_with_many_lines() {
+fn resumed_log_omits_shown_lines_if_one_second_has_more_lines_than_the_limit() {
     let mut log = Log::default();
     for number in 0..MAX_LINES + 5 {
         let nanos = 1_000 + number;

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_of_a_terminating_pod_are_not_crashes() {
+    fn failed_containers_of_a_terminating_pod_are_not_shown_as_crashed() {
         let mut value = pod(&failed(143), &json!({}), false, 0).value().clone();
         assert_eq!(crashes(&Object::from(value.clone())).len(), 1);
         value["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn crash_loop_shows_exit_code_restarts_and_the_previous_log() {
+    fn crash_loop_shows_exit_code_and_restart_count_and_links_to_the_previous_log() {
         let found = crashes(&pod(&waits(), &failed(3), false, 7));
         let [crash] = &*found else {
             panic!("{found:?}");
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn terminated_container_links_to_the_current_log() {
+    fn failed_container_that_is_not_restarting_links_to_its_current_log() {
         let found = crashes(&pod(&failed(1), &failed(2), false, 1));
         assert_eq!(found[0].numbers(), "exit code 1, 1 restart");
         assert!(!found[0].log_screen("berlin").unwrap().contains("previous"));
     }
 
     #[test]
-    fn running_and_completed_containers_are_not_crashes() {
+    fn running_and_completed_containers_are_not_shown_as_crashed() {
         let running = || json!({"running": {"startedAt": "2026-11-22T00:00:00Z"}});
         for (state, last, ready) in [
             (running(), failed(1), true),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn crash_loop_without_a_last_state_is_shown_without_a_code() {
+    fn crash_loop_without_a_last_state_is_shown_without_an_exit_code() {
         let found = crashes(&pod(&waits(), &json!({}), false, 2));
         assert_eq!((found[0].code, &*found[0].numbers()), (None, "2 restarts"));
     }

@@ -169,7 +169,7 @@ async fn second_of_two_concurrent_project_changes_returns_409() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleting_a_role_requires_its_current_rules() {
+async fn role_deletion_requires_the_permissions_of_the_current_role_rules() {
     let hub = FakeHub::default();
     let server = TestServer::with_client(hub.client());
     let keeper = server.person(false, TokenPurpose::Session, None);

@@ -114,7 +114,7 @@ fn refused_requests() -> Vec<(&'static str, Method, &'static str, Value)> {
 }
 
 #[tokio::test]
-async fn user_with_right_to_manage_users_cannot_change_administrators() {
+async fn user_with_permission_to_manage_users_cannot_change_administrators() {
     let server = TestServer::new();
     last_use_task_ends().await;
     // user-0 is administrator, user-1 imports clusters, user-2 has no role, user-3 manages users.
@@ -168,7 +168,7 @@ async fn user_with_right_to_manage_users_cannot_change_administrators() {
 }
 
 #[tokio::test]
-async fn rest_routes_require_the_rights_of_global_roles() {
+async fn rest_routes_check_permissions_of_global_roles() {
     let server = TestServer::new();
     last_use_task_ends().await;
     let importer = with_global_role(&server, "clusters-import", &["clusters"], &["create"]);
@@ -229,7 +229,7 @@ async fn rest_routes_require_the_rights_of_global_roles() {
 
 // The clock is paused, so each write waits its full timeout for the stores without delay.
 #[tokio::test(start_paused = true)]
-async fn token_can_be_deleted_by_its_user_and_by_users_with_right_to_delete_tokens() {
+async fn token_can_be_deleted_by_its_user_and_by_users_with_delete_permission() {
     let server = TestServer::new();
     last_use_task_ends().await;
     // Token names follow the order of creation.

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn binding_requires_all_rights_of_role_in_its_scope() {
+fn binding_can_be_created_and_deleted_only_with_all_permissions_of_its_role() {
     let cluster = |role, at| ("clusterroletemplatebindings", in_cluster(role, at));
     let project = |role, at| ("projectroletemplatebindings", in_project(role, at));
     let everywhere = |role| ("globalrolebindings", global(role));
@@ -31,7 +31,7 @@ fn binding_requires_all_rights_of_role_in_its_scope() {
 }
 
 #[test]
-fn binding_that_grants_no_rights_is_rejected_with_reason_and_can_be_deleted() {
+fn ineffective_binding_cannot_be_created_but_can_be_deleted() {
     for (spec, expected) in [
         (
             in_cluster("broken", "a"),
@@ -70,7 +70,7 @@ fn binding_that_grants_no_rights_is_rejected_with_reason_and_can_be_deleted() {
 }
 
 #[test]
-fn locked_role_cannot_be_bound_but_can_be_unbound() {
+fn binding_of_locked_role_can_be_deleted_but_not_created() {
     let world = world().locked("reader");
     let resource = "clusterroletemplatebindings";
     let made = attempt(resource, "new", None, Some(in_cluster("reader", "a")));
@@ -116,7 +116,7 @@ fn binding_is_immutable_and_only_server_stores_uids_of_its_references() {
 }
 
 #[test]
-fn writer_outside_drover_needs_all_hub_rights_to_write_role_bindings() {
+fn kubernetes_user_needs_all_permissions_on_hub_to_write_role_bindings() {
     let made = attempt(
         "clusterroletemplatebindings",
         "new",

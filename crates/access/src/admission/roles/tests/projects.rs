@@ -25,7 +25,7 @@ fn owned() -> World {
 }
 
 #[test]
-fn change_of_project_namespaces_requires_rights_in_project_or_cluster() {
+fn change_of_project_namespaces_requires_permissions_in_project_or_cluster() {
     let spec = |namespaces: Value, more: Value| {
         let mut spec = json!({"cluster": {"name": "a"}, "namespaces": namespaces});
         spec.as_object_mut()
@@ -124,7 +124,7 @@ fn change_of_project_namespaces_requires_rights_in_project_or_cluster() {
 }
 
 #[test]
-fn project_creation_requires_rights_for_all_its_content() {
+fn project_creation_requires_permissions_for_all_fields_of_its_spec() {
     let rule = crate::grants::tests::world::rule;
     let right = rule("management.drover.dev", "projects", "create");
     let world =

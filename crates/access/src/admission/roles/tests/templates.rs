@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn role_update_requires_the_rights_of_the_old_and_the_new_role() {
+fn role_write_requires_permissions_of_old_and_new_rules() {
     let (get, all) = (
         || Some(template(&["get"], &[])),
         || Some(template(&["*"], &[])),
@@ -110,7 +110,7 @@ fn role_with_invalid_inheritance_or_context_is_rejected() {
 }
 
 #[test]
-fn external_role_requires_all_rights_in_every_cluster() {
+fn creation_of_external_role_requires_all_permissions_in_every_cluster() {
     let spec = json!({"context": "Cluster", "external": ["made-here"]});
     let attempt = attempt("roletemplates", "new", None, Some(spec));
     assert!(attempt.as_user("eve").is_err());
@@ -158,7 +158,7 @@ fn built_in_roles_cannot_be_changed() {
 }
 
 #[test]
-fn global_role_write_requires_its_rights_in_all_clusters() {
+fn global_role_write_requires_permissions_of_the_role_in_all_clusters() {
     let made = |spec| attempt("globalroles", "new", None, Some(spec));
     let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
     for (what, spec, may) in [
@@ -220,7 +220,7 @@ fn global_role_write_requires_its_rights_in_all_clusters() {
 }
 
 #[test]
-fn change_of_role_is_rejected_if_an_inheriting_role_becomes_invalid() {
+fn role_change_that_invalidates_an_inheriting_role_is_rejected() {
     // `heir` inherits `reader`, and eve has all permissions of `reader` in every cluster.
     let circle = template(&["get"], &["heir"]);
     let before = || Some(template(&["get"], &[]));
@@ -233,7 +233,7 @@ fn change_of_role_is_rejected_if_an_inheriting_role_becomes_invalid() {
 }
 
 #[test]
-fn change_of_role_with_invalid_inheritance_requires_all_rights() {
+fn change_of_invalid_role_or_binding_requires_all_permissions() {
     let broken = || Some(template(&[], &["nothing"]));
     let unreadable = || Some(json!({"context": "Moon"}));
     for (resource, before, after) in [
@@ -330,7 +330,7 @@ fn role_that_inherits_a_locked_role_is_rejected() {
 }
 
 #[test]
-fn writer_of_default_role_for_new_users_needs_the_right_to_bind_it() {
+fn creation_of_new_user_default_role_requires_permission_to_create_global_bindings() {
     let spec = json!({"inEveryCluster": ["reader"], "newUserDefault": true});
     let made = attempt("globalroles", "new", None, Some(spec));
     assert!(made.as_user("eve").unwrap_err().contains("newUserDefault"));

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn list_limit_of_zero_or_less_means_no_limit() {
+    fn list_limit_of_zero_or_less_is_ignored() {
         assert_eq!(list("limit=0").unwrap().limit, None);
         assert_eq!(list("limit=-1").unwrap().limit, None);
         assert_eq!(list("limit=500").unwrap().limit, Some(500));

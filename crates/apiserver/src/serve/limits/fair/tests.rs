@@ -61,7 +61,7 @@ async fn request_slots_alternate_between_callers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn full_queue_rejects_only_its_caller() {
+async fn full_queue_of_a_caller_rejects_only_requests_of_that_caller() {
     let fair = fair(1, 2);
     let _running = fair.enter("first", Priority::Usual).await.unwrap();
     let done = Arc::default();
@@ -235,7 +235,7 @@ fn check(requests: &Requests, bounds: Bounds) {
 
 proptest! {
     #[test]
-    fn no_request_waits_while_a_slot_of_its_class_is_free(steps in steps()) {
+    fn requests_wait_only_while_all_slots_of_their_class_are_in_use(steps in steps()) {
         let bounds = Bounds { running: 3, running_of_one: 2, reserve: 2, ..fair(1, 100).bounds };
         let fair = Fair::new(bounds);
         let mut requests = Requests::new();

@@ -132,7 +132,7 @@ fn cluster_that_hosts_the_hub_is_shown_with_a_warning() {
 }
 
 #[test]
-fn json_and_yaml_have_the_schema_of_the_rest_api() {
+fn json_and_yaml_output_has_the_schema_of_the_rest_api() {
     let json = list(vec![away_cluster()], Format::Json, now(), "").unwrap();
     let back: drover_api::rest::List<ClusterView> = serde_json::from_str(&json).unwrap();
     assert_eq!(back.items, vec![away_cluster()]);

@@ -41,7 +41,7 @@ fn attribute_names_of_an_entry_are_case_insensitive() {
 }
 
 #[test]
-fn paging_cookie_is_found_among_other_controls() {
+fn paging_cookie_is_read_from_the_list_of_ldap_controls() {
     let cookie = |cookie: &[u8]| {
         let value = [ber::number(INTEGER, 0), ber::octets(cookie)].concat();
         ber::octets(&ber::element(SEQUENCE, &[&value]))

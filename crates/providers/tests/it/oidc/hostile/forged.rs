@@ -9,7 +9,7 @@ use super::super::{NOW, Verdict, after, now, shown, verdict};
 use super::{StartedSignIn, World, client, sign_in_with_response};
 
 #[tokio::test]
-async fn only_the_callback_of_the_sign_in_completes_it() {
+async fn sign_in_is_completed_only_by_its_own_callback() {
     let world = World::start().await;
     let started = StartedSignIn::at(&world.oidc).await;
     world.sends_claims(&world.claims(started.nonce()));

@@ -135,7 +135,7 @@ async fn unavailable_issuer_does_not_reject_users() {
 }
 
 #[tokio::test]
-async fn server_with_untrusted_certificate_is_unavailable_and_rejects_no_user() {
+async fn untrusted_issuer_certificate_returns_error_unavailable() {
     let issuer = Issuer::start().await;
     issuer.says(
         "/token",
@@ -170,7 +170,7 @@ async fn request_to_issuer_without_response_times_out() {
 }
 
 #[tokio::test]
-async fn issuer_that_fails_during_the_sign_in_is_unavailable() {
+async fn issuer_failure_during_sign_in_returns_error_unavailable() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         for status in [500, 503, 429] {
             let world = World::start().await;

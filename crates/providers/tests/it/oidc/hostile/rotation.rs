@@ -70,7 +70,7 @@ async fn concurrent_sign_ins_share_one_key_fetch() {
 }
 
 #[tokio::test]
-async fn failed_key_fetch_is_unavailable_and_retried() {
+async fn failed_key_fetch_returns_error_unavailable_and_is_retried() {
     let mut world = World::start().await;
     world.sign_in().await.unwrap();
     world.signer = Signer::new("two", Algorithm::ES256);
@@ -107,7 +107,7 @@ async fn withdrawn_key_is_trusted_for_at_most_one_hour() {
 }
 
 #[tokio::test]
-async fn unusable_key_sets_fail_the_sign_in() {
+async fn sign_in_with_an_unusable_key_set_fails() {
     let enc = {
         let mut key = Signer::new("one", Algorithm::ES256).published();
         key["use"] = "enc".into();

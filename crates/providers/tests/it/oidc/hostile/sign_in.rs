@@ -16,7 +16,7 @@ use super::super::{CLIENT, Verdict, as_sign_in, now, spec, verdict};
 use super::{BACK, StartedSignIn, World, back, client, secret};
 
 #[tokio::test]
-async fn sign_in_uses_code_flow_with_pkce_and_encoded_client_secret() {
+async fn sign_in_request_has_code_flow_pkce_and_encoded_client_secret() {
     let world = World::start().await;
     let started = StartedSignIn::at(&world.oidc).await;
     let sent = &started.sent;
@@ -62,7 +62,7 @@ fn base64url(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn client_authentication_follows_the_provider_metadata() {
+async fn client_authentication_method_is_selected_from_provider_metadata() {
     let world = World::start().await;
     let methods = |list: Value| {
         let change = json!({ "token_endpoint_auth_methods_supported": list });

@@ -56,7 +56,7 @@ fn hmac_with_a_public_key_is_rejected() {
 }
 
 #[test]
-fn key_verifies_only_its_algorithm_and_use() {
+fn key_verifies_only_signatures_of_its_algorithm_and_use() {
     let signer = Signer::new("one", Algorithm::ES256);
     let token = signer.sign(&claims_with(&json!({})));
     let other = Signer::new("one", Algorithm::ES256);
@@ -144,7 +144,7 @@ fn token_without_key_id_is_accepted_if_one_key_matches() {
 }
 
 #[test]
-fn keys_and_critical_extensions_in_the_header_are_ignored_or_rejected() {
+fn keys_in_the_token_header_are_ignored_and_invalid_headers_are_rejected() {
     let signer = Signer::new("one", Algorithm::ES256);
     let forger = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);

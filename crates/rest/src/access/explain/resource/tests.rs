@@ -67,7 +67,7 @@ fn resource_is_found_by_plural_singular_and_short_name() {
 }
 
 #[test]
-fn unknown_resource_is_an_error_with_a_suggestion() {
+fn unknown_resource_returns_an_error_with_a_suggestion() {
     let kinds = cluster();
     for (text, group, suggestion) in [
         ("deploymnts", None, Some("deployments.apps")),
@@ -89,7 +89,7 @@ fn unknown_resource_is_an_error_with_a_suggestion() {
 }
 
 #[test]
-fn built_in_resources_resolve_without_the_cluster() {
+fn built_in_resources_are_resolved_without_a_request_to_the_cluster() {
     let kinds = built_in::kinds();
     let without = Served::BuiltIn(&kinds, "no agent of the cluster is connected");
     for (text, expected) in [
