@@ -32,8 +32,8 @@ pub(crate) use published::{
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kinds {
     /// Kinds for state and access: Namespaces, ConfigMaps, Secrets, ServiceAccounts, Events,
-    /// Leases, RBAC, CRDs and reviews. The API answers requests for workload kinds such as Pods
-    /// as kube-apiserver answers requests for unknown resources.
+    /// Leases, RBAC, CRDs and reviews. Workload kinds such as Pods are unknown resources of this
+    /// server, so their paths return 404.
     #[default]
     Hub,
     /// All kinds with a schema, workloads included. The server stores, defaults and validates
@@ -219,7 +219,8 @@ fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
     }
 }
 
-/// The value of a field selector's field as text; empty if the field is unset.
+/// Returns the value that a field selector compares, as text. The text is empty if the field is
+/// unset.
 pub fn selected_field(resource: &Resource, object: &Value, field: &str) -> String {
     let group = resource.group_version.group.as_str();
     let path = match (group, resource.plural.as_str(), field) {

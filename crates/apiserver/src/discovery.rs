@@ -299,7 +299,7 @@ impl Group {
     }
 
     /// The group, version and kind of the response. Built-in resources omit the group and version
-    /// of their list; apiextensions sets them.
+    /// if they equal those of the resource list. apiextensions always sets both.
     fn response_kind(&self, version: &str, resource: &ApiResource) -> Value {
         let (group, version) = match (self.origin, resource.version.as_str()) {
             (Origin::Custom, "") => (self.name.as_str(), version),

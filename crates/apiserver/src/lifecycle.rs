@@ -77,7 +77,7 @@ impl fmt::Display for ObjectPath {
 /// A page of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// The objects of the page in full, with their resourceVersion.
+    /// The complete objects of the page, with their resourceVersion.
     pub items: Vec<Value>,
     /// The start of the next page; `None` after the last page.
     pub next: Option<String>,
@@ -101,7 +101,7 @@ pub enum Act {
     Create(Value),
     /// Replaces the object, if its resourceVersion is unchanged.
     Update {
-        /// The object in full.
+        /// The complete object.
         object: Value,
         /// The subresource: `status`, `finalize`, or empty for the object itself.
         subresource: &'static str,
@@ -154,7 +154,8 @@ pub struct LifecycleOptions {
     /// The certificate in each namespace's ConfigMap `kube-root-ca.crt` and in token Secrets;
     /// `None` creates no ConfigMap.
     pub root_ca: Option<String>,
-    /// The certificate in token Secrets if `root_ca` is `None`; may be set after the start.
+    /// The certificate in token Secrets if `root_ca` is `None`. The embedding program can set this
+    /// certificate after the start.
     pub token_ca: Arc<OnceLock<String>>,
     /// The lifetime of Events after their last change, in seconds.
     pub event_ttl_seconds: i64,

@@ -80,7 +80,7 @@ pub struct Node {
     pub cel: Option<Arc<cel::Rules>>,
 }
 
-/// The JSON encoding of a Go struct, which OpenAPI does not contain.
+/// The JSON encoding of a Go struct. OpenAPI documents do not describe this encoding.
 #[derive(Debug, Clone, Default)]
 pub struct GoStruct {
     /// The name for decoding errors, such as `DeploymentSpec`.
@@ -168,7 +168,7 @@ pub enum PatchStrategy {
     Merge {
         /// The key field of items; `None` for sets of scalars.
         key: Option<String>,
-        /// True if the strategy `retainKeys` is also set.
+        /// True if the patch strategy also contains `retainKeys`.
         retain_keys: bool,
     },
 }

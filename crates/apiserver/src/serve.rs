@@ -63,7 +63,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Respo
     response
 }
 
-/// Runs the security steps. No other code runs for a request before them.
+/// Runs the security steps. These steps run before all other code that handles the request.
 async fn pass(
     exchange: &mut Exchange,
     in_process: Option<Caller>,

@@ -48,7 +48,7 @@ pub struct Options {
     pub authenticators: Vec<Box<dyn Authenticate>>,
     /// The authorizer that replaces RBAC; `None` uses RBAC.
     pub authorizer: Option<Arc<dyn Authorizer>>,
-    /// Admission rules in addition to the server's own.
+    /// Admission rules that run in addition to the built-in rules of the server.
     pub admission: Arc<dyn Admission>,
     /// The hook that receives audit records.
     pub audit: Arc<dyn Audit>,

@@ -62,7 +62,7 @@ pub struct FieldError {
     pub kind: FieldErrorKind,
     /// The field path, such as `spec.template.spec.containers[0].name`.
     pub path: String,
-    /// The invalid value; `None` if the message does not contain it.
+    /// The invalid value. `None` if the message omits the value.
     pub value: Option<Value>,
     /// The explanation of the error.
     pub detail: String,
@@ -81,7 +81,7 @@ pub enum FieldErrorKind {
     Invalid,
     /// The value is none of the supported values.
     NotSupported,
-    /// The value is valid, but not allowed here.
+    /// The value is valid, but the API forbids the value for this object.
     Forbidden,
     /// The value is too long.
     TooLong,

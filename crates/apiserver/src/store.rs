@@ -355,13 +355,13 @@ impl Store {
         copy::backup(from, None, to)
     }
 
-    /// Restores a backup to `to`. The new revision is far above all earlier revisions, so that they
-    /// count as compacted. Blocks.
+    /// Restores a backup to `to`. The new revision is far above all earlier revisions, so the store
+    /// rejects watches and lists at earlier revisions as compacted. Blocks.
     ///
     /// # Errors
     ///
-    /// See [`CopyError`], for example if the store at `to` is open, or exists and `overwrite` does not
-    /// allow its replacement. All files then stay unchanged.
+    /// See [`CopyError`], for example if the store at `to` is open, or exists and `overwrite` does
+    /// not allow its replacement. All files then stay unchanged.
     pub fn restore(from: &Path, to: &Path, overwrite: Overwrite) -> Result<u64, CopyError> {
         copy::restore(from, to, overwrite)
     }

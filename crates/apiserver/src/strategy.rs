@@ -33,8 +33,8 @@ impl Resource {
     }
 
     /// Converts the result of an apply, like [`Self::read`]. `null` values of custom objects stay,
-    /// because apply leaves `null` for an emptied list or map. Validation decides whether they are
-    /// allowed.
+    /// because apply leaves `null` for an emptied list or map. Validation rejects `null` values
+    /// that the schema does not allow.
     ///
     /// # Errors
     ///

@@ -82,7 +82,8 @@ pub fn cells(resource: &Resource, object: &Value, now: Timestamp) -> Vec<Value> 
     }
 }
 
-/// Returns the conditions of a row, by which kubectl greys out completed pods.
+/// Returns the conditions of a Table row. kubectl greys out the rows of completed pods by these
+/// conditions.
 pub fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
     if resource.kind != "Pod" || resource.origin == Origin::Custom {
         return None;

@@ -105,9 +105,9 @@ pub fn key(object: &impl ResourceExt) -> Key {
     (object.namespace().unwrap_or_default(), object.name_any())
 }
 
-/// Reports whether an existing object needs no change. Compares labels, finalizers and owners too:
-/// a label can aggregate a role's rules into another role, and a finalizer or an owner decides when
-/// the object is deleted.
+/// Reports whether an existing object needs no change. The comparison includes labels, finalizers
+/// and owners. A label can aggregate a role's rules into an aggregated role, and a finalizer or an
+/// owner determines when the object is deleted.
 fn is_current<K: Comparable>(existing: &K, wanted: &K) -> bool {
     let (meta, wanted_meta) = (existing.meta(), wanted.meta());
     meta.deletion_timestamp.is_none()

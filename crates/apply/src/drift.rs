@@ -16,8 +16,8 @@ pub fn digest<'a>(objects: impl IntoIterator<Item = (&'a str, &'a str)>) -> Stri
     short(hash.finish())
 }
 
-/// Returns the version of an object from its compared fields. Used for objects whose resource
-/// version also changes for other reasons.
+/// Returns the version of an object: a digest of its compared fields. For kinds whose resource
+/// version changes without a change of these fields.
 pub fn version(fields: &[u8]) -> String {
     short(sha256(&SHA256, fields))
 }

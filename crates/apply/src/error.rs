@@ -10,10 +10,11 @@ use crate::limits::MAX_OBJECTS;
 /// Timeout of a call to a cluster.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The reason why the objects in a cluster could not be changed.
+/// The reason why the server cannot change the objects in a cluster.
 #[derive(Debug, Error)]
 pub enum ApplyError {
-    /// The service account has the permissions of an older version.
+    /// The service account in the cluster lacks the permission, because the manifest in the cluster
+    /// is from an earlier version.
     #[error(
         "cannot {operation}: Drover's service account in the cluster lacks the permission; apply this \
          version's manifest or chart again"
@@ -76,7 +77,7 @@ pub enum ApplyError {
     Several {
         /// The first of the errors.
         first: Box<Self>,
-        /// Number of errors after the first one.
+        /// Number of errors in addition to the first error.
         others: usize,
     },
 }
@@ -100,7 +101,7 @@ impl Failure {
     }
 }
 
-/// Combines errors into one error: the first error and the number of the others.
+/// Combines errors into one error with the first error and the number of further errors.
 pub fn combine(errors: impl IntoIterator<Item = ApplyError>) -> Result<(), ApplyError> {
     let mut errors = errors.into_iter();
     let first = errors.next();

@@ -18,7 +18,7 @@ use crate::owner::Owner;
 
 /// Number of objects in a page of a list.
 pub const PAGE_SIZE: u32 = 500;
-/// Smallest page size. A response has room for this many objects of any size.
+/// Smallest page size. A response always has space for this number of objects.
 const MIN_PAGE_SIZE: u32 = 4;
 /// Maximum number of concurrent writes in a cluster.
 pub const CONCURRENCY: usize = 8;
@@ -164,7 +164,7 @@ where
     }
 }
 
-/// Returns true if the client received a response but could not read it.
+/// Returns true if the client received a response that it cannot read.
 fn is_unreadable(error: &kube::Error) -> bool {
     !matches!(error, kube::Error::Api(_))
 }

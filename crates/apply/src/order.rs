@@ -1,11 +1,11 @@
 //! The order in which the kinds of a set are written and pruned.
 //!
-//! - Objects that grant permissions (role bindings) are pruned first, so that a revoked permission
-//!   ends before any other change.
+//! - First, objects that grant permissions (role bindings) are pruned, so that a revoked permission
+//!   ends before all other changes.
 //! - Then objects are written. An object follows the objects that it refers to and its namespace:
 //!   namespaces, definitions, configuration, roles, bindings, services, workloads, webhooks.
-//! - Then the other objects are pruned in the reverse order, so that no object refers to a missing
-//!   object.
+//! - Last, objects that grant no permissions are pruned in the reverse order, so that no object
+//!   refers to a missing object.
 
 /// A step of the order. The number is the index of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,11 +24,11 @@ use super::{
 use drover_access::verb::Verb;
 use drover_http_edge::status::Status;
 
-/// Path prefix of agents' routes. These routes must not fail if the audit log has no room. Events
-/// on the Cluster report their changes.
+/// Path prefix of agents' routes. Requests to these routes succeed even if the queue of the audit
+/// log is full. Events on the Cluster report the changes of agents.
 const AGENTS: &str = "/v1/agent/";
-/// The path of the sign-in callback of an identity provider. Its records are written although the
-/// method is `GET`.
+/// The path of the sign-in callback of an identity provider. The audit log contains these requests
+/// although their method is `GET`.
 const SIGN_IN_ENDS: &str = "/v1/providers/{name}/callback";
 /// Routes that change the caller's own objects. Their records contain the caller as the object.
 const OF_THE_CALLER: [&str; 6] = [
@@ -44,7 +44,7 @@ const LOG_FILTER: &str = "/v1/log-filter";
 /// Longest recorded name of an object, in bytes.
 const NAME_BYTES: usize = 253;
 
-/// Facts that handlers add to the audit record of a request. Clones share the facts.
+/// Data that handlers add to the audit record of a request. Clones share the data.
 #[derive(Clone, Debug, Default)]
 pub struct AuditNotes(Arc<Mutex<NoteFields>>);
 
@@ -57,7 +57,7 @@ struct NoteFields {
 }
 
 impl AuditNotes {
-    /// Returns the facts in the extensions of a request.
+    /// Returns the notes in the extensions of a request.
     pub fn of(extensions: &Extensions) -> Self {
         extensions.get::<Self>().cloned().unwrap_or_default()
     }
@@ -92,13 +92,14 @@ impl<S: Sync> FromRequestParts<S> for AuditNotes {
     }
 }
 
-/// A request in flight. Its record is written even if the client disconnects before the response.
+/// A request in flight. If the client disconnects before the response, dropping this value adds the
+/// audit record.
 struct Pending {
     audit: Audit,
     subject: Subject,
     noted: AuditNotes,
-    /// The route of a request that neither creates an object nor has an object name in its path;
-    /// otherwise `None`.
+    /// The route, if it changes the caller's own objects or the log filter. `None` for all other
+    /// routes.
     route: Option<&'static str>,
     /// The object name in the path. The object may not exist.
     named: Option<Box<str>>,
@@ -212,7 +213,7 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
     }
 }
 
-/// Returns the object of a route whose path contains no object name and whose handler records none.
+/// Returns the object of a route without an object name in the path: the log filter, or the caller.
 fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> {
     match route? {
         LOG_FILTER => Some("log-filter".into()),

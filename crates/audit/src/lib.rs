@@ -2,16 +2,17 @@
 //!
 //! The log has one JSON object per line. In the proxy, a plain request creates one record when it
 //! ends. A stream (watch, followed log, exec, attach, port-forward, upgrade) creates one record
-//! when it begins and one when it ends. A refusal creates one record. Under `/v1`, each request
-//! that is not a `GET` creates one record, and so does each response 401, 403 or 429. Records
-//! contain no secret: the log omits headers, bodies, and all query parameters that are not known
-//! to be harmless. The record of a failed login contains the user name only if that user exists,
+//! when it begins and one record when it ends. A refused request creates one record. Under `/v1`,
+//! a request creates one record if its method is not `GET`, or if its response is 401, 403 or 429.
+//!
+//! Records contain no secret. The log omits headers, bodies, and all query parameters that are not
+//! on an allow list. The record of a failed login contains the user name only if that user exists,
 //! because people sometimes type a password into the user name field.
 //!
-//! The first unauthenticated request with a given outcome is written in full. Further requests are
-//! counted. One record contains the count of a network's requests with the same outcome, first
-//! once a second and less often while the requests continue, see `audit::unauthenticated`. A
-//! refusal because of a full log adds no record.
+//! The log contains the first unauthenticated request with each outcome in full. The log counts
+//! further requests per network and outcome, and writes one record with each count per second. The
+//! interval grows while the requests continue, see `audit::unauthenticated`. A request that the
+//! server refuses because the queue is full creates no record.
 //!
 //! | field | meaning |
 //! |---|---|
@@ -28,8 +29,9 @@
 //! | `outcome`, `code`, `reason` | the outcome |
 //! | `bytesIn`, `bytesOut` | size of the bodies |
 //!
-//! A separate thread formats and writes the records. No record is lost silently, see
-//! [`Audit::admit`]. Administrators read the log under `/v1/audit`, see [`Reader`].
+//! A separate thread formats and writes the records. If the queue is full, the server refuses
+//! requests instead of losing records, see [`Audit::admit`]. Administrators read the log under
+//! `/v1/audit`, see [`Reader`].
 
 mod layer;
 mod queue;
@@ -211,7 +213,8 @@ impl Audit {
             .map_err(|_| AuditFull)
     }
 
-    /// Adds a record without waiting. If the record has no user, the log may only count it.
+    /// Adds a record without waiting. The log may count a record without a user, instead of writing
+    /// the record.
     pub fn add(&self, record: Record) {
         self.0.queue.add(record);
     }

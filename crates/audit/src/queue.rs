@@ -1,11 +1,10 @@
 //! The bounded queue between requests and the writer.
 //!
-//! A request waits for room *before* it is forwarded and adds its records later without waiting. So
-//! every forwarded request can be recorded: if the writer is slow, new requests wait and are
-//! eventually refused, while requests in flight still add their records. The queue is bounded, in
-//! records and in bytes, by its capacity plus two records per request in flight. Unauthenticated
-//! requests do not wait for room. They are counted, see
-//! [`unauthenticated`](super::unauthenticated).
+//! A request waits for space in the queue *before* it is forwarded, and later adds its records
+//! without waiting. If the writer is slow, new requests wait and are eventually refused. Requests
+//! in flight can always add their records. The queue is bounded, in records and in bytes, by its
+//! capacity plus two records per request in flight. Unauthenticated requests do not wait for space.
+//! The queue counts these requests, see [`unauthenticated`](super::unauthenticated).
 
 use std::time::{Duration, Instant};
 
@@ -124,7 +123,8 @@ impl Queue {
         }
     }
 
-    /// Adds a record without waiting. If the record has no user, the queue may only count it.
+    /// Adds a record without waiting. The queue may count a record without a user, instead of
+    /// storing the record.
     pub(super) fn add(&self, record: Record) {
         let mut state = self.state.lock();
         let fate = if record.subject.person.is_none() {

@@ -31,8 +31,8 @@ use drover_http_edge::status::Status;
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of users that read concurrently.
 const MAX_READERS: usize = 4;
-/// Maximum difference between the times of two records whose order in the log is reversed. The
-/// search ends at a record that was written this much before the requested start.
+/// Maximum difference between the write times of two records in the wrong order. A search with a
+/// start time ends at a record that was written more than this difference before the start time.
 const DISORDER: SignedDuration = SignedDuration::from_mins(1);
 
 /// The verbs of the requested records.
@@ -100,7 +100,7 @@ impl Filter {
     }
 
     /// Returns true if the search can end at this record, because all older lines were written
-    /// before the requested start.
+    /// before the start of the requested period.
     fn ends_at(&self, record: &AuditView) -> bool {
         let written = written(record);
         self.since

@@ -53,7 +53,7 @@ pub struct Person {
     pub name: Arc<str>,
     /// UID of the user or service account.
     pub uid: Arc<str>,
-    /// ID of the token. The hub has no ID for old tokens of service accounts.
+    /// ID of the token. `None` for a service account token without an ID (KEP-4193).
     pub token: Option<Arc<str>>,
     /// Name of the impersonated user on the cluster (`kubectl --as`).
     pub acting_as: Option<String>,
@@ -90,7 +90,7 @@ impl From<&Principal> for Person {
     }
 }
 
-/// A cluster, by the requested name and, after Drover has found the cluster, by UID.
+/// The target cluster of a request. The UID is set after Drover has read the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterRef {
     /// Name of the cluster in the request.
@@ -141,7 +141,7 @@ pub fn short_method(method: &Method) -> Method {
         .unwrap_or_else(|| method.clone())
 }
 
-/// The facts about a request. Drover adds facts while it checks the request.
+/// The properties of a request. Drover sets more properties while it checks the request.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// ID of the request.
@@ -168,7 +168,7 @@ pub struct Subject {
 /// One line of the audit log.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The facts of the request.
+    /// The properties of the request.
     pub subject: Arc<Subject>,
     /// Stage of the request: its begin or its end.
     pub stage: Stage,

@@ -1,10 +1,11 @@
 //! Limits the size of the audit records that unauthenticated clients cause.
 //!
-//! The log contains the first request of a network with a given outcome in full. Further requests
-//! are counted, and one record a second contains the count. While the requests continue, the
-//! interval doubles up to one minute. Networks beyond a fixed number share one count per outcome.
-//! Therefore any number of unauthenticated clients writes at most a few MiB an hour, and cannot
-//! displace the records of users. The functions have no side effects: the caller passes the time.
+//! The log contains the first request of a network with each outcome in full. The log counts
+//! further requests, and writes one record with the count each second. While the requests continue,
+//! the interval doubles up to one minute. Networks beyond a fixed number share one count per
+//! outcome. The records of all unauthenticated clients therefore take at most a few MiB an hour,
+//! and do not displace the records of users. The functions have no side effects: the caller passes
+//! the time.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -22,11 +22,11 @@ pub struct Reviews<'a> {
     pub authenticator: &'a dyn Authenticate,
     /// The server's audiences, for token reviews without audiences.
     pub audiences: &'a [String],
-    /// The creation time in `SelfSubjectReview`.
+    /// The time in `metadata.creationTimestamp` of a `SelfSubjectReview` response.
     pub now: Timestamp,
 }
 
-/// The kinds of reviews. Reviews are created, and never stored.
+/// The kinds of reviews. Clients create reviews, and the server does not store reviews.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewKind {
     /// A `TokenReview`, which authenticates a token.

@@ -41,7 +41,8 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct TokensOptions {
     /// Accepted issuers, at least one. New tokens contain the first issuer.
     pub issuers: Vec<String>,
-    /// The server's audiences, and the audiences of tokens that request none.
+    /// The audiences that the server accepts. These audiences are also the default audiences of new
+    /// tokens.
     pub audiences: Vec<String>,
     /// The maximum lifetime in seconds. A longer requested lifetime is shortened, and the response
     /// contains a warning.

@@ -16,7 +16,7 @@ pub(super) const MAX_SECONDS: i64 = 1 << 32;
 /// The result of a token request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenRequest {
-    /// The request with its status, which contains the token.
+    /// The `TokenRequest` object of the response. Its status contains the token.
     pub object: Value,
     /// `Warning` headers of the response.
     pub warnings: Vec<String>,
@@ -153,7 +153,7 @@ fn expiration(object: &Value) -> i64 {
         .unwrap_or_default()
 }
 
-/// Looks up the object to bind the token to, and compares its UID.
+/// Reads the object of `boundObjectRef`, and checks that its UID equals the UID in the reference.
 async fn bind(
     tokens: &Tokens,
     namespace: &str,

@@ -18,7 +18,7 @@ const DEFAULT_UTILIZATION: i64 = 80;
 const LONGEST_WINDOW_SECONDS: i64 = 3600;
 const LONGEST_PERIOD_SECONDS: i64 = 1800;
 const POPULATE: &str = "must populate information for the given metric source";
-/// Metric types and the field that contains each.
+/// Metric types, each with the name of its field.
 const SOURCES: [(&str, &str); 5] = [
     ("ContainerResource", "containerResource"),
     ("External", "external"),

@@ -62,7 +62,7 @@ fn fill_job(job: &mut Value) {
     }
 }
 
-/// Adds the labels and the selector of a new Job.
+/// Adds the generated labels and selector to a new Job.
 pub(crate) fn generate_selector(job: &mut Value) {
     if !flag(field(job, "spec"), "manualSelector") {
         select_by_uid(job);

@@ -16,14 +16,14 @@ use crate::schema::findings::Findings;
 const PEM_HEAD: &str = "-----BEGIN CERTIFICATE REQUEST-----";
 /// The minimum of `expirationSeconds`.
 const MIN_SECONDS: i64 = 600;
-/// Conditions that only `approval` may write.
+/// The condition types that only the subresource `approval` can change.
 const APPROVAL_CONDITIONS: [&str; 2] = ["Approved", "Denied"];
 
 pub(crate) fn prepare_create(request: &mut Value) {
     put(request, "status", Some(json!({})));
 }
 
-/// Reverts all changes except changes of conditions.
+/// Reverts all changes except changes of `status.conditions`.
 pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
     put(new, "spec", old.get("spec").cloned());
     let conditions = field(field(new, "status"), "conditions").clone();
@@ -34,7 +34,7 @@ pub(crate) fn only_conditions(new: &mut Value, old: &Value) {
     stamp(new, old);
 }
 
-/// Reverts changes of the conditions `Approved` and `Denied`, and sets the times of other changed
+/// Reverts changes of the conditions `Approved` and `Denied`, and sets the timestamps of changed
 /// conditions.
 pub(crate) fn revert_approvals(new: &mut Value, old: &Value) {
     for kind in APPROVAL_CONDITIONS {
@@ -59,7 +59,7 @@ fn of_kind<'a>(request: &'a Value, kind: &'a str) -> impl Iterator<Item = &'a Va
     conditions.filter(move |condition| text(condition, "type") == kind)
 }
 
-/// Sets missing times of conditions.
+/// Sets absent timestamps of conditions.
 fn stamp(new: &mut Value, old: &Value) {
     let now = crate::access::seconds_only(jiff::Timestamp::now().as_second());
     let before = list(field(old, "status"), "conditions");

@@ -1,4 +1,4 @@
-//! Kinds of the core group without controllers, and Lease.
+//! Strategies of Lease, and of core kinds for which Kubernetes runs no controller.
 
 use std::collections::HashSet;
 
@@ -270,7 +270,8 @@ fn taints(node: &Value, found: &mut Findings) {
     }
 }
 
-/// Rules for Events of both groups; `reporter` is the field with the reporting component.
+/// Validates Events of the core group and of `events.k8s.io`. `reporter` is the name of the field
+/// with the reporting component.
 pub(crate) fn event(event: &Value, reporter: &str, found: &mut Findings) {
     let namespace = text(field(event, "metadata"), "namespace");
     let involved = match reporter {

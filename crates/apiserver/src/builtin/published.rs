@@ -109,7 +109,8 @@ pub(crate) struct ApiResource {
     pub(crate) name: String,
     pub(crate) singular_name: String,
     pub(crate) namespaced: bool,
-    /// The API group of the response's kind; empty if it is the group of the list.
+    /// The API group of the response's kind. The group is empty if it equals the group of the
+    /// resource list.
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,

@@ -143,7 +143,7 @@ fn free(
         .unwrap_or_else(|| at(start))
 }
 
-/// Copies allocated addresses and ports that an update omits from the stored Service.
+/// Copies allocated addresses and ports from the stored Service if the update omits them.
 pub(crate) fn carry(new: &mut Value, old: &Value) {
     let before = field(old, "spec");
     let (is, was) = (
@@ -232,7 +232,7 @@ fn addresses(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Returns the addresses and node ports that a Service has or requests.
+/// Returns the addresses and node ports in the spec of a Service.
 pub(crate) fn claims(service: &Value) -> Vec<String> {
     let spec = field(service, "spec");
     let ports = list(spec, "ports").iter();

@@ -101,7 +101,7 @@ fn is_path(schema: &Value, path: &str) -> bool {
 pub(super) struct CompileContext<'a> {
     pub(super) node: &'a Node,
     pub(super) root: bool,
-    /// The outer list whose items have no `oldSelf`, because they have no merge keys.
+    /// The outermost list without merge keys. Rules on items of this list cannot use `oldSelf`.
     pub(super) uncorrelated: Option<&'a Path<'a>>,
 }
 

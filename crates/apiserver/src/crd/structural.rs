@@ -258,8 +258,8 @@ fn only_bounds(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// Checks that fields in `allOf` and similar also exist in the schema itself. `at` is the path of
-/// the schema, `said_at` is the path of the field.
+/// Checks that the schema also contains the fields in `allOf`, `anyOf`, `oneOf` and `not`. `at` is
+/// the path of the schema, `said_at` is the path of the nested schema.
 fn completeness(
     schema: &Value,
     nested: &Value,

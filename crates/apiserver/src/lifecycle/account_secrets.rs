@@ -32,7 +32,7 @@ pub(super) struct AccountSecrets {
     hub: Arc<dyn Hub>,
     tokens: Arc<Tokens>,
     options: LifecycleOptions,
-    /// Namespace and name of a token Secret → name of its service account.
+    /// The name of the service account by namespace and name of its token Secret.
     accounts: Mutex<BTreeMap<(String, String), String>>,
 }
 

@@ -19,7 +19,7 @@ pub struct CatalogUpdater {
     /// The catalog of built-in resources, which CRDs do not change.
     built_in: Arc<Catalog>,
     defined: BTreeMap<String, AcceptedDefinition>,
-    /// True if the initial list is complete. The catalog stays unchanged until then.
+    /// True if the feed has delivered its initial list. The catalog stays unchanged until then.
     complete: bool,
 }
 
@@ -33,7 +33,7 @@ struct AcceptedDefinition {
 }
 
 impl CatalogUpdater {
-    /// Creates an updater of this catalog, which must contain only built-in resources.
+    /// Creates an updater for a catalog that contains only built-in resources.
     pub fn new(catalog: Arc<ArcSwap<Catalog>>) -> Self {
         Self {
             built_in: catalog.load_full(),
@@ -124,8 +124,8 @@ fn is_definition(seen: &super::ObservedObject) -> bool {
     resource.group == "apiextensions.k8s.io" && resource.resource == "customresourcedefinitions"
 }
 
-/// Reports whether the names of the CRD are accepted. A CRD is served before it is marked as
-/// established, so that clients can use it when they observe the condition.
+/// Reports whether the names of the CRD are accepted. The server serves a CRD before it sets the
+/// condition `Established`, so that clients can use the resource when they observe the condition.
 fn has_accepted_names(definition: &Value) -> bool {
     let conditions = definition["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();

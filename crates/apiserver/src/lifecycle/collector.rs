@@ -19,7 +19,7 @@ use super::{Act, Hub, MANAGER, ObjectPath, Propagation};
 use crate::resource::{GroupResource, Scope};
 use crate::status::ApiError;
 
-/// The delay before a retry if the graph is older than the store.
+/// The delay before a retry while the graph does not contain the latest changes of the store.
 const GRAPH_LAG: Duration = Duration::from_millis(100);
 
 /// The garbage collector.
@@ -28,7 +28,7 @@ pub(super) struct Collector {
     graph: Mutex<Graph>,
 }
 
-/// An object to check for deletion.
+/// An object that the garbage collector checks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Item {
     path: ObjectPath,
@@ -103,8 +103,8 @@ impl Collector {
         known.then(|| graph.dependents(&owner.uid))
     }
 
-    /// Returns the states of all owners; `None` if a reference is invalid. The object must then
-    /// stay unchanged.
+    /// Returns the states of all owners. Returns `None` if a reference is invalid. The collector
+    /// then keeps the object.
     async fn owners(
         &self,
         run: u64,
@@ -223,7 +223,7 @@ impl Collector {
     }
 }
 
-/// Treats a missing object as success.
+/// Converts a 404 response to success.
 fn ignore_missing(outcome: Result<(), ApiError>) -> Result<(), ApiError> {
     match outcome {
         Err(error) if error.code == StatusCode::NOT_FOUND => Ok(()),

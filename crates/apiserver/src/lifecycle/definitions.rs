@@ -122,7 +122,7 @@ impl Definitions {
         Ok(None)
     }
 
-    /// Reports an error in the status of the CRD, and returns the error.
+    /// Writes the error to the status of the CRD, and returns the error.
     async fn failed(
         &self,
         path: &ObjectPath,
@@ -161,7 +161,8 @@ impl Definitions {
     }
 }
 
-/// Returns the names of built-in kinds in a group, in the form of CRDs without a name.
+/// Returns the names of the built-in kinds in a group. The values have the form of CRDs without
+/// `metadata.name`.
 fn built_in_names(catalog: &Catalog, group: &str) -> Vec<Value> {
     catalog
         .iter()

@@ -20,8 +20,7 @@ pub(super) struct Expiry {
     hub: Arc<dyn Hub>,
     event_ttl_seconds: i64,
     clock: Clock,
-    /// The earliest time at which an event can expire. Events that are newer than the last run
-    /// expire later.
+    /// The earliest time at which a known event expires. Events after the last run expire later.
     earliest_end: Mutex<Timestamp>,
 }
 

@@ -14,7 +14,7 @@ use super::{Act, Hub, MANAGER, ObjectPath};
 const ACCOUNT: &str = "default";
 const ROOT_CA: &str = "kube-root-ca.crt";
 const DESCRIPTION: &str = "kubernetes.io/description";
-/// The value of the ConfigMap's description annotation, which `kubectl describe` shows.
+/// The value of the annotation `kubernetes.io/description` of the ConfigMap.
 const DESCRIPTION_TEXT: &str = "Contains a CA bundle that can be used to verify the \
     kube-apiserver when using internal endpoints such as the internal service IP or \
     kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes \

@@ -15,12 +15,12 @@ const PAGE: usize = 500;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Returns all objects whose keys start with `prefix`, and their changes, until the store is
+/// Returns all objects whose keys start with `prefix`, then their changes, until the store is
 /// closed.
 ///
-/// An object that changes during the initial list may be delivered in an older state after a newer
-/// state. The newest state always comes last. The list may take longer than the store retains
-/// history. If changes were missed, the feed starts again with [`Observed::Restart`].
+/// During the initial list, the feed may deliver a new state of an object, then an older state from
+/// the list. The feed always delivers the newest state last. The list may take longer than the
+/// store retains history. If the feed misses changes, it starts again with [`Observed::Restart`].
 pub fn observe(store: Store, prefix: impl Into<String>) -> BoxStream<'static, Observed> {
     let reader = Reader {
         store,
@@ -55,10 +55,11 @@ enum Phase {
     Pause,
 }
 
-/// The progress of the initial list, which is read in pages while changes continue.
+/// The progress of the initial list. The feed reads the list in pages while objects change.
 ///
-/// Each page has its own revision. Changes before that revision are delivered before the page, so
-/// that no page is older than a delivered change. A change waits for at most one page.
+/// Each page has its own revision. The feed delivers the changes before that revision first, then
+/// the page. A page is therefore never older than a delivered change. A change waits for at most
+/// one page.
 struct Listing {
     watch: Watch,
     /// Changes up to this revision are delivered before the next page.

@@ -18,15 +18,15 @@ use super::{Hub, ObjectPath};
 use crate::access::IssueError;
 use crate::status::ApiError;
 
-/// Maximum number of ready keys of one controller. The feed waits while a controller has more ready
-/// keys.
+/// Maximum number of ready keys of one controller. The server stops reading the feed while a
+/// controller exceeds this number.
 const CAPACITY: usize = 10_000;
 const CONCURRENCY: usize = 2;
 /// Timeout of one reconciliation.
 const RECONCILE_TIMEOUT: Duration = Duration::from_mins(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_mins(5));
 
-/// Errors after which a reconciliation is retried.
+/// Errors of a reconciliation. The runtime retries the reconciliation after an error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReconcileError {
     #[error("cannot read {path}")]

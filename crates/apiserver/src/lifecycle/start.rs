@@ -40,7 +40,7 @@ pub async fn prepare(hub: &dyn Hub) -> Result<(), StartError> {
     all(objects).await
 }
 
-/// Runs writes concurrently, so that they share disk syncs.
+/// Runs writes concurrently, because concurrent writes share disk syncs.
 async fn all(
     // The list is collected, because a spawned caller cannot hold the closure.
     list: Vec<BoxFuture<'_, Result<(), StartError>>>,

@@ -28,7 +28,8 @@ pub struct ApplyOptions<'a> {
 /// The annotation with the last configuration of client-side `kubectl apply`.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The field manager that takes ownership of the fields of its earlier client-side applies.
+/// The field manager of `kubectl apply`. Its server-side apply takes ownership of the fields of its
+/// client-side applies.
 const KUBECTL: &str = "kubectl";
 
 /// The field manager of fields that existed before the first apply.
@@ -37,12 +38,12 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 /// Maximum size of all annotations in bytes.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
 
-/// Applies a configuration to the live object (`None` on create), and returns the merged object
-/// with its new owners, without defaults.
+/// Applies a configuration to the live object (`None` on create). Returns the merged object with
+/// its new owners, without defaults.
 ///
 /// # Errors
 /// [`ApplyError::Conflicts`] if other managers own applied fields with different values and `force`
-/// is not set; other errors if the objects cannot be merged.
+/// is false. Other errors if the objects cannot be merged.
 pub fn apply(
     live: Option<&Value>,
     applied: &Value,
@@ -166,8 +167,8 @@ fn attempt(
     Ok((merged, managers))
 }
 
-/// Returns the fields of the last client-side apply that have not changed since; `None` if the
-/// fields are unknown.
+/// Returns the fields of the last client-side apply whose values have not changed since that apply.
+/// Returns `None` if the fields are unknown.
 fn last_applied_fields(live: &Value, kind: &MergeKind) -> Option<Set> {
     let last = live["metadata"]["annotations"][LAST_APPLIED].as_str()?;
     let last: Value = serde_json::from_str(last).ok()?;
@@ -187,7 +188,7 @@ fn last_applied_fields(live: &Value, kind: &MergeKind) -> Option<Set> {
     )
 }
 
-/// Updates the annotation of client-side apply, if the object has this annotation.
+/// Updates the annotation of client-side apply. Does not add an absent annotation.
 fn refresh_last_applied(object: &mut Value, applied: &Value) {
     let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else {
         return;

@@ -29,7 +29,7 @@ pub enum ApplyError {
     /// The live object's `managedFields` are malformed.
     #[error("failed to decode managed fields: {0}")]
     Managers(#[from] ManagersError),
-    /// An object does not fit its schema.
+    /// The live or applied object does not match the schema of its kind.
     #[error("{0}")]
     Invalid(String),
 }

@@ -74,7 +74,8 @@ impl Set {
     }
 }
 
-/// Parses the set below a field; the boolean is true if the field itself is a member.
+/// Parses the fields below a path element. The boolean is true if the element itself is a member of
+/// the set.
 fn read(fields: &Value, depth: usize) -> Result<(Set, bool), FieldsError> {
     if depth > MAX_DEPTH {
         return Err(FieldsError::TooDeep);

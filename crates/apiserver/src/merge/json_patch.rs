@@ -300,7 +300,7 @@ fn merge_into(live: &mut Map<String, Value>, patch: &Map<String, Value>) {
     }
 }
 
-/// Removes nulls from a new value, in which a null deletes no field.
+/// Removes the `null` values from a value that the patch adds.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => map

@@ -22,10 +22,10 @@ pub struct MergeKind {
     pub origin: Origin,
     /// The schema of the kind in this version.
     pub schema: Arc<Node>,
-    /// Fields that the endpoint resets, so that requests never own them.
+    /// Fields that the endpoint resets. A request never owns these fields.
     pub reset: Set,
-    /// The schemas of all versions by `apiVersion`. Managers of other versions are dropped. Objects
-    /// have the same fields in all versions, because there are no conversion webhooks.
+    /// The schemas of all versions by `apiVersion`. A merge drops managers of unknown versions.
+    /// Objects have equal fields in all versions, because the server calls no conversion webhooks.
     pub versions: BTreeMap<String, Arc<Node>>,
     /// The subresource of the request; empty for the object itself.
     pub subresource: String,

@@ -142,7 +142,7 @@ pub enum ManagersError {
 /// Maximum number of updaters with separate entries.
 const MAX_UPDATERS: usize = 10;
 
-/// The manager of the merged changes of old updaters.
+/// The manager that owns the merged fields of the oldest updaters.
 const MERGED_UPDATERS: &str = "ancient-changes";
 
 impl Managers {

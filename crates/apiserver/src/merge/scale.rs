@@ -12,7 +12,7 @@ const SCALE: &str = "autoscaling/v1";
 /// Converts owners between an object and its scale.
 ///
 /// A write to the scale is tracked on the `Scale` object, with the managers from
-/// [`to_scale`](Self::to_scale); [`to_object`](Self::to_object) converts the result back.
+/// [`to_scale`](Self::to_scale). [`to_object`](Self::to_object) converts the managers back.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaleManagers<'a> {
     /// The managers of the scaled object.

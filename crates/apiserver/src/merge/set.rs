@@ -117,7 +117,8 @@ impl Set {
         }
     }
 
-    /// Returns the intersection of both sets. Equal elements keep the spelling of `self`.
+    /// Returns the intersection of both sets. If equal elements have different spellings, the
+    /// result has the spelling of `self`.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let mut out = Self::default();

@@ -181,7 +181,7 @@ fn merge_field(
     Ok(())
 }
 
-/// Removes nulls from a new value, in which a null deletes no field.
+/// Removes the `null` values from a value that the patch adds.
 fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -193,7 +193,7 @@ fn discard_nulls(value: &mut Value) {
     }
 }
 
-/// Removes directives from a new value; `None` if an object contains `$patch`.
+/// Removes directives from a value that the patch adds. Returns `None` for an object with `$patch`.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(map) if map.contains_key(DIRECTIVE) => None,

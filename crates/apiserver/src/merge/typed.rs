@@ -31,12 +31,13 @@ pub(super) enum Type<'a> {
     Node { node: &'a Node, open: bool },
     /// A type that is derived from the value: objects merge by field, and a list is one value.
     Deduced,
-    /// A type that is derived from the value. Merges treat every value as one value, including
+    /// A type that is derived from the value. Merges replace each value as a unit, including
     /// objects and lists.
     Untyped,
 }
 
-/// The possible forms of the values of a type. Only open types have more than one form.
+/// The forms that a value of a type can have: map, scalar or list. Only open types allow several
+/// forms.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Atom<'a> {
     pub(super) map: Option<MapAtom<'a>>,
@@ -57,7 +58,7 @@ pub(super) enum Scalar {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MapAtom<'a> {
     pub(super) fields: Option<&'a BTreeMap<String, Arc<Node>>>,
-    /// The type of values whose key is not a named field; `None` if the map has no such keys.
+    /// The type of values whose key is not in `fields`. `None` if the map has no such values.
     pub(super) element: Option<Type<'a>>,
     pub(super) atomic: bool,
     open: bool,
@@ -168,7 +169,7 @@ impl<'a> Atom<'a> {
         }
     }
 
-    /// Reduces an open type to the form of this value; `null` has all forms.
+    /// Limits an open type to the form of this value. All forms remain for `null`.
     pub(super) fn deduced(self, value: &Value) -> Self {
         let narrowed = match value {
             Value::Null => return self,
@@ -192,7 +193,7 @@ impl<'a> Atom<'a> {
         }
     }
 
-    /// Reports whether two reduced types have the same forms.
+    /// Reports whether two types allow the same forms.
     pub(super) const fn same_kinds(&self, other: &Self) -> bool {
         self.map.is_some() == other.map.is_some()
             && self.scalar.is_some() == other.scalar.is_some()

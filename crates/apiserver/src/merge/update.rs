@@ -48,8 +48,8 @@ pub fn update(live: Option<&Value>, new: &mut Value, kind: &MergeKind, options: 
     }
 }
 
-/// Returns the managers before the update: the managers in the request, or else the managers of the
-/// live object.
+/// Returns the managers before the update. The managers in the request have precedence over the
+/// managers of the live object.
 fn starting_point(live: &Value, new: &Value, kind: &MergeKind) -> Managers {
     let of_live = || Managers::of(live).unwrap_or_default();
     if !kind.subresource.is_empty() {
@@ -125,8 +125,8 @@ fn strip_managers(object: &mut Value) {
     }
 }
 
-/// Restores the old times of managed fields if no other part of the object changed. A write without
-/// changes therefore stores no new revision.
+/// Restores the stored times in `managedFields` if the write changes nothing else. Such a write
+/// therefore creates no new revision.
 pub fn keep_times(old: &Value, new: &mut Value) {
     let managers = |object: &Value| match &object["metadata"]["managedFields"] {
         Value::Array(entries) => entries.clone(),
@@ -163,8 +163,8 @@ fn bare(object: &Value) -> Value {
 /// Maximum length in bytes of a manager name from the user agent.
 const MAX_NAME: usize = 128;
 
-/// Returns the name of the manager: the query parameter `fieldManager`, or the first part of the
-/// user agent.
+/// Returns the name of the manager: the query parameter `fieldManager`, or the user agent up to the
+/// first slash.
 pub fn manager_name(field_manager: &str, user_agent: &str) -> String {
     if !field_manager.is_empty() {
         return field_manager.to_owned();

@@ -176,7 +176,7 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-/// Reports whether Go's `strconv.IsPrint` is false, for characters that objects contain.
+/// Reports whether Go's `strconv.IsPrint` returns false for this character.
 pub(super) fn is_unprintable(letter: char) -> bool {
     letter.is_control()
         || (letter.is_whitespace() && letter != ' ')

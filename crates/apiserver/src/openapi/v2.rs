@@ -11,7 +11,7 @@ use crate::json::{field, flag, list, object};
 
 const DEFINITION: &str = "#/definitions/";
 const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
-/// Schema keywords that OpenAPI v2 puts into the parameter itself.
+/// Schema keywords that OpenAPI v2 writes into a parameter, not into the parameter's schema.
 const OF_PARAMETERS: [&str; 3] = ["type", "format", "uniqueItems"];
 /// Schema keywords that OpenAPI v2 drops for nullable values and for values of any type.
 const INSIDE: [&str; 3] = ["additionalProperties", "items", "properties"];

@@ -182,8 +182,8 @@ impl RuleDefinition {
     }
 }
 
-/// Reports whether `omitempty` omits the value. In the published schemas, each field that Go always
-/// writes has such a value as its default.
+/// Reports whether `omitempty` omits the value. If Go always writes a field, the published schema
+/// has a value that `omitempty` omits as the field's default.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

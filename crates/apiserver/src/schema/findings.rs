@@ -104,7 +104,7 @@ impl Findings {
         }
     }
 
-    /// Requires that the text is a known value.
+    /// Requires one of the supported values.
     pub(crate) fn one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
         if text.is_empty() {
             self.required(at, "");
@@ -113,7 +113,7 @@ impl Findings {
         }
     }
 
-    /// Requires that the text is empty or a known value.
+    /// Requires one of the supported values or an empty text.
     pub(crate) fn maybe_one_of(&mut self, at: &Path<'_>, text: &str, known: &[&str]) {
         if !text.is_empty() && !known.contains(&text) {
             self.not_supported(at, text, known);

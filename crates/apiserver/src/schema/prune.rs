@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Node, Shape, report_unknown};
 
-/// The fields that every object with a kind has.
+/// The fields of every object with `apiVersion` and `kind`.
 const OF_EVERY_OBJECT: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Node {

@@ -60,7 +60,7 @@ impl Reader {
         }
     }
 
-    /// The definitions that have a group, version and kind.
+    /// The names of all definitions, with the group, version and kind of definitions for objects.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&String, &[GroupVersionKind])> {
         self.definitions
             .iter()

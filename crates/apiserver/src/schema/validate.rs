@@ -9,7 +9,7 @@ use super::{Limits, ListType, Node, OldItems, Path, Shape, formats};
 use crate::status::{FieldError, FieldErrorKind};
 
 impl Node {
-    /// Validates a value. Parts that equal the old value are not validated (ratcheting, KEP-4008).
+    /// Validates a value. Skips fields and items that equal the old value (ratcheting, KEP-4008).
     pub fn validate(&self, value: &Value, old: Option<&Value>, root: &Path<'_>) -> Vec<FieldError> {
         let mut found = Vec::new();
         self.check(value, old, root, &mut found);
@@ -281,7 +281,7 @@ fn check_unique(list: &ListType, items: &[Value], at: &Path<'_>, found: &mut Vec
     }
 }
 
-/// Returns the shortest list of errors.
+/// Returns the list with the fewest errors.
 fn fewest(many: Vec<Vec<FieldError>>) -> Vec<FieldError> {
     many.into_iter().min_by_key(Vec::len).unwrap_or_default()
 }

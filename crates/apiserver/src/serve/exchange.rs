@@ -36,13 +36,13 @@ pub(crate) struct Exchange {
     pub(crate) caller: Arc<Caller>,
     pub(crate) received: Instant,
     body: Mutex<Option<Body>>,
-    /// The memory that the body occupies after it was read.
+    /// The counted memory of the request body.
     held: Mutex<Option<CountedBytes>>,
     warnings: Mutex<Vec<String>>,
 }
 
 impl Exchange {
-    /// Creates the state of a new request from the anonymous user.
+    /// Creates the state of a new request. The user is `system:anonymous` until authentication.
     pub(crate) fn of(shared: &Arc<Shared>, request: http::Request<Body>) -> Self {
         let (parts, body) = request.into_parts();
         let mut query = Query::of(&parts.uri);

@@ -15,7 +15,7 @@ struct Check {
     fault: Option<String>,
 }
 
-/// Handles a health probe; `tail` is the rest of the path.
+/// Handles a health probe. `tail` is the name of one check, or empty for all checks.
 pub(crate) async fn probe(exchange: &Exchange, name: &str, tail: &str) -> Response {
     let mut checks = checks(exchange, name == "readyz").await;
     if !tail.is_empty() {

@@ -263,7 +263,7 @@ async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents>
     documents
 }
 
-/// Redirects to the current hash of a document.
+/// Redirects to the URL with the current hash of the document.
 fn moved(path: &str, hash: &str) -> Response {
     let mut response = answer::text(StatusCode::MOVED_PERMANENTLY, "");
     if let Ok(place) = HeaderValue::from_str(&format!("/openapi/v3/{path}?hash={hash}")) {

@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     pub(crate) version: Version,
     /// Serializes allocation of Service addresses.
     pub(crate) addresses: tokio::sync::Mutex<()>,
-    /// Notifies of a changed catalog.
+    /// Notifies watches when the catalog changes.
     pub(crate) catalog_changed: tokio::sync::watch::Sender<()>,
     /// Cancellation ends all watches.
     pub(crate) shutdown: CancellationToken,

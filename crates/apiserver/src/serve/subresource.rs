@@ -78,8 +78,9 @@ pub(crate) async fn route(
     forward(exchange, target, path).await
 }
 
-/// Checks that the caller has the verb `approve` for the signer of a certificate request, by name
-/// or domain (admission plugin `CertificateApproval`).
+/// Checks that the caller has the verb `approve` for the signer of a CertificateSigningRequest
+/// (admission plugin `CertificateApproval`). RBAC rules contain the full name of the signer, or its
+/// domain.
 async fn check_signer(exchange: &Exchange, target: &Target) -> Result<(), ApiError> {
     let request = object_at(&exchange.shared.store, &target.key()).await?;
     let request = request.ok_or_else(|| target.not_found())?;

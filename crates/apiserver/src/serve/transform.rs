@@ -94,7 +94,7 @@ pub(crate) fn write_list(
     Ok(out)
 }
 
-/// Returns the first bytes of stored objects that can be sent unchanged.
+/// Returns the common first bytes of objects that the server sends as stored.
 pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
     if resource.origin == Origin::Custom && resource.schema.has_defaults() {
         // Objects may be older than a default, so that all must be parsed. No stored object starts

@@ -22,8 +22,8 @@ const GAP: u64 = 1_000_000_000;
 pub enum Overwrite {
     /// The restore fails.
     Deny,
-    /// The restore replaces the existing store. The old store stays with the suffix `-replaced`,
-    /// and a number if that name exists.
+    /// The restore replaces the existing store. The replaced store gets a new name with the suffix
+    /// `-replaced`. The suffix also contains a number if this name exists.
     Replace,
 }
 
@@ -103,7 +103,7 @@ fn link_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     Ok(known)
 }
 
-/// Returns an unused name next to a file, so that earlier replaced stores stay.
+/// Returns an unused name in the folder of the file, so that a restore keeps all replaced stores.
 fn unused_name(path: &Path, suffix: &str) -> PathBuf {
     let first = companion_path(path, suffix);
     let more = (2..).map(|number: u32| companion_path(path, &format!("{suffix}-{number}")));

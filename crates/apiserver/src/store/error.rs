@@ -188,7 +188,7 @@ pub enum WatchEnd {
     /// The store is closing.
     #[error("the watch ended: the store is closed")]
     Closed,
-    /// Old history could not be read.
+    /// The store cannot read the history for the watch.
     #[error(transparent)]
     Store(StoreError),
 }

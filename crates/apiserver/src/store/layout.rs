@@ -40,7 +40,7 @@ const MIGRATIONS: [&str; KNOWN as usize] = [
 /// The current version of the database schema.
 pub(super) const KNOWN: u32 = 2;
 
-/// The metadata of the database.
+/// The contents of the tables `meta` and `floors`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
     /// The last revision.

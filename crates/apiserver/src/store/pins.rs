@@ -15,11 +15,11 @@ pub(super) struct Pins(Arc<Mutex<PinnedRevisions>>);
 #[derive(Debug, Default)]
 struct PinnedRevisions {
     next: u64,
-    /// The revision after which changes are needed, by pin ID.
+    /// By pin ID: the revision after which the store retains changes.
     after: BTreeMap<u64, u64>,
 }
 
-/// Retains the changes after a revision until the pin is dropped.
+/// A pin. The store retains the changes after the revision of the pin until the pin is dropped.
 #[derive(Debug)]
 pub(super) struct Pin {
     pins: Pins,
@@ -27,7 +27,7 @@ pub(super) struct Pin {
 }
 
 impl Pins {
-    /// Retains the changes after this revision until the pin is dropped.
+    /// Creates a pin: the store retains the changes after this revision until the pin is dropped.
     pub(super) fn pin(&self, after: u64) -> Pin {
         let mut held = self.0.lock();
         held.next += 1;
@@ -48,7 +48,7 @@ impl Pins {
 }
 
 impl Pin {
-    /// Releases the changes up to this revision.
+    /// Raises the revision of the pin. The store can then delete the changes up to this revision.
     pub(super) fn raise(&self, after: u64) {
         self.pins.0.lock().after.insert(self.id, after);
     }

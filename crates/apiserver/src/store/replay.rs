@@ -15,7 +15,7 @@ use super::stored::Stored;
 /// Number of events per read.
 const PAGE: usize = 500;
 
-/// The events of a part of the history below a prefix.
+/// The result of one read from the log: events of keys below a prefix.
 pub(super) struct Replayed {
     pub(super) events: Vec<Arc<Notice>>,
     /// The revision up to which `events` contains all changes.

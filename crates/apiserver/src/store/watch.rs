@@ -50,7 +50,7 @@ impl Watch {
         })
     }
 
-    /// Returns the revision up to which all changes are delivered. A watch that starts there
+    /// Returns the revision up to which all changes are delivered. A new watch from this revision
     /// continues this watch.
     pub fn revision(&self) -> u64 {
         self.delivered
@@ -131,8 +131,7 @@ impl Watch {
         }
     }
 
-    /// Reads events from before the subscription; `None` if the part that was read contains no
-    /// events.
+    /// Reads events from before the subscription. Returns `None` if this read finds no events.
     async fn past(&mut self) -> Result<Option<Batch>, WatchEnd> {
         let until = self.subscription.from;
         let recent = self.feed.recent(&self.prefix, self.delivered, until);

@@ -34,7 +34,7 @@ use super::replay;
 const MAX_BATCH_CHANGES: usize = 512;
 
 /// Approximate maximum size of a transaction in bytes. The disk writes a transaction of this size
-/// in some milliseconds.
+/// in a few milliseconds.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 
 /// Minimum interval between attempts to free space or to reopen a failed database.

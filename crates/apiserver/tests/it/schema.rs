@@ -1,6 +1,6 @@
-//! Compares built-in kinds with recorded answers of kube-apiserver 1.36.3 (`schema/answers.json`).
-//! The answers contain no UIDs, random names and addresses, and no taints and finalizers of other
-//! programs' controllers.
+//! Compares built-in kinds with recorded responses of kube-apiserver 1.36.3
+//! (`schema/answers.json`). The responses contain no UIDs, random names and addresses. They also
+//! contain no taints and finalizers that controllers of other programs add.
 
 use drover_apiserver::builtin::{Kinds, catalog};
 use drover_apiserver::resource::Scope;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const ANSWERS: &str = include_str!("schema/answers.json");
 
-/// Returns the object as our server would store it, or the error.
+/// Returns the object as this crate stores it, or the error.
 fn ours(case: &Value) -> Result<Value, String> {
     let catalog = catalog(Kinds::Cluster);
     let text = |name: &str| case[name].as_str().unwrap();

@@ -1,12 +1,12 @@
 //! Runs transcripts: shell commands with their output, recorded with kube-apiserver 1.36.3.
 //!
-//! A line that starts with `$ ` is a bash command. The lines below are its output, stdout and
-//! stderr together, and `[CODE]` unless the exit code is 0. Names replace times, UIDs, addresses
-//! and similar values.
+//! A line that starts with `$ ` is a bash command. The lines below the command are its output
+//! (stdout and stderr). `[CODE]` is the exit code, unless the code is 0. Placeholders replace
+//! times, UIDs, addresses and similar values.
 //!
-//! To record again, run the tests against a kube-apiserver with the controllers for namespaces,
-//! service accounts, root certificates and garbage collection, and without workload controllers:
-//! `RECORD_FROM=KUBECONFIG cargo test … kubectl`.
+//! To record the transcripts again, run `RECORD_FROM=KUBECONFIG cargo test … kubectl` against a
+//! kube-apiserver. The cluster must run the controllers for namespaces, service accounts, root
+//! certificates and garbage collection, and no workload controllers.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::served::{Served, tool};
 
 const LIMIT: Duration = Duration::from_mins(2);
 
-/// Patterns of variable values, and their names.
+/// Patterns of variable values, with their placeholders.
 static NAMES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
@@ -146,7 +146,7 @@ impl Shell {
         seen
     }
 
-    /// Replaces variable values of the line by names, and removes column widths.
+    /// Replaces variable values of the line by placeholders, and removes column widths.
     fn named(&self, line: &str) -> String {
         let home = self.home.to_string_lossy();
         let mut line = line.trim_end().replace(&*home, "HOME");

@@ -128,7 +128,7 @@ pub(crate) fn syncs_fail(random: &mut Random, rounds: u64) {
     assert!(broken > 0, "no change failed because of a failed sync");
 }
 
-/// Reports whether a change succeeds; deletes the test object again.
+/// Reports whether the store accepts changes. Creates and deletes a test object.
 async fn recovers(store: &Store) -> bool {
     match store.commit(Change::create("/core/probes//p", "{}")).await {
         Ok(revision) => {
@@ -147,7 +147,7 @@ async fn recovers(store: &Store) -> bool {
     }
 }
 
-/// Fills the disk at a random time, and later frees space again.
+/// Fills the disk at a random time, frees space, and verifies the store.
 pub(crate) fn disk_is_full(random: &mut Random, rounds: u64) {
     let machine = Machine::new("disk-full");
     let mut full = 0;

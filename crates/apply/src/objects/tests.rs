@@ -20,7 +20,7 @@ struct Cluster(Arc<Mutex<State>>);
 struct State {
     objects: BTreeMap<String, Value>,
     writes: Vec<String>,
-    /// Maximum number of objects in a readable page.
+    /// Maximum number of objects in a page that the client can read.
     largest_page: Option<usize>,
 }
 

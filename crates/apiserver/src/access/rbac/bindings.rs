@@ -9,11 +9,12 @@ use super::text;
 use crate::access::Caller;
 use crate::access::identity::ServiceAccountName;
 
-/// The bindings of one namespace; the empty namespace contains the ClusterRoleBindings.
+/// The RBAC bindings of one namespace. The ClusterRoleBindings have the empty namespace.
 #[derive(Debug, Default)]
 pub(super) struct Bindings {
     pub(super) by_name: HashMap<Arc<str>, Arc<Binding>>,
-    /// For each user, the bindings with the position of their first subject that names the user.
+    /// For each user, the names of the bindings with the user as a subject. The number is the
+    /// position of the binding's first matching subject.
     pub(super) users: HashMap<String, BTreeMap<Arc<str>, usize>>,
     pub(super) groups: HashMap<String, BTreeMap<Arc<str>, usize>>,
 }
@@ -45,13 +46,13 @@ impl RoleRef {
     }
 }
 
-/// A subject, with the text that reasons contain.
+/// A subject of a binding. The reason of an access decision contains the subject as text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BoundSubject {
     User(String),
     Group(String),
     ServiceAccount(ServiceAccountName),
-    /// A subject of an unknown kind, which matches no caller.
+    /// A subject of an unknown kind. No caller matches this subject.
     Other,
 }
 
@@ -161,8 +162,8 @@ impl Bindings {
         }
     }
 
-    /// Returns the bindings of the caller by name, each with the position of its first matching
-    /// subject.
+    /// Returns the bindings with a subject that matches the caller, sorted by name. The number is
+    /// the position of the first matching subject.
     pub(super) fn of(&self, caller: &Caller) -> Vec<(&Binding, usize)> {
         let mut found: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
         let groups = caller

@@ -44,7 +44,7 @@ pub struct Subject {
     pod: Option<NameAndUid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<NameAndUid>,
-    /// The service account.
+    /// Name and UID of the service account.
     pub serviceaccount: NameAndUid,
     /// The time at which the client should have renewed the token, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,14 +1,14 @@
 //! Tokens in Secrets of type `kubernetes.io/service-account-token`.
 //!
-//! kube-apiserver writes a token without expiration into such a Secret. Here all tokens expire: the
-//! controller replaces the token in the Secret before it expires.
+//! kube-apiserver writes a token without expiration into such a Secret. The tokens of this server
+//! expire. The controller renews each token before its expiration.
 
 use jiff::Timestamp;
 
 use super::claims::{BoundTo, Claims, NameAndUid, Subject};
 use super::{IssueError, Tokens};
 
-/// The maximum lifetime in seconds. A shorter lifetime in the options has precedence.
+/// The maximum lifetime in seconds. `max_lifetime_seconds` of the options applies if it is shorter.
 const MAX_LIFETIME_SECONDS: i64 = 90 * 24 * 60 * 60;
 
 /// A service account and its token Secret.
@@ -16,7 +16,7 @@ const MAX_LIFETIME_SECONDS: i64 = 90 * 24 * 60 * 60;
 pub(crate) struct SecretSubject {
     /// The namespace of the service account and its Secret.
     pub(crate) namespace: String,
-    /// The service account.
+    /// Name and UID of the service account.
     pub(crate) account: NameAndUid,
     /// The Secret that holds the token.
     pub(crate) secret: NameAndUid,

@@ -12,7 +12,7 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 
-/// Pairs of a path in `v2` and a name in `v1`.
+/// Pairs of a field path in `autoscaling/v2` and a field name in `autoscaling/v1`.
 type Fields = [(&'static str, &'static str)];
 
 /// The field names of a metric's target, in `v2` and in `v1`.
@@ -170,7 +170,8 @@ fn taken(map: &mut Map<String, Value>, name: &str) -> Vec<Value> {
     }
 }
 
-/// Returns the CPU utilization in percent. `autoscaling/v1` has no field for other metrics.
+/// Returns the target CPU utilization in percent. Returns `None` for metrics of other resources,
+/// because `autoscaling/v1` has no field for them.
 fn cpu_percent(metric: &Value) -> Option<i64> {
     let resource = field(metric, "resource");
     let goal = field(resource, "target");
@@ -183,7 +184,7 @@ fn source_name(kind: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Converts a metric from `v2` to `v1` names.
+/// Renames the fields of a metric from `v2` to `v1`.
 fn renamed(metric: &Value, fields: fn(&str) -> &'static Fields) -> Value {
     let kind = text(metric, "type");
     let name = source_name(kind);
@@ -198,7 +199,7 @@ fn renamed(metric: &Value, fields: fn(&str) -> &'static Fields) -> Value {
     json!({"type": kind, name: made})
 }
 
-/// Converts metrics from `v1` to `v2` names. `part` is the `v2` field with the values of the
+/// Renames the fields of metrics from `v1` to `v2`. `part` is the `v2` field with the values of the
 /// metric, such as `target`.
 fn restored(kept: Option<&Value>, fields: fn(&str) -> &'static Fields, part: &str) -> Vec<Value> {
     let metrics = kept.and_then(Value::as_array).into_iter().flatten();

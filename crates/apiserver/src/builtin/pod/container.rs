@@ -25,7 +25,7 @@ const FIELDS: [&str; 9] = [
     "status.podIP",
     "status.podIPs",
 ];
-/// Pod fields that `fieldRef` supports elsewhere, but not in environment variables.
+/// Pod fields that `fieldRef` supports in volumes, but not in environment variables.
 const OTHER_FIELDS: [&str; 5] = [
     "metadata.annotations",
     "metadata.labels",

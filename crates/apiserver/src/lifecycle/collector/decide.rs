@@ -4,9 +4,11 @@ use super::Item;
 use crate::lifecycle::Propagation;
 use crate::lifecycle::feed::{Metadata, OwnerReference};
 
-/// The finalizer of owners that wait for their dependents.
+/// The finalizer `foregroundDeletion`. The collector deletes the dependents, then removes this
+/// finalizer.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
-/// The finalizer of owners that release their dependents.
+/// The finalizer `orphan`. The collector removes the owner references of the dependents, then
+/// removes this finalizer.
 pub(super) const ORPHAN: &str = "orphan";
 
 /// The state of an owner, with the UID of the reference.
@@ -21,7 +23,8 @@ pub(super) enum OwnerState {
 }
 
 impl OwnerState {
-    /// The state of a reference; `owner` is the current object of that name.
+    /// Returns the state of a referenced owner. `owner` is the current object with the name in the
+    /// reference.
     pub(super) fn of(reference: &OwnerReference, owner: Option<Metadata>) -> Self {
         match owner {
             Some(owner) if owner.uid == reference.uid => {
@@ -51,7 +54,8 @@ pub(super) struct Dependent {
 pub(super) enum Decision {
     /// The object stays unchanged.
     Keep,
-    /// The object waits for these dependents, which are checked next.
+    /// The deletion of the object waits for these dependents. The collector checks the dependents
+    /// next.
     Wait(Vec<Item>),
     /// Remove this finalizer from the object.
     RemoveFinalizer(&'static str),

@@ -35,8 +35,8 @@ struct Node {
 #[derive(Debug, Default)]
 struct Dependents {
     uids: BTreeSet<String>,
-    /// References that were checked against the store, with the owner's namespace: further
-    /// dependents with the same reference need no check.
+    /// References to this owner that were verified in the store, with the owner's namespace.
+    /// Further dependents with an equal reference need no check.
     verified: HashSet<(OwnerReference, String)>,
     /// True if the deletion of the owner was observed.
     ownerless: bool,
@@ -56,8 +56,8 @@ impl Graph {
         self.synced = true;
     }
 
-    /// Reports whether all dependents of an object under deletion are known, because the feed has
-    /// reached the start of its deletion.
+    /// Reports whether the graph contains all dependents of an object under deletion. This is true
+    /// after the feed has delivered the start of the deletion.
     pub(super) fn knows_dependents_of_ending(&self, uid: &str) -> bool {
         self.synced && self.ending.contains(uid)
     }
@@ -115,7 +115,8 @@ impl Graph {
         items(look)
     }
 
-    /// Records that a reference was valid in run `run` of the feed.
+    /// Records a valid owner reference. Ignores the reference if the feed has restarted since run
+    /// `run`.
     pub(super) fn verified(&mut self, run: u64, reference: &OwnerReference, namespace: &str) {
         let dependents = self.dependents.get_mut(&reference.uid);
         // The owner may have been deleted since the check; UIDs are never reused.
@@ -195,7 +196,7 @@ impl Graph {
         Some(node)
     }
 
-    /// Adds owners that no longer wait for this dependent to the objects to check.
+    /// Adds the owners that this dependent no longer blocks to the objects to check.
     fn unblocked(
         &self,
         former: &Node,
@@ -232,7 +233,8 @@ fn items(look: BTreeMap<String, ObjectPath>) -> Vec<Item> {
         .collect()
 }
 
-/// Returns the reference and namespace that identify the owner.
+/// Returns the key of a verified reference: the reference without `blockOwnerDeletion`, and the
+/// namespace.
 fn coordinates(reference: &OwnerReference, namespace: &str) -> (OwnerReference, String) {
     let reference = OwnerReference {
         block_owner_deletion: None,

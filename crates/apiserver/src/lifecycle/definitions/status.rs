@@ -24,10 +24,10 @@ pub(super) enum Cleanup {
 /// Status, reason and message of a condition.
 type ConditionText<'a> = (&'a str, &'a str, &'a str);
 
-/// Returns the next status, or `None` if the status does not change.
+/// Returns the next status of a CRD, or `None` if the status does not change.
 ///
-/// `others` are the other CRDs. Only their names are used. Names are accepted first. A separate
-/// later update establishes the CRD.
+/// `others` are all other CRDs. The function reads only their names. The first update accepts the
+/// names, and a later update establishes the CRD.
 pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<Value> {
     let names = crd::accept(object, others);
     let mut status = object["status"].clone();

@@ -1,5 +1,5 @@
-//! The order of merged lists. Items in the requested order follow the patch; other items keep their
-//! relative positions.
+//! The order of merged lists. Items in `$setElementOrder` have the order of the patch. Other items
+//! keep their relative positions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -76,8 +76,8 @@ fn set_order(
     normalized(merged, order, &known, field.key, items).map(Some)
 }
 
-/// Returns the original list as kube-apiserver reads it after the merge. Deletions have shifted
-/// items in the same array, and new items have overwritten deleted items.
+/// Returns the original list as kube-apiserver reads it after the merge. The merge changes the
+/// array of the original list: deletions shift items, and new items overwrite deleted items.
 fn overwritten(list: Vec<Value>, patch: &[Value], key: &str) -> Vec<Value> {
     let directive = |item: &Value| item.get(DIRECTIVE).cloned();
     let (mut list, mut used) = without_deleted(list, patch, key);

@@ -34,7 +34,7 @@ impl Comparison {
     }
 }
 
-/// Compares an old with a new value.
+/// Compares an old value with a new value.
 pub(in crate::merge) fn compare(
     old: &Value,
     new: &Value,
@@ -52,7 +52,7 @@ struct Walk {
     misfits: Misfits,
 }
 
-/// The granularity at which two values were compared.
+/// The result granularity of a comparison: the value as a unit, or the fields inside the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Granularity {
     Whole,

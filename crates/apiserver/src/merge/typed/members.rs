@@ -93,7 +93,7 @@ impl Walk {
     }
 }
 
-/// Adds all named fields on the paths to the members of the set.
+/// Returns the set with all named fields on the paths of its members.
 pub(in crate::merge) fn with_named_fields(set: &Set, ty: Option<Type<'_>>) -> Set {
     let atom = ty.map(Type::atom).unwrap_or_default();
     let mut out = Set::default();

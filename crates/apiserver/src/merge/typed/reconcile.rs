@@ -69,7 +69,8 @@ impl Walk {
     }
 }
 
-/// Reports whether the structure of the map is unknown. An unknown structure cannot have changed.
+/// Reports whether the schema does not define the structure of the map. An undefined structure
+/// cannot have changed between schemas.
 fn is_deduced(map: &MapAtom<'_>) -> bool {
     map.fields.is_none()
         && match map.element {

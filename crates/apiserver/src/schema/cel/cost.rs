@@ -84,7 +84,7 @@ fn variable(name: &str, scope: Option<&Scope<'_>>) -> Arc<Size> {
     Arc::new(Size::scalar())
 }
 
-/// Returns the bound of a copied value.
+/// Returns the maximum cost and result size of copying a value.
 pub(super) fn copied(cost: u64, size: Arc<Size>) -> Bound {
     Bound {
         cost: cost.saturating_add(1).saturating_add(size.weight),

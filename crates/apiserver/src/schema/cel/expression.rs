@@ -19,7 +19,8 @@ const INLINE_DEPTH: usize = 8;
 const INLINE_BYTES: usize = 24;
 /// Stack bytes per level of the parser or evaluator in debug builds.
 const STACK_PER_LEVEL: usize = 48 * 1024;
-/// Stack bytes of the parser, in addition to those for the expression's length.
+/// Stack bytes of the parser for an expression of any length. Each byte of the expression needs
+/// more stack.
 const PARSER_STACK: usize = 8 << 20;
 
 /// A compiled expression within the limits.

@@ -42,7 +42,7 @@ pub(super) static BASE: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// Names of CEL types, which are also values: `type(self) == int`.
+/// Names of CEL types. A type name is also a CEL value, for example in `type(self) == int`.
 const TYPES: [&str; 9] = [
     "bool",
     "bytes",
@@ -115,7 +115,8 @@ fn range(count: i64) -> Outcome {
     }
 }
 
-/// Reports whether a number with more than [`MAX_DIGITS`] digits follows one of these characters.
+/// Reports whether the text contains one of the characters `behind`, followed by a number with more
+/// than [`MAX_DIGITS`] digits.
 fn has_long_number(text: &str, behind: &[char]) -> bool {
     text.split(behind).skip(1).any(|rest| {
         let rest = rest.trim_start_matches(['+', '-']).trim_start_matches('0');

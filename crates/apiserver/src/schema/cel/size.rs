@@ -212,8 +212,8 @@ impl Size {
         both
     }
 
-    /// Returns the bound after `steps` iterations. The first iteration increased `start` to this
-    /// bound.
+    /// Returns the upper bound after `steps` iterations. `start` is the bound before the first
+    /// iteration, `self` is the bound after it.
     pub(super) fn grown_from(&self, start: &Self, steps: u64) -> Self {
         let grown = |now: u64, before: u64| {
             before.saturating_add(steps.saturating_mul(now.saturating_sub(before)))

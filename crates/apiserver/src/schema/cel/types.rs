@@ -272,7 +272,7 @@ fn selected<'n>(select: &SelectExpr, names: Option<&Names<'_, 'n>>) -> Result<Ty
     Ok(if select.test { Type::Bool } else { field })
 }
 
-/// Returns a type that covers all expressions.
+/// Returns a type that covers the types of all expressions.
 fn common<'e, 'n>(
     mut all: impl Iterator<Item = &'e IdedExpr>,
     names: Option<&Names<'_, 'n>>,

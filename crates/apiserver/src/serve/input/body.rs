@@ -29,7 +29,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// # Errors
 ///
 /// Returns 413 above [`LIMIT`], and 400 if the client disconnects. Returns 408 after [`TIMEOUT`],
-/// because the request occupies a slot until then.
+/// because a request occupies a concurrency slot while the server reads its body.
 pub async fn read(body: Body) -> Result<Bytes, ApiError> {
     tokio::time::timeout(TIMEOUT, read_to_end(body))
         .await

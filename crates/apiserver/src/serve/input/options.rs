@@ -145,7 +145,7 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// The required resourceVersion of the object.
     pub resource_version: Option<String>,
-    /// The deprecated form of [`Propagation`].
+    /// The deprecated field `orphanDependents`, which [`Propagation`] replaces.
     pub orphan_dependents: Option<bool>,
     /// The deletion of dependents; the default depends on the kind.
     pub propagation: Option<Propagation>,

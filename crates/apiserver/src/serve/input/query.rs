@@ -16,7 +16,8 @@ impl Query {
             .map_or_else(|_| Self::default(), |AxumQuery(pairs)| Self(pairs))
     }
 
-    /// Converts the query of a path-based watch. With a name, the query selects one object.
+    /// Adds the parameter `watch` of a path-based watch. Adds a field selector if the path contains
+    /// a name.
     #[must_use]
     pub(crate) fn watching(mut self, name: Option<&str>) -> Self {
         let mut set = |key: &str, value: String| {

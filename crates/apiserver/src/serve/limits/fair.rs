@@ -22,8 +22,8 @@ pub struct Bounds {
     pub reserve: usize,
     /// Maximum number of waiting requests of one caller.
     pub waiting: usize,
-    /// Maximum number of waiting requests of all callers. Privileged requests may exceed the limit
-    /// by `waiting`.
+    /// Maximum number of waiting requests of all callers. The queues accept `waiting` additional
+    /// requests of privileged callers.
     pub waiting_total: usize,
     /// Maximum number of watches of one caller.
     pub watches: usize,

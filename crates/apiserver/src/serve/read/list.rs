@@ -136,7 +136,7 @@ impl Start {
 }
 
 impl ListResult {
-    /// Returns the last or only page.
+    /// Returns a page without a continue token: the last page of a list.
     fn last(items: Vec<Stored>, revision: u64) -> Self {
         Self {
             items,
@@ -147,7 +147,7 @@ impl ListResult {
     }
 }
 
-/// Returns the page size. A list at resourceVersion 0 is not paged, as from kube-apiserver's watch
+/// Returns the page size. A list at resourceVersion 0 has one page, as in kube-apiserver's watch
 /// cache.
 fn page_size(options: &ListOptions) -> Option<usize> {
     let any = options.resource_version == "0" && options.continue_token.is_empty();
@@ -259,7 +259,8 @@ async fn one(
     Ok(ListResult::last(items, revision))
 }
 
-/// Returns a full page, with `left` unexamined objects after it.
+/// Returns a full page of a list. `left` is the number of later objects that the server did not
+/// read.
 fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) -> ListResult {
     let Some(last) = items.last().filter(|_| left > 0) else {
         return ListResult::last(items, revision);

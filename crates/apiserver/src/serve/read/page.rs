@@ -83,7 +83,8 @@ impl Position {
     }
 }
 
-/// Returns Go's message for bytes that cannot be the start of JSON; otherwise the parser's message.
+/// Returns Go's error message if the first byte cannot start a JSON value. Returns the message of
+/// the parser for other errors.
 fn unreadable(bytes: &[u8], error: &serde_json::Error) -> String {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match first {

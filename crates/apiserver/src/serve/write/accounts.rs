@@ -79,7 +79,7 @@ fn complete(pod: &mut Value, account: &Value) -> bool {
     withheld
 }
 
-/// Reverts the temporary change of [`admit`].
+/// Removes the setting that [`admit`] added temporarily to the pod.
 pub(crate) fn prepared(pod: &mut Value, withheld: bool) {
     if withheld && let Some(spec) = pod["spec"].as_object_mut() {
         spec.remove(AUTOMOUNT);

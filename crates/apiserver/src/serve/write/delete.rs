@@ -15,7 +15,8 @@ use crate::serve::write::namespace;
 use crate::serve::write::rules::{self, Dependents};
 use crate::status::ApiError;
 
-/// The finalizer for orphaned dependents.
+/// The finalizer `orphan`. The garbage collector removes the owner references of the dependents,
+/// then removes this finalizer.
 pub(crate) const ORPHAN: &str = "orphan";
 /// The finalizer for foreground deletion.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";

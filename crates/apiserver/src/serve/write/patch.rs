@@ -121,7 +121,7 @@ impl Patch {
         })
     }
 
-    /// Creates the server-side apply of a controller of this server.
+    /// Creates a server-side apply request of a controller of this server.
     pub(crate) const fn of_apply(value: Value) -> Self {
         Self {
             kind: PatchKind::Apply,

@@ -54,7 +54,7 @@ pub(in crate::store) struct Subscription {
     pub(in crate::store) id: u64,
     pub(super) more: UnboundedReceiver<()>,
     pub(super) queue: Arc<Mutex<Queue>>,
-    /// The revision after which events come through the queue.
+    /// The queue contains all events after this revision.
     pub(in crate::store) from: u64,
 }
 

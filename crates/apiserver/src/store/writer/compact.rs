@@ -34,7 +34,7 @@ pub(in crate::store) struct Retention {
 /// The result of a compaction step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct Step {
-    /// The floors after the step.
+    /// The oldest available revisions after the step, by key prefix.
     pub(in crate::store) floors: Floors,
     /// The number of deleted rows.
     pub(in crate::store) cut: usize,
@@ -64,7 +64,7 @@ struct HistoryRow {
 
 /// A class of keys with its own maximum age.
 struct Class<'a> {
-    /// The prefix of the class's floor; empty for all keys.
+    /// The key prefix of the class; empty for all keys.
     name: &'a str,
     keep: Duration,
     now: i64,
@@ -96,8 +96,8 @@ pub(in crate::store) fn now_ms() -> i64 {
 
 impl Retention {
     /// Deletes at most `rows` rows that are too old, exceed the limit of `bytes`, or are not after
-    /// `forced`. Then returns free pages to the disk; `shrinking` is true if an earlier step began
-    /// this and did not finish.
+    /// `forced`. Then returns free pages to the disk. `shrinking` is true if an earlier step has
+    /// not returned all free pages.
     pub(in crate::store) fn step(
         &self,
         conn: &Connection,

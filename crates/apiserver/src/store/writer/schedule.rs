@@ -51,7 +51,7 @@ impl CompactionSchedule {
         self.due |= self.next.is_some_and(|next| now >= next);
     }
 
-    /// Records that a change was committed without a step.
+    /// Records that a change was committed without a compaction step.
     pub(in crate::store) fn changed(&mut self, now: Instant) {
         self.again(now + EVERY);
     }
@@ -63,8 +63,8 @@ impl CompactionSchedule {
         self.again(now + EVERY);
     }
 
-    /// Records that a step was made. `more` is true if more work is pending; `next` is the time
-    /// until the next row becomes too old.
+    /// Records that a compaction step ran. `more` is true if more work is pending; `next` is the
+    /// time until the next row becomes too old.
     pub(in crate::store) fn stepped(&mut self, now: Instant, more: bool, next: Option<Duration>) {
         self.last = Some(now);
         self.due = more;

@@ -27,7 +27,7 @@ impl SizeLimit {
         }
     }
 
-    /// Clears the last limit after a reconnect, because a new connection has no limit.
+    /// Clears the stored limit after a reconnect, because a new connection has no limit.
     pub(in crate::store) fn reset(&mut self) {
         self.set = None;
     }

@@ -1,4 +1,5 @@
-//! Compares limits: the maximum number of managers, and lists without item keys.
+//! Compares limits with the Go libraries: the maximum number of managers, and lists without item
+//! keys.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Compares sequences of applies and updates by several managers on one object.
+//! Compares field owners with the Go libraries, after sequences of applies and updates by several
+//! managers on one object.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ const SEQUENCES: u64 = 2_000;
 
 const MANAGERS: [&str; 4] = ["kubectl", "controller", "helm", ""];
 
-/// The input of both implementations.
+/// A generated sequence of requests, and the results of this crate.
 struct Sequence {
     case: Value,
     ours: Vec<Outcome>,
@@ -307,8 +308,8 @@ impl Outcome {
     }
 }
 
-/// Removes variable parts of a message. Go reports the errors of an object in random order, and not
-/// always all of them.
+/// Removes variable parts of an error message. Go reports the errors of an object in random order,
+/// and sometimes only some of the errors.
 fn settled(message: &str) -> String {
     for start in [
         "failed to create typed patch object",

@@ -1,4 +1,4 @@
-//! Compares JSON patches and merge patches.
+//! Compares JSON patches and merge patches with the Go libraries.
 
 use drover_apiserver::merge::{PatchError, json_patch, merge_patch, unknown_operation_fields};
 use serde_json::{Map, Value, json};

@@ -29,7 +29,7 @@ fn program() -> &'static Path {
     })
 }
 
-/// Returns the answers of the Go program, in the order of the cases.
+/// Returns the results of the Go program, in the order of the cases.
 pub(super) fn ask(cases: &[Value]) -> Vec<Answer> {
     let mut child = Command::new(program())
         .stdin(Stdio::piped())

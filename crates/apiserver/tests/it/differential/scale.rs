@@ -1,4 +1,4 @@
-//! Compares the conversion of field owners to a scale and back.
+//! Compares the conversion of field owners between an object and its scale with the Go libraries.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Compares label and field selectors.
+//! Compares the parsing and matching of label and field selectors with the Go libraries.
 
 use std::borrow::Cow;
 

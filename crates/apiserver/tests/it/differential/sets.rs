@@ -1,4 +1,4 @@
-//! Compares `FieldsV1`, and operations on field sets.
+//! Compares `FieldsV1` and operations on field sets with the Go libraries.
 
 use drover_apiserver::merge::Set;
 use serde_json::{Map, Value, json};

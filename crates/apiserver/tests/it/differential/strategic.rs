@@ -1,4 +1,4 @@
-//! Compares strategic merge patches.
+//! Compares strategic merge patches with the Go libraries.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -30,8 +30,8 @@ impl Decoded {
     }
 }
 
-/// Maximum length of the paths of located findings. To locate a longer path, each key of the body
-/// would be compared with a long text.
+/// Maximum length of the paths of located findings. The server compares each key of the body with
+/// the path, so long paths are too expensive.
 const MAX_LOCATED_PATH: usize = 256;
 
 /// Sorts findings such as `unknown field "spec.foo"` by their position in the body. Findings

@@ -10,11 +10,10 @@ use serde_json::{Map, Number, Value};
 const MAX_REPORTED: usize = 100;
 /// Maximum memory in bytes of anchored values and alias expansions, which are copied.
 const MAX_ALIASED_BYTES: usize = 16 << 20;
-/// Maximum nesting depth, aliases included. Deeper values cannot be stored, and would need a deep
-/// stack.
+/// Maximum nesting depth, including aliases. The server cannot store deeper values.
 const MAX_DEPTH: usize = 100;
 const TOO_MANY_ALIASES: &str = "yaml: document contains excessive aliasing";
-/// Maximum number that is written as an integer even if it was floating point: 2^53.
+/// Maximum absolute value of floating-point numbers that the decoder converts to integers: 2^53.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 /// The YAML merge key.
 const MERGE: &str = "<<";
