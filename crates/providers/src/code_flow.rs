@@ -90,12 +90,12 @@ impl Pending {
         URL_SAFE_NO_PAD.encode(digest(&SHA256, self.verifier.expose_secret().as_bytes()))
     }
 
-    /// Compares a `state` parameter in constant time.
+    /// Reports whether a `state` parameter equals this state. Compares in constant time.
     pub(crate) fn is_state(&self, state: &str) -> bool {
         secrets_equal(state, self.state.expose_secret())
     }
 
-    /// Reports whether the callback query carries the state of this sign-in. An attacker cannot
+    /// Reports whether the callback query contains the state of this sign-in. An attacker cannot
     /// guess the state.
     pub fn matches_state(&self, query: &str) -> bool {
         let state = unique_parameters(query, ["state"]);
@@ -110,9 +110,9 @@ impl Pending {
 
     /// Validates the callback and returns its authorization code.
     ///
-    /// `query` is the query string without the question mark; `issuer` is the origin of the
-    /// provider's pages. The state is checked first, because an attacker can forge all other
-    /// parameters.
+    /// `query` is the query string without the question mark. `issuer` is the origin of the
+    /// provider's pages. The function checks the state first, because an attacker can forge all
+    /// other parameters.
     pub fn code(
         &self,
         query: &str,
@@ -164,7 +164,7 @@ impl CallbackParameters {
 }
 
 /// Returns the values of the named parameters. Returns `None` if a parameter is duplicated, because
-/// two parsers could each use a different value (RFC 6749 §3.1).
+/// two parsers could use different values (RFC 6749 §3.1).
 pub(crate) fn unique_parameters<const N: usize>(
     query: &str,
     names: [&str; N],
@@ -181,8 +181,8 @@ pub(crate) fn unique_parameters<const N: usize>(
     Some(values)
 }
 
-/// Returns an OAuth error code for display. Replaces text that is not an error code, because an
-/// attacker can put any text into a callback link.
+/// Returns an OAuth error code for display. Replaces text that is not a valid error code, because a
+/// callback link of an attacker can contain any text.
 fn displayable_error_code(error: &str) -> String {
     let is_word = |c: char| c.is_ascii_lowercase() || c == '_';
     if error.len() <= 64 && error.chars().all(is_word) {
@@ -192,7 +192,7 @@ fn displayable_error_code(error: &str) -> String {
     }
 }
 
-/// Compares two secrets in constant time.
+/// Reports whether two secrets are equal. Compares in constant time.
 pub(crate) fn secrets_equal(one: &str, other: &str) -> bool {
     one.as_bytes().ct_eq(other.as_bytes()).into()
 }
@@ -204,7 +204,7 @@ pub(crate) fn random() -> SecretString {
     SecretString::from(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Serde functions for secrets in a structure that is encrypted as a whole.
+/// Serde functions for secrets. The serialized structure with these secrets must be encrypted.
 pub(crate) mod exposed {
     use secrecy::{ExposeSecret as _, SecretString};
     use serde::{Deserialize as _, Deserializer, Serializer};

@@ -4,8 +4,8 @@ use std::error::Error;
 
 use thiserror::Error;
 
-/// Error of a request to an identity provider. The variant decides whether existing sessions of the
-/// user end.
+/// Error of a request to an identity provider. The variant determines whether the server ends
+/// existing sessions of the user.
 #[derive(Debug, Error)]
 pub enum ProviderError {
     /// The provider rejects the user: wrong password, disabled or deleted account, or revoked
@@ -24,22 +24,22 @@ pub enum ProviderError {
         /// The error of the HTTP or LDAP client.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The provider's configuration is invalid. An administrator must correct it. Existing sessions
-    /// are treated as in [`Self::Unavailable`].
+    /// The provider's configuration is invalid. An administrator must correct the configuration.
+    /// Existing sessions stay valid as in [`Self::Unavailable`].
     #[error("{field}: {problem}")]
     Misconfigured {
         /// Path of the field in the AuthProvider's spec, such as `oidc.issuer`.
         field: &'static str,
-        /// The problem and its fix.
+        /// Description of the problem and its fix.
         problem: String,
     },
-    /// The provider's response violates the protocol or describes a different user. The response is
-    /// discarded. Existing sessions are treated as in [`Self::Unavailable`].
+    /// The provider's response violates the protocol or describes a different user. Drover discards
+    /// the response. Existing sessions stay valid as in [`Self::Unavailable`].
     #[error("invalid response from {provider}: {problem}")]
     InvalidResponse {
         /// Display name of the provider: a URL without credentials.
         provider: String,
-        /// The problem. Contains no part of the response that could be secret.
+        /// Description of the problem. Contains no secret text of the response.
         problem: String,
     },
 }
@@ -47,7 +47,7 @@ pub enum ProviderError {
 /// Reason for which a provider rejects a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Wrong login name or password. The provider does not report which of the two is wrong.
+    /// The login name or the password is wrong. The provider does not report which value is wrong.
     #[error("wrong user name or password")]
     Credentials,
     /// The account is disabled, locked or expired at the provider.

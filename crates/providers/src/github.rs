@@ -1,9 +1,11 @@
 //! GitHub and GitHub Enterprise client: the web flow of an OAuth app, and the REST API for the user
 //! and the memberships.
 //!
-//! A user is identified by the numeric ID, never by the login. The login can change, and a
-//! different account can take it over. GitHub's access tokens do not expire. The tokens end when
-//! the user or an organization revokes them. The next refresh detects the revocation.
+//! A user is identified by the numeric ID, never by the login. GitHub allows a user to change the
+//! login, and a different account can then use the previous login.
+//!
+//! GitHub's access tokens do not expire. The tokens end when the user or an organization revokes
+//! them. The next refresh detects the revocation.
 
 mod client;
 mod endpoints;
@@ -41,12 +43,12 @@ pub struct Github {
     client_secret: SecretString,
 }
 
-/// An authenticated user.
+/// An authenticated user, with the user's access token.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     /// The user with groups.
     pub person: Person,
-    /// Organizations that hide the user's membership; see [`UserProfile::withheld`].
+    /// Organizations that hide the user's membership. See [`UserProfile::withheld`].
     pub withheld: Vec<String>,
     /// Access token of the user, with read access to the profile and the memberships.
     pub access_token: SecretString,
@@ -57,7 +59,7 @@ pub struct SignedIn {
 pub struct Check {
     /// Description for administrators, such as `sign-in at https://github.com`.
     pub what: String,
-    /// Success, or the error of a failed step.
+    /// Success of the step, or its error.
     pub outcome: Result<(), ProviderError>,
 }
 
@@ -83,7 +85,7 @@ impl Github {
         Self::at(endpoints, spec, client_secret, Timeouts::default())
     }
 
-    /// Creates a client for other endpoints and timeouts, for tests. Ignores the spec's `url`.
+    /// Creates a client for tests, with different endpoints and timeouts. Ignores the spec's `url`.
     pub fn at(
         endpoints: Endpoints,
         spec: &GithubSpec,
@@ -123,8 +125,8 @@ impl Github {
         })
     }
 
-    /// Runs the connection test: the web pages and the REST API respond and accept the client ID
-    /// and secret.
+    /// Runs the connection test. Checks that the web pages and the REST API respond and accept the
+    /// client ID and secret.
     pub async fn check(&self, now: Timestamp) -> Vec<Check> {
         let endpoints = &self.client.endpoints;
         let sign_in = self.check_sign_in(now).await;
@@ -144,7 +146,8 @@ impl Github {
         ]
     }
 
-    /// Sends an invalid code. GitHub reports a stale code if the client ID and secret are valid.
+    /// Sends an invalid code. GitHub returns the error for a stale code if the client ID and secret
+    /// are valid.
     async fn check_sign_in(&self, now: Timestamp) -> Result<(), ProviderError> {
         let code = code_flow::random();
         match self
@@ -159,16 +162,18 @@ impl Github {
         }
     }
 
-    /// Sends an invalid token. GitHub reports an unknown token if the client ID and secret are
-    /// valid.
+    /// Sends an invalid token. GitHub returns the error for an unknown token if the client ID and
+    /// secret are valid.
     async fn check_api(&self, now: Timestamp) -> Result<(), ProviderError> {
         let what = "test the client secret at the REST API";
         let token = code_flow::random();
         self.token_request(Method::POST, what, &token, now).await
     }
 
-    /// Starts a sign-in. Returns the authorization URL and the state needed for the callback.
-    /// `redirect_uri` must be the app's callback URL or a URL below it.
+    /// Starts a sign-in. Returns the authorization URL, and the state for the validation of the
+    /// callback.
+    ///
+    /// `redirect_uri` must be the app's callback URL or a URL below the callback URL.
     pub fn authorize(&self, redirect_uri: &Url, now: Timestamp) -> (Url, Pending) {
         let pending = Pending::begin(redirect_uri.as_str(), now);
         let mut url = self.client.endpoints.page("login/oauth/authorize");
@@ -187,7 +192,7 @@ impl Github {
     /// Completes a sign-in. `query` is the query string of the callback without the question mark.
     ///
     /// Returns [`Refusal::Withdrawn`] if the sign-in expired or the code was used before. The user
-    /// can sign in again.
+    /// can start a new sign-in.
     ///
     /// [`Refusal::Withdrawn`]: crate::error::Refusal::Withdrawn
     pub async fn redeem(
@@ -242,8 +247,8 @@ impl Github {
         }
     }
 
-    /// Revokes a token. The user's authorization of the app stays, so that the next sign-in needs
-    /// no new consent. A token that is already revoked is not an error.
+    /// Revokes a token. The user's authorization of the app stays valid, so the next sign-in needs
+    /// no new consent. Returns no error if the token is already revoked.
     pub async fn revoke(
         &self,
         access_token: &SecretString,
@@ -254,8 +259,8 @@ impl Github {
             .await
     }
 
-    /// Sends a request about a token, authenticated as the OAuth app. Succeeds whether or not the
-    /// token exists.
+    /// Sends a request about a token, authenticated as the OAuth app. Returns no error if the token
+    /// does not exist.
     async fn token_request(
         &self,
         method: Method,

@@ -1,4 +1,4 @@
-//! Settings shared by all HTTP requests to providers: TLS only, no redirects, a timeout and a
+//! Common settings of all HTTP requests to providers: TLS only, no redirects, a timeout and a
 //! maximum response size.
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub(crate) fn authorities(bundle: &str) -> Option<Vec<Certificate>> {
 }
 
 /// Returns a client builder with a timeout per request. The client trusts only these certificate
-/// authorities, or the system's if `authorities` is `None`.
+/// authorities. Without `authorities`, the client trusts the certificate authorities of the system.
 pub(crate) fn client(authorities: Option<Vec<Certificate>>, timeout: Duration) -> ClientBuilder {
     if CryptoProvider::get_default().is_none() {
         // Fails only if another thread installed the same provider first.

@@ -2,9 +2,9 @@
 //!
 //! A sign-in has two steps. First the service account searches for the single entry with the
 //! entered login name. Then Drover binds with that entry's name and the password on a separate
-//! connection. A refresh uses only the service account: it finds the entry by its immutable ID.
-//! Drover sends no request before TLS is established, and opens a new connection for each
-//! operation, so that no operation inherits another user's bind.
+//! connection. A refresh uses only the service account, and searches for the entry by its immutable
+//! ID. Drover establishes TLS before the first request. Each operation has a new connection, so
+//! that an operation never uses the bind of a different user.
 
 use std::time::Duration;
 
@@ -76,9 +76,9 @@ impl Directory {
 
     /// Authenticates a user by login name and password.
     ///
-    /// An unknown login name and a wrong password return the same error,
-    /// [`Credentials`](Refusal::Credentials), after the same requests. Only the correct password
-    /// reveals that an account is disabled.
+    /// For an unknown login name and for a wrong password, Drover sends the same requests and
+    /// returns the same error, [`Credentials`](Refusal::Credentials). The result reveals a disabled
+    /// account only after a correct password.
     pub async fn sign_in(
         &self,
         login: &str,
@@ -87,8 +87,8 @@ impl Directory {
         self.sign_in_with_hook(login, password, || ()).await
     }
 
-    /// Authenticates a user like [`Self::sign_in`] and calls `sending` immediately before the
-    /// password is sent. The directory may count the attempt against the account.
+    /// Authenticates a user like [`Self::sign_in`]. Calls `sending` immediately before Drover sends
+    /// the password. After this call, the directory may count a failed attempt for the account.
     pub async fn sign_in_with_hook(
         &self,
         login: &str,
@@ -104,7 +104,7 @@ impl Directory {
             .await
     }
 
-    /// Reads the current state of a user with this [`Person::id`] who signed in before.
+    /// Reads the current state of a user by [`Person::id`].
     pub async fn refresh(&self, id: &str) -> Result<Person, ProviderError> {
         self.with_timeout(self.refresh_unbounded(id)).await
     }
@@ -136,7 +136,7 @@ impl Directory {
     }
 
     /// Binds with the password on a separate connection. If the account does not exist, binds with
-    /// a name that no entry has. The requests therefore do not reveal whether the account exists.
+    /// a name that has no entry. The requests therefore do not reveal whether the account exists.
     async fn try_password(
         &self,
         session: &Session<'_>,
@@ -247,13 +247,15 @@ impl Settings {
 }
 
 /// Reports whether Drover sends this login name and password to a directory. Drover rejects all
-/// other login names and passwords without a request.
+/// other values without a request.
 pub fn can_sign_in(login: &str, password: &SecretString) -> bool {
     can_be_login(login) && can_be_password(password)
 }
 
-/// Validates a login name. Some directories, such as Samba, compare only up to a zero byte, so that
-/// several names would match one entry.
+/// Reports whether a text is a valid login name.
+///
+/// Rejects control characters, because some directories, such as Samba, compare names only up to a
+/// zero byte. Several names could then match the same entry.
 fn can_be_login(login: &str) -> bool {
     !login.trim().is_empty() && login.len() <= MAX_LOGIN_BYTES && !login.contains(char::is_control)
 }
@@ -263,8 +265,8 @@ fn can_be_password(password: &SecretString) -> bool {
     !password.is_empty() && password.len() <= MAX_PASSWORD_BYTES && !password.contains('\0')
 }
 
-/// Returns the error for a service account that finds no user. A missing permission or a wrong
-/// setting must not end the access of all users.
+/// Returns the error for a service account that finds no user. Without this error, a removed
+/// permission or a wrong setting would end the access of all users.
 fn no_visible_user(id: &settings::IdAttribute) -> ProviderError {
     ProviderError::Misconfigured {
         field: id.field,

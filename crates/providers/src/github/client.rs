@@ -14,16 +14,17 @@ use super::verdict::{self, Verdict};
 use crate::ProviderError;
 use crate::http::{self, MAX_BYTES};
 
-/// REST API version of the requests; supported by github.com until at least March 2028 and by
-/// Enterprise Servers since 2023. Without this header, GitHub uses its oldest supported version.
+/// REST API version of the requests. Enterprise Servers support the version since 2023. github.com
+/// supports the version until at least March 2028. Without this header, GitHub uses the oldest
+/// version that it supports.
 const API_VERSION: &str = "2022-11-28";
 
 /// Timeouts of requests to GitHub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Timeout of one request, until the last byte of the response.
+    /// Timeout of a request, until the last byte of the response.
     pub request: Duration,
-    /// Timeout of one operation, which may need many pages.
+    /// Timeout of an operation. An operation can consist of requests for many pages.
     pub operation: Duration,
 }
 
@@ -44,7 +45,7 @@ pub(super) struct Client {
     operation: Duration,
 }
 
-/// A response. Do not log it, because it may contain a token.
+/// A response. Callers must not log the response, because it may contain a token.
 pub(super) struct Answer {
     /// HTTP status code.
     pub(super) status: u16,
@@ -63,8 +64,8 @@ pub(super) enum ReadResult {
 }
 
 impl Client {
-    /// Creates a client that trusts only the certificate authorities of `ca_bundle` (PEM), or the
-    /// system's if `ca_bundle` is `None`.
+    /// Creates a client that trusts the certificate authorities of `ca_bundle` (PEM). Without
+    /// `ca_bundle`, the client trusts the certificate authorities of the system.
     pub(super) fn new(
         endpoints: Endpoints,
         ca_bundle: Option<&str>,
@@ -101,7 +102,8 @@ impl Client {
         })
     }
 
-    /// Applies the timeout of one operation. `what` is an infinitive that completes "cannot …".
+    /// Runs a future with the timeout of an operation. `what` is an infinitive that completes
+    /// "cannot …".
     pub(super) async fn with_timeout<T>(
         &self,
         what: &str,

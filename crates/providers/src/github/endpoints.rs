@@ -10,17 +10,18 @@ const FIELD: &str = "github.url";
 /// Addresses of a GitHub server: web pages and REST API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Base URL of the web pages; the path ends in a slash.
+    /// Base URL of the web pages. The path ends with a slash.
     pub web: Url,
-    /// Base URL of the REST API; the path ends in a slash.
+    /// Base URL of the REST API. The path ends with a slash.
     pub api: Url,
 }
 
 impl Endpoints {
-    /// Returns the endpoints of the server with this URL; `None` is github.com.
+    /// Returns the endpoints of the server with this URL. `None` selects github.com.
     ///
-    /// A GitHub Enterprise Server is `https://host`, with its API below `/api/v3`. An enterprise
-    /// with data residency is `https://name.ghe.com`, with its API at `https://api.name.ghe.com`.
+    /// A GitHub Enterprise Server has the URL `https://host`, and its API is below `/api/v3`. An
+    /// enterprise with data residency has the URL `https://name.ghe.com`, and its API is at
+    /// `https://api.name.ghe.com`.
     pub fn of(url: Option<&str>) -> Result<Self, ProviderError> {
         let wrong = |problem: &str| ProviderError::Misconfigured {
             field: FIELD,
@@ -79,7 +80,7 @@ fn below(base: &Url, path: &str) -> Url {
     url
 }
 
-/// Reports whether a host name is the host of a REST API. Users may confuse this host with the host
+/// Reports whether a host name is the host of a REST API. Users can confuse this host with the host
 /// of the web pages.
 fn is_api_host(name: &str) -> bool {
     name == "api.github.com" || (name.starts_with("api.") && name.ends_with(".ghe.com"))

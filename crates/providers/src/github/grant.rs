@@ -1,5 +1,5 @@
-//! Parsing of the response of `login/oauth/access_token`. This page returns errors with status 200,
-//! and an unknown client with status 404.
+//! Parsing of the response of `login/oauth/access_token`. The page returns most errors with status
+//! 200, and an unknown client with status 404.
 
 use jiff::Timestamp;
 use secrecy::SecretString;
@@ -8,19 +8,20 @@ use serde::Deserialize;
 use super::client::Answer;
 use super::verdict::{self, TemporaryFailure, Verdict};
 
-/// Requested scope: the minimal scope that lists all organizations and teams of the user, including
-/// private memberships. User ID, name and public email need no scope.
+/// Requested scope. This scope is the minimal scope that lists all organizations and teams of the
+/// user, including private memberships. User ID, name and public email need no scope.
 pub(super) const SCOPE: &str = "read:org";
-/// Scopes that include [`SCOPE`]; GitHub returns only the widest granted scope.
+/// Scopes that include [`SCOPE`]. GitHub returns only the widest granted scope.
 const ENOUGH: [&str; 3] = [SCOPE, "write:org", "admin:org"];
-/// Maximum length of a token in bytes. GitHub's tokens have 40 characters and may grow to 255.
+/// Maximum length of a token in bytes. GitHub's tokens have 40 characters. GitHub documents that
+/// tokens can have up to 255 characters.
 const MAX_TOKEN_BYTES: usize = 1024;
 
-/// Result of exchanging a code.
+/// Result of exchanging a code for a token.
 pub(super) enum Grant {
     /// A token with the requested scope.
     Token(SecretString),
-    /// A token without the requested scope; contains the granted scopes for display.
+    /// A token without the requested scope. The value contains the granted scopes for display.
     MissingScope(String),
     /// The code was used before or is too old, or its verifier does not match.
     Stale,
@@ -30,7 +31,7 @@ pub(super) enum Grant {
     UnknownClient,
     /// The redirect URI does not match the OAuth app.
     WrongRedirect,
-    /// The user denied consent or is not allowed to consent.
+    /// The user denied consent or has no permission to consent.
     Denied,
     /// A temporary failure.
     TemporaryFailure(TemporaryFailure),

@@ -1,25 +1,26 @@
-//! Headers of a page of a list: the next page and the withheld organizations.
+//! Parsing of the response headers of a list: the next page and the withheld organizations.
 
 use std::num::NonZeroU64;
 
 use thiserror::Error;
 use url::Url;
 
-/// Reason for which the next page cannot be requested.
+/// Reason for which Drover cannot request the next page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LinkError {
-    /// The header is not valid under RFC 8288, or names two next pages.
+    /// The header is invalid under RFC 8288, or contains two links to next pages.
     #[error("the Link header is invalid")]
     Malformed,
-    /// The next page is outside the API, so it must not receive the user's token.
+    /// The next page is outside of the API, and Drover sends the user's token only to the API.
     #[error("the Link header points outside the API")]
     OutsideApi,
 }
 
-/// Returns the URL of the next page from the value of a `Link` header (RFC 8288 §3), or `None` on
-/// the last page. Several headers are joined with commas (RFC 9110 §5.3).
+/// Returns the URL of the next page from the value of a `Link` header (RFC 8288 §3). Returns `None`
+/// on the last page.
 ///
-/// The returned URL is always below `api`.
+/// The caller joins several headers with commas (RFC 9110 §5.3). The returned URL is always below
+/// `api`.
 pub fn next(value: &str, api: &Url) -> Result<Option<Url>, LinkError> {
     let mut found = None;
     let mut rest = value.trim_matches(is_blank);
@@ -46,15 +47,15 @@ pub fn next(value: &str, api: &Url) -> Result<Option<Url>, LinkError> {
     }
 }
 
-/// Parsed link: target and relation.
+/// Parsed link with its target and relation.
 struct Link<'a> {
     target: &'a str,
     is_next: bool,
 }
 
 impl<'a> Link<'a> {
-    /// Parses the first link. Returns the link and the rest of the text, which is empty or begins
-    /// with a comma.
+    /// Parses the first link. Returns the link and the remaining text. The remaining text is empty
+    /// or begins with a comma.
     fn read(text: &'a str) -> Result<(Self, &'a str), LinkError> {
         let (target, mut rest) = text
             .strip_prefix('<')
@@ -80,7 +81,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Parses the parameter after a semicolon. Returns name, value and the rest of the text.
+/// Parses the parameter after a semicolon. Returns the name, the value and the remaining text.
 fn parameter(text: &str) -> Result<(&str, &str, &str), LinkError> {
     let text = text.trim_start_matches(is_blank);
     let end = text.find(['=', ';', ',']).unwrap_or(text.len());
@@ -99,8 +100,8 @@ fn parameter(text: &str) -> Result<(&str, &str, &str), LinkError> {
     Ok((name, value.trim_end_matches(is_blank), rest))
 }
 
-/// Returns the position of the closing quote. A backslash escapes the next character (RFC 9110
-/// §5.6.4).
+/// Returns the position of the closing quotation mark. A backslash escapes the next character (RFC
+/// 9110 §5.6.4).
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
@@ -114,9 +115,9 @@ fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t'
 }
 
-/// Parses the value of an `X-GitHub-SSO` header such as `partial-results;
-/// organizations=21955855,20582480`. Returns the IDs of the organizations whose single sign-on
-/// hides them from a list. Returns an empty list for other values.
+/// Parses the value of an `X-GitHub-SSO` header, such as `partial-results;
+/// organizations=21955855,20582480`. Returns the IDs of the organizations that GitHub omits from a
+/// list because of their single sign-on. Returns an empty list for other values.
 pub fn withheld(value: &str) -> Vec<NonZeroU64> {
     let mut parts = value.split(';').map(str::trim);
     if parts.next() != Some("partial-results") {

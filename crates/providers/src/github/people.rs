@@ -1,4 +1,4 @@
-//! Mapping of REST API responses to a user and groups.
+//! Converts REST API responses to a user and groups.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -10,17 +10,19 @@ use crate::{Group, Person};
 
 /// Maximum number of organizations and teams of one user.
 pub(super) const MAX_GROUPS: usize = 1000;
-/// Maximum length of a displayed name in characters; GitHub's limits are lower.
+/// Maximum length of a displayed name in characters. GitHub's limits are lower.
 const MAX_NAME_CHARS: usize = 255;
 
 /// Profile of a user at GitHub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserProfile {
-    /// The user. The ID is GitHub's numeric user ID. Groups are `org:<number>` with names such as
-    /// `acme`, and `team:<number>` with names such as `acme/platform`.
+    /// The user. The ID is GitHub's numeric user ID. The groups are organizations and teams:
+    /// `org:<number>` with names such as `acme`, and `team:<number>` with names such as
+    /// `acme/platform`.
     pub person: Person,
-    /// Organizations (`org:<number>`) that hide the membership until the user signs in with their
-    /// single sign-on. These organizations and their teams are not in the groups. Sorted.
+    /// Organizations (`org:<number>`) that hide the membership until the user signs in with the
+    /// organization's single sign-on. The groups do not contain these organizations and their
+    /// teams. Sorted.
     pub withheld: Vec<String>,
 }
 
@@ -31,7 +33,7 @@ pub(super) struct User {
     pub(super) login: String,
     pub(super) name: Option<String>,
     pub(super) email: Option<String>,
-    /// Time of suspension, which Enterprise Servers report.
+    /// Time of the user's suspension. Only Enterprise Servers report this time.
     pub(super) suspended_at: Option<String>,
 }
 
@@ -53,9 +55,9 @@ pub(super) struct Organization {
 pub(super) struct Team {
     #[serde(flatten)]
     pub(super) itself: TeamName,
-    /// Organization of the team; `None` for a team of an enterprise.
+    /// Organization of the team. `None` for a team of an enterprise.
     pub(super) organization: Option<Organization>,
-    /// Direct parent team, without its own parents.
+    /// Direct parent team. GitHub omits the parents of the parent team.
     pub(super) parent: Option<TeamName>,
 }
 
@@ -70,8 +72,10 @@ pub(super) fn organization(id: NonZeroU64) -> String {
     format!("org:{id}")
 }
 
-/// Returns the names of the organizations of active memberships by ID. The request already filters
-/// by state, but invited users must not count as members even if GitHub lists them.
+/// Returns the names of the organizations of active memberships, by organization ID.
+///
+/// The request also filters by state. The second check ensures that an invited user is not a member
+/// even if GitHub lists the membership.
 pub(super) fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, String> {
     memberships
         .into_iter()
@@ -80,7 +84,7 @@ pub(super) fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, Strin
         .collect()
 }
 
-/// Builds the user, or returns the reason for which the response is invalid.
+/// Creates the user. Returns the reason as an error if the response is invalid.
 pub(super) fn person(
     user: User,
     organizations: &BTreeMap<NonZeroU64, String>,
@@ -116,7 +120,7 @@ pub(super) fn person(
     })
 }
 
-/// Reports whether a name is not empty, not too long and safe to display.
+/// Reports whether a name is safe to display, not empty and not too long.
 fn is_name(name: &str) -> bool {
     !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && is_plain(name)
 }

@@ -1,4 +1,4 @@
-//! Mapping of GitHub's errors to provider errors.
+//! Converts GitHub's errors to provider errors.
 
 use std::error::Error;
 use std::io;
@@ -10,7 +10,7 @@ use crate::code_flow::{CodeFlowError, Pending};
 use crate::error::Refusal;
 
 impl Github {
-    /// Maps a grant without a token to an error.
+    /// Converts a grant without a token to an error.
     pub(super) fn grant_error(&self, grant: Grant, what: &str) -> ProviderError {
         let misconfigured =
             |field, problem: String| ProviderError::Misconfigured { field, problem };
@@ -54,7 +54,7 @@ impl Github {
         }
     }
 
-    /// Maps an invalid callback to an error.
+    /// Converts the error of an invalid callback to a provider error.
     pub(super) fn callback_error(&self, error: &CodeFlowError, pending: &Pending) -> ProviderError {
         let CodeFlowError::Provider(code) = error else {
             return match error {
@@ -91,9 +91,9 @@ pub(super) fn wrong_redirect(pending: &Pending) -> ProviderError {
     }
 }
 
-/// Maps an untrusted certificate to `Misconfigured` for the connection test. For refreshes the
-/// error stays `Unavailable`, because an attacker on the network could present a forged
-/// certificate.
+/// Converts the error of an untrusted certificate to `Misconfigured`, for the connection test. A
+/// refresh returns `Unavailable` for this error, because an attacker on the network could present a
+/// forged certificate.
 pub(super) fn certificate_as_misconfigured(error: ProviderError) -> ProviderError {
     let ProviderError::Unavailable {
         provider, source, ..

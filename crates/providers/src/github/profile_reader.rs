@@ -1,4 +1,4 @@
-//! Reading of a user's profile, organizations and teams.
+//! Requests a user's profile, organizations and teams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -18,7 +18,7 @@ use super::verdict::{RequestedAs, TemporaryFailure};
 use crate::ProviderError;
 use crate::error::Refusal;
 
-/// Maximum number of requests for one user: pages and parent teams.
+/// Maximum number of requests per user, for pages and parent teams.
 const MAX_REQUESTS: u32 = 100;
 
 /// Reads `GET /user`, the organization memberships, the teams, and the parent teams. A member of a
@@ -54,7 +54,7 @@ pub(super) async fn read(
         .map_err(|problem| client.invalid_response(problem))
 }
 
-/// State of reading one user.
+/// State while Drover reads the data of a user.
 struct ProfileReader<'a> {
     client: &'a Client,
     token: &'a SecretString,
@@ -147,8 +147,9 @@ impl ProfileReader<'_> {
     }
 
     /// Returns the teams of these organizations and all their parent teams by ID, with names.
-    /// GitHub treats members of a team as members of its parent teams. However, GitHub lists a
-    /// member only in the lowest team, and returns one parent per team.
+    ///
+    /// GitHub treats members of a team as members of its parent teams. However, GitHub lists a user
+    /// only as a member of the lowest team, and returns only the direct parent of a team.
     async fn with_parent_teams(
         &mut self,
         teams: Vec<Team>,

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::client::Answer;
 use crate::error::Refusal;
 
-/// Maximum wait before the next request. GitHub's rate limits reset hourly.
+/// Maximum wait before the next request. GitHub resets its rate limits every hour.
 const MAX_WAIT: SignedDuration = SignedDuration::from_hours(1);
 
 /// A temporary failure, the source of
@@ -24,7 +24,7 @@ pub struct TemporaryFailure {
     pub requested_as: RequestedAs,
 }
 
-/// Credentials of a request. GitHub has a separate rate limit for each.
+/// Credentials of a request. Each type of credentials has a separate rate limit at GitHub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestedAs {
     /// Client ID and secret of the OAuth app.
@@ -34,7 +34,7 @@ pub enum RequestedAs {
 }
 
 impl TemporaryFailure {
-    /// Returns the same failure for a request with the credentials of the OAuth app.
+    /// Returns this failure for a request with the credentials of the OAuth app.
     pub(super) fn as_app(self) -> Self {
         Self {
             requested_as: RequestedAs::Client,
@@ -43,7 +43,7 @@ impl TemporaryFailure {
     }
 }
 
-/// Meaning of a response.
+/// Classification of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Success: the response contains the resource.
@@ -57,14 +57,14 @@ pub(super) enum Verdict {
     Withheld,
     /// The resource does not exist, or the user cannot see it.
     Absent,
-    /// A response that the REST API does not specify.
+    /// A response that the documentation of the REST API does not describe.
     Unexpected(String),
 }
 
 /// Classifies the response to a request with a user's token.
 ///
-/// Only messages about the account itself are a rejection. A 403 has many causes, and an unknown
-/// cause is a temporary failure, because a firewall can also return 403.
+/// Only a message about the account itself is a rejection of the user. A status 403 has many
+/// causes. A 403 with an unknown cause is a temporary failure, because firewalls also return 403.
 pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
     let status = answer.status;
     let headers = &answer.headers;
@@ -102,8 +102,8 @@ pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
     }
 }
 
-/// Returns GitHub's error message in lower case. Returns an empty string for a body of a different
-/// form.
+/// Returns GitHub's error message in lower case. Returns an empty string if the body has a
+/// different format.
 fn message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct ErrorBody {
@@ -114,7 +114,7 @@ fn message(body: &[u8]) -> String {
         .unwrap_or_default()
 }
 
-/// Reports whether a response has GitHub's error form.
+/// Reports whether a response has the format of GitHub's errors.
 pub(super) fn has_error_message(answer: &Answer) -> bool {
     !message(&answer.body).is_empty()
 }
@@ -129,23 +129,26 @@ fn is_limited(headers: &HeaderMap) -> bool {
     headers.contains_key(RETRY_AFTER) || number(headers, "x-ratelimit-remaining") == Some(0)
 }
 
-/// Reports whether a message is about a rate limit or about too many invalid tokens. Secondary rate
-/// limits have no header. After too many invalid tokens, GitHub temporarily rejects valid tokens.
+/// Reports whether a message is about a rate limit or about too many invalid tokens.
+///
+/// Responses for secondary rate limits have no header. After too many invalid tokens, GitHub
+/// temporarily rejects valid tokens.
 fn mentions_limits(message: &str) -> bool {
     ["rate limit", "abuse detection", "login attempts exceeded"]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// Reports whether a message is about OAuth app restrictions, IP allow lists or SAML enforcement,
-/// such as "Although you appear to have the correct authorization credentials, the `acme`
+/// Reports whether a message is about OAuth app restrictions, IP allow lists or SAML enforcement.
+///
+/// Examples are "Although you appear to have the correct authorization credentials, the `acme`
 /// organization has …" and "Resource protected by organization SAML enforcement".
 fn mentions_organization_rules(message: &str) -> bool {
     message.starts_with("although you appear to have the correct authorization credentials")
         || message.starts_with("resource protected by organization saml enforcement")
 }
 
-/// Returns the earliest time of the next request.
+/// Returns the earliest time of the next request from the headers of the response.
 fn until(headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {
     let latest = now.checked_add(MAX_WAIT).ok()?;
     let time = match number(headers, RETRY_AFTER.as_str()) {

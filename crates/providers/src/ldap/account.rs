@@ -1,4 +1,4 @@
-//! Mapping of an LDAP entry to a user account.
+//! Converts an LDAP entry to a user account.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,8 +13,8 @@ use crate::person::is_plain;
 const ACCOUNT_DISABLED: i64 = 0x2;
 /// Time from 1601, the epoch of Active Directory, to 1970.
 const FROM_1601: Duration = Duration::from_hours(3_234_576);
-/// Value of an account that an administrator locked permanently (draft-behera-ldap-password-policy
-/// §5.3.3).
+/// Value of `pwdAccountLockedTime` for an account that an administrator locked permanently
+/// (draft-behera-ldap-password-policy §5.3.3).
 const LOCKED_PERMANENTLY: &[u8] = b"000001010000Z";
 const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 /// Maximum length of a displayed name, in characters.
@@ -39,7 +39,7 @@ pub(super) struct Account {
     pub(super) display_name: Option<String>,
     pub(super) email: Option<String>,
     pub(super) status: AccountStatus,
-    /// `objectSid` of the primary group, which Active Directory does not list as a membership.
+    /// `objectSid` of the primary group. Active Directory does not list this group as a membership.
     pub(super) primary_group: Option<Vec<u8>>,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn attributes(settings: &Settings) -> Vec<&str> {
 }
 
 impl Account {
-    /// Parses an entry of `provider`.
+    /// Parses an entry from the directory `provider`.
     pub(super) fn read(
         entry: &Entry,
         settings: &Settings,
@@ -121,7 +121,8 @@ pub(super) fn displayable(value: &[u8]) -> Option<String> {
     good.then(|| text.to_owned())
 }
 
-/// Reads a single-valued numeric attribute. Returns `Err` for a value that is not a number.
+/// Reads a numeric attribute with a single value. Returns an error for a value that is not a
+/// number.
 fn number(entry: &Entry, attribute: &str) -> Result<Option<i64>, ()> {
     match entry.values(attribute) {
         [] => Ok(None),
@@ -133,8 +134,10 @@ fn number(entry: &Entry, attribute: &str) -> Result<Option<i64>, ()> {
     }
 }
 
-/// Reads the status in the POSIX schema. A temporary lock after wrong passwords, with a time in
-/// `pwdAccountLockedTime`, does not count: password guesses must not end a user's sessions.
+/// Reads the status in the POSIX schema.
+///
+/// An account with a temporary lock after wrong passwords (a time in `pwdAccountLockedTime`) is
+/// active, because password guesses must not end a user's sessions.
 fn posix_status(entry: &Entry, now: SystemTime) -> AccountStatus {
     let locked = entry
         .values("pwdAccountLockedTime")
@@ -181,9 +184,9 @@ fn active_directory_status(entry: &Entry, now: SystemTime) -> Result<AccountStat
     Ok(AccountStatus::Active)
 }
 
-/// Computes the SID of the primary group: the user's `objectSid` with the group's number as last
-/// number. Layout (MS-DTYP §2.4.2.2): one byte revision, one byte count, six bytes authority, then
-/// little-endian numbers.
+/// Computes the SID of the primary group: the user's `objectSid` with its last number replaced by
+/// the group's number. Layout (MS-DTYP §2.4.2.2): one byte revision, one byte count, six bytes
+/// authority, then little-endian numbers.
 fn primary_group(entry: &Entry) -> Option<Vec<u8>> {
     let [sid] = entry.values("objectSid") else {
         return None;

@@ -19,14 +19,14 @@ use super::wire::message::{
 
 /// Timeout for connecting, including the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Timeout of one request, until its last response arrives.
+/// Timeout of a request, until its last response arrives.
 pub(super) const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum bytes received on one connection; 5,000 groups need about 2 MiB.
+/// Maximum number of bytes that Drover receives on a connection. 5,000 groups need about 2 MiB.
 const MAX_RECEIVED_BYTES: usize = 32 * 1024 * 1024;
-/// Maximum number of skipped references in one search.
+/// Maximum number of skipped references in the response to a search.
 const MAX_REFERENCES: usize = 100;
 
-/// Error of opening a connection. Do not trust the data in the variants, because TLS is not
+/// Error of opening a connection. The data in the variants is not trusted, because TLS is not
 /// established.
 #[derive(Debug, Error)]
 pub(super) enum OpenError {
@@ -64,7 +64,8 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Reports whether the server violated the protocol, as opposed to being unreachable.
+    /// Reports whether the server violated the protocol. Returns false if the server was
+    /// unreachable.
     pub(super) fn is_protocol_error(&self) -> bool {
         match self {
             Self::Broken(_) | Self::Timeout | Self::Ended(_) => false,
@@ -73,16 +74,17 @@ impl Failure {
     }
 }
 
-/// Result of a search or of one page.
+/// Result of a search, or of a page of a search.
 #[derive(Debug)]
 pub(super) struct SearchResult {
     pub(super) entries: Vec<Entry>,
     pub(super) outcome: Outcome,
-    /// Cookie for the next page.
+    /// Cookie to request the next page.
     pub(super) next: Option<Vec<u8>>,
 }
 
-/// A connection with TLS. All requests use TLS, because this is the only connection type.
+/// A connection with TLS. All requests use TLS, because the module has no connection type without
+/// TLS.
 pub(super) struct Connection {
     stream: TlsStream<TcpStream>,
     last_id: u32,
@@ -90,7 +92,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects, with StartTLS if configured.
+    /// Connects to a server. Uses StartTLS if StartTLS is configured.
     pub(super) async fn open(server: &Server, tls: &TlsConnector) -> Result<Self, OpenError> {
         timeout(CONNECT_TIMEOUT, Self::open_unbounded(server, tls))
             .await
@@ -117,7 +119,7 @@ impl Connection {
         })
     }
 
-    /// Sends a bind request. The password must not be empty: a bind with an empty password succeeds
+    /// Sends a bind request. `password` must not be empty: a bind with an empty password succeeds
     /// as an anonymous bind (RFC 4513 §5.1.2).
     pub(super) async fn bind(
         &mut self,
@@ -204,8 +206,8 @@ impl Connection {
     }
 }
 
-/// Sends StartTLS. Reads exactly the bytes of the response, so that plaintext bytes after it are
-/// not interpreted as TLS data.
+/// Sends StartTLS. Reads exactly the bytes of the response, so that Drover does not interpret
+/// further plaintext bytes as TLS data.
 async fn start_tls(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Result<Outcome, Failure> {
     send(stream, &message::start_tls()).await?;
     let (message, _) = receive(stream).await?;

@@ -17,9 +17,9 @@ const MAX_COUNTED: usize = 1_000;
 /// Result of a connection test.
 #[derive(Debug)]
 pub struct ConnectionTest {
-    /// Executed steps in order. Steps that could not run are missing.
+    /// Executed steps, in order. Does not contain steps that the test skipped.
     pub checks: Vec<Check>,
-    /// The user of the test sign-in, if it succeeded.
+    /// The user of the test sign-in. `None` if the sign-in failed or was not tested.
     pub person: Option<Person>,
 }
 
@@ -51,9 +51,9 @@ impl ConnectionTest {
 /// Result of one test step.
 #[derive(Debug)]
 pub struct Check {
-    /// The tested item.
+    /// The subject of the test step.
     pub what: CheckKind,
-    /// A sentence about the result, or the error.
+    /// The result as a sentence, or the error.
     pub outcome: Result<String, ProviderError>,
 }
 
@@ -73,7 +73,7 @@ pub enum CheckKind {
 }
 
 impl Directory {
-    /// Tests the configuration, and a sign-in if a login name and password are given.
+    /// Tests the configuration. Also tests a sign-in if a login name and a password are set.
     ///
     /// The service account binds at one server only, so that a wrong password does not lock the
     /// account.
@@ -96,7 +96,7 @@ impl Directory {
         test
     }
 
-    /// Runs the steps before a sign-in. Returns true if all succeeded.
+    /// Runs the steps before a sign-in. Returns true if all steps succeeded.
     async fn test_configuration(&self, test: &mut ConnectionTest) -> bool {
         let settings = &self.settings;
         let opened = settings.servers.iter().map(|server| async move {
@@ -189,7 +189,7 @@ fn counted(count: usize, complete: Complete, what: &str) -> String {
     }
 }
 
-/// Formatting of test results.
+/// Formats test results for administrators.
 impl Check {
     /// Returns the result, or the error with its sources, as one line.
     pub fn sentence(&self) -> String {

@@ -2,8 +2,8 @@
 
 use super::wire::filter::is_attribute;
 
-/// Reports whether a text is a distinguished name with at least one `attribute=value` part. Parts
-/// are separated by `,` or `+`; `\\\\` escapes a separator.
+/// Reports whether a text is a distinguished name with at least one `attribute=value` pair. Pairs
+/// are separated by `,` or `+`. A backslash escapes a separator.
 pub(super) fn is_name(text: &str) -> bool {
     parts(text).iter().all(|part| {
         let (attribute, value) = part.split_once('=').unwrap_or_default();

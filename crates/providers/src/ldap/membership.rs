@@ -1,4 +1,4 @@
-//! Search for the groups of a user.
+//! Searches for the groups of a user.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,25 @@ use crate::{Group, ProviderError};
 
 /// Maximum number of groups per user.
 const MAX_GROUPS: usize = 5_000;
-/// Maximum number of groups visited for nested memberships. Each group needs a search.
+/// Maximum number of groups in a search for nested memberships. Each group needs a search.
 const MAX_NESTED_GROUPS: usize = 1_000;
 /// Maximum nesting depth of groups.
 const MAX_LEVELS: usize = 16;
 /// Maximum number of names in one search.
 const MAX_NAMES_PER_SEARCH: usize = 50;
 
-/// LDAP_MATCHING_RULE_IN_CHAIN: members of members (MS-ADTS §3.1.1.3.4.4.3).
+/// `LDAP_MATCHING_RULE_IN_CHAIN`: matches direct and nested members (MS-ADTS §3.1.1.3.4.4.3).
 const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
-/// LDAP_CAP_ACTIVE_DIRECTORY_OID: the capability of Active Directory (MS-ADTS §3.1.1.3.4.3.1).
+/// `LDAP_CAP_ACTIVE_DIRECTORY_OID`: the capability that identifies Active Directory (MS-ADTS
+/// §3.1.1.3.4.3.1).
 const ACTIVE_DIRECTORY: &[u8] = b"1.2.840.113556.1.4.800";
 
 /// Groups by ID.
 type GroupsById = BTreeMap<String, Group>;
 
 /// State of a nested search. `matching` contains the groups that match the configured filter.
-/// `visited` also contains the groups that do not match, because their parent groups may match, as
-/// in Active Directory.
+/// `visited` also contains groups that do not match the filter, because their parent groups may
+/// match. Active Directory searches in the same way.
 #[derive(Default)]
 struct NestedSearch {
     matching: GroupsById,
@@ -84,7 +85,8 @@ fn equal(attribute: &str, value: &str) -> Filter {
     Filter::Equal(attribute.to_owned(), value.as_bytes().to_vec())
 }
 
-/// Reports whether the directory resolves nested memberships itself (matching rule in chain).
+/// Reports whether the directory can resolve nested memberships with the matching rule
+/// `LDAP_MATCHING_RULE_IN_CHAIN`.
 async fn supports_chain_rule(session: &mut Session<'_>) -> Result<bool, ProviderError> {
     let capabilities = "supportedCapabilities";
     let root = match session.base(SearchBase::Root, &[capabilities]).await {
@@ -99,8 +101,8 @@ async fn supports_chain_rule(session: &mut Session<'_>) -> Result<bool, Provider
         .any(|capability| capability == ACTIVE_DIRECTORY))
 }
 
-/// Searches the parent groups level by level. Each group is searched once, so that cyclic groups
-/// terminate.
+/// Searches the parent groups level by level. The search terminates for cyclic groups, because each
+/// group is searched once.
 async fn visit_all_levels(
     session: &mut Session<'_>,
     groups: &GroupSettings,
@@ -140,8 +142,8 @@ fn nesting_error(what: &str) -> ProviderError {
     }
 }
 
-/// Visits the groups that match the condition and records the groups that match the configured
-/// filter. Returns the names of groups that were not visited before.
+/// Visits the groups that match the condition, and records the visited groups that match the
+/// configured filter. Returns the names of the newly visited groups.
 async fn visit(
     session: &mut Session<'_>,
     groups: &GroupSettings,
@@ -158,7 +160,7 @@ async fn visit(
     Ok(new)
 }
 
-/// Adds the groups that match the filter. Returns the names of the added groups.
+/// Adds the groups that match `filter` to `found`. Returns the names of the added groups.
 async fn search(
     session: &mut Session<'_>,
     groups: &GroupSettings,

@@ -13,7 +13,7 @@ use url::{Host, Url};
 
 use crate::ProviderError;
 
-/// Time at which TLS starts.
+/// Method by which a connection starts TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tls {
     /// TLS from the start: `ldaps://`.
@@ -96,8 +96,8 @@ impl fmt::Display for Server {
     }
 }
 
-/// Creates a TLS connector that trusts only the certificate authorities of `ca_bundle`, or the
-/// system's if `ca_bundle` is `None`.
+/// Creates a TLS connector that trusts only the certificate authorities of `ca_bundle`. Without
+/// `ca_bundle`, the connector trusts the certificate authorities of the system.
 pub(super) fn tls_connector(ca_bundle: Option<&str>) -> Result<TlsConnector, ProviderError> {
     let wrong = |problem: String| ProviderError::Misconfigured {
         field: "ldap.caBundle",

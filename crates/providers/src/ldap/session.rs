@@ -1,4 +1,4 @@
-//! A connection bound as the service account, and its searches.
+//! A connection that is bound as the service account, and its searches.
 
 use std::error::Error;
 use std::fmt;
@@ -15,16 +15,16 @@ use super::wire::filter::Filter;
 use super::wire::message::{Entry, Page, Query, Scope};
 use crate::ProviderError;
 
-/// Number of entries per page; Active Directory returns at most 1,000.
+/// Number of entries per page. Active Directory returns at most 1,000 entries per page.
 const PAGE: u32 = 500;
-/// Maximum number of pages per search, regardless of their size.
+/// Maximum number of pages per search.
 const MAX_PAGES: usize = 100;
-/// Maximum number of entries in one response of a directory without paging.
+/// Maximum number of entries in a single response. Applies to directories without paging.
 const MAX_ENTRIES_PER_RESPONSE: usize = 10_000;
-/// Attribute list that requests no attributes (RFC 4511 §4.5.1.8).
+/// Attribute list of a search that requests no attributes (RFC 4511 §4.5.1.8).
 pub(super) const NO_ATTRIBUTES: &[&str] = &["1.1"];
 
-/// A connection bound as the service account.
+/// A connection that is bound as the service account.
 pub(super) struct Session<'a> {
     settings: &'a Settings,
     server: &'a Server,
@@ -47,7 +47,7 @@ pub(super) enum Complete {
     Limited,
 }
 
-/// Error if no server is reachable, with the reason per server.
+/// Error if all servers are unreachable. Contains the reason for each server.
 #[derive(Debug)]
 struct NoServerReachable(Vec<String>);
 
@@ -70,7 +70,7 @@ pub(super) fn reasons(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Maps a connection error of one server.
+/// Converts the error of a connection to one server.
 pub(super) fn connect_error(server: &Server, error: OpenError) -> ProviderError {
     ProviderError::Unavailable {
         provider: server.to_string(),
@@ -80,7 +80,7 @@ pub(super) fn connect_error(server: &Server, error: OpenError) -> ProviderError 
 }
 
 impl<'a> Session<'a> {
-    /// Binds at the first reachable server.
+    /// Connects to the first reachable server and binds as the service account.
     pub(super) async fn open(
         settings: &'a Settings,
         password: &SecretString,
@@ -109,7 +109,7 @@ impl<'a> Session<'a> {
         Self::over(connection, settings, server, password).await
     }
 
-    /// Binds on an open connection to `server`.
+    /// Binds as the service account on an open connection to `server`.
     pub(super) async fn over(
         mut connection: Connection,
         settings: &'a Settings,
@@ -132,12 +132,13 @@ impl<'a> Session<'a> {
         self.server
     }
 
-    /// Returns the server URL, for error messages.
+    /// Returns the server URL for error messages.
     pub(super) fn provider(&self) -> String {
         self.server.to_string()
     }
 
-    /// Returns the single user that matches the condition, or `ambiguous()` if several match.
+    /// Returns the user that matches the condition. Returns the error `ambiguous()` if several
+    /// users match.
     pub(super) async fn person(
         &mut self,
         condition: Filter,
@@ -175,7 +176,7 @@ impl<'a> Session<'a> {
         Ok(!pages.entries.is_empty())
     }
 
-    /// Returns all matching entries. More than `max` entries are an error.
+    /// Returns all matching entries. Returns an error if more than `max` entries match.
     pub(super) async fn all(
         &mut self,
         search_base: SearchBase,

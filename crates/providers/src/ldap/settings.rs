@@ -10,14 +10,14 @@ use super::wire::filter::{Filter, is_attribute};
 use super::wire::message::Entry;
 use crate::ProviderError;
 
-/// Maximum length of an ID in characters, equal to the limit in `allowed` of an AuthProvider.
+/// Maximum length of an ID in characters. The CRD schema has the same limit for IDs in `allowed`.
 const MAX_ID_CHARS: usize = 253;
 
 /// Validated LDAP configuration.
 #[derive(Clone)]
 pub(super) struct Settings {
     pub(super) schema: LdapSchema,
-    /// At least one server.
+    /// Servers of the directory, at least one.
     pub(super) servers: Vec<Server>,
     pub(super) tls: TlsConnector,
     pub(super) bind_dn: String,
@@ -49,10 +49,10 @@ pub(super) struct GroupSettings {
 pub(super) enum Members {
     /// Login names, as in `memberUid`. Groups with this format contain no nested groups.
     Logins(String),
-    /// Distinguished names.
+    /// Distinguished names of users and nested groups.
     Names {
         attribute: String,
-        /// True if members of nested groups count as members of the parent group.
+        /// True if members of nested groups are members of the parent group.
         nested: bool,
     },
 }
@@ -61,22 +61,22 @@ pub(super) enum Members {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IdAttribute {
     pub(super) name: String,
-    /// Spec field that configures the attribute.
+    /// Field of the spec that configures the attribute.
     pub(super) field: &'static str,
     form: IdForm,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IdForm {
-    /// `entryUUID`: text of a UUID.
+    /// Text of a UUID, as in `entryUUID`.
     Uuid,
-    /// `objectGUID`: 16 bytes; the first three fields are little-endian (MS-DTYP §2.3.4).
+    /// 16 bytes, as in `objectGUID`. The first three fields are little-endian (MS-DTYP §2.3.4).
     Guid,
     Text,
 }
 
 impl Settings {
-    /// Validates the constraints that the CRD schema cannot express.
+    /// Creates the settings. Validates the constraints that the CRD schema cannot express.
     pub(super) fn of(spec: &LdapSpec) -> Result<Self, ProviderError> {
         let servers: Result<Vec<_>, _> =
             spec.servers.iter().map(|url| Server::parse(url)).collect();
@@ -118,15 +118,15 @@ impl UserSettings {
         })
     }
 
-    /// Combines the configured filter with a condition.
+    /// Combines the filters of the search with a condition.
     pub(super) fn and(&self, condition: Filter) -> Filter {
         let filters = self.filters.iter().cloned();
         Filter::And(filters.chain([condition]).collect())
     }
 }
 
-/// Returns filters that exclude groups and computers of Active Directory. These entries also have
-/// the login attribute, and computers have passwords.
+/// Returns filters that exclude groups and computers of Active Directory. Groups and computers also
+/// have the login attribute, and computers have passwords.
 fn only_people(schema: LdapSchema) -> Vec<Filter> {
     let class = |name: &[u8]| Filter::Equal("objectClass".to_owned(), name.to_vec());
     match schema {
@@ -165,7 +165,7 @@ impl GroupSettings {
         })
     }
 
-    /// Combines the configured filter with a condition.
+    /// Combines the filter of the search with a condition.
     pub(super) fn and(&self, condition: Filter) -> Filter {
         match &self.filter {
             Some(filter) => Filter::And(vec![filter.clone(), condition]),

@@ -1,4 +1,4 @@
-//! Mapping of LDAP result codes to errors (RFC 4511 Appendix A).
+//! Converts LDAP result codes to errors (RFC 4511 Appendix A).
 
 use drover_api::kinds::LdapSchema;
 
@@ -24,7 +24,7 @@ const CONFIDENTIALITY_REQUIRED: u32 = 13;
 const UNDEFINED_ATTRIBUTE_TYPE: u32 = 17;
 const INAPPROPRIATE_MATCHING: u32 = 18;
 
-/// Base of a search. The base determines the spec field that errors contain.
+/// Base of a search. Errors contain the spec field that configures this base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchBase {
     People,
@@ -101,7 +101,7 @@ pub(super) fn unavailable(provider: &str, what: &str, outcome: Outcome) -> Provi
     }
 }
 
-/// Maps a failed request to a provider error.
+/// Converts a failed request to a provider error.
 pub(super) fn request_error(provider: &str, what: &str, failure: Failure) -> ProviderError {
     if failure.is_protocol_error() {
         return ProviderError::InvalidResponse {
@@ -119,7 +119,7 @@ pub(super) fn request_error(provider: &str, what: &str, failure: Failure) -> Pro
     }
 }
 
-/// Maps the result of the service account's bind. Never returns `Refused`, because the service
+/// Converts the result of the service account's bind. Never returns `Refused`, because the service
 /// account is not a user.
 pub(super) fn service_bind_result(provider: &str, outcome: Outcome) -> Result<(), ProviderError> {
     match outcome.code {
@@ -145,8 +145,8 @@ pub(super) fn service_bind_result(provider: &str, outcome: Outcome) -> Result<()
     }
 }
 
-/// Maps the result of a user's bind. Only the correct password reveals that the account is
-/// disabled.
+/// Converts the result of a user's bind. The result reveals a disabled account only after a correct
+/// password.
 pub(super) fn user_bind_result(
     provider: &str,
     schema: LdapSchema,
@@ -175,9 +175,10 @@ pub(super) fn user_bind_result(
 }
 
 /// Parses Active Directory's sub-code in a diagnostic such as `… AcceptSecurityContext error, data
-/// 533, v4563` (Windows error codes, hexadecimal). Only codes that Active Directory returns after a
-/// correct password reveal the account status. Code 775 (locked) also occurs after a wrong
-/// password.
+/// 533, v4563` (Windows error codes, hexadecimal).
+///
+/// Some codes occur only after a correct password. Only these codes reveal the account status. Code
+/// 775 (locked) also occurs after a wrong password.
 fn refusal_of_sub_code(diagnostic: &str) -> Refusal {
     let code = diagnostic
         .split_once(" data ")
@@ -189,7 +190,7 @@ fn refusal_of_sub_code(diagnostic: &str) -> Refusal {
     }
 }
 
-/// Maps the result of a search. Returns an error for an incomplete result.
+/// Converts the result of a search. Returns an error for an incomplete result.
 pub(super) fn search_result(
     provider: &str,
     base: SearchBase,

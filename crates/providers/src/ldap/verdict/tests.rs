@@ -12,7 +12,7 @@ fn outcome(code: u32, diagnostic: &str) -> Outcome {
     }
 }
 
-/// Returns a short name of a result.
+/// Returns a short name for a result, for comparisons in tests.
 fn outcome_name(verdict: &Result<(), ProviderError>) -> String {
     match verdict {
         Ok(()) => "yes".to_owned(),

@@ -1,5 +1,5 @@
-//! The subset of the Basic Encoding Rules that LDAP uses (RFC 4511 §5.1): one-byte tags, definite
-//! lengths.
+//! The subset of the Basic Encoding Rules that LDAP uses (RFC 4511 §5.1). Tags have one byte, and
+//! lengths are definite.
 
 use super::Malformed;
 
@@ -10,9 +10,11 @@ pub(crate) const ENUMERATED: u8 = 0x0a;
 pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const SET: u8 = 0x31;
 
-/// Bits that are all set in the first byte of a multi-byte tag. LDAP has no such tags.
+/// Mask of the first byte of a tag. A multi-byte tag has all bits of the mask set. LDAP has no
+/// multi-byte tags.
 const LONG_TAG: u8 = 0x1f;
-/// Bit of the first length byte: the low bits contain the number of following length bytes.
+/// Flag in the first length byte. With this flag, the lower bits contain the number of following
+/// length bytes.
 const LONG_LENGTH: u8 = 0x80;
 
 /// Tag and length of an element.
@@ -25,7 +27,7 @@ pub(crate) struct Header {
     pub(crate) content: usize,
 }
 
-/// Parses a header. Returns `None` if more bytes are needed.
+/// Parses a header. Returns `None` if the header is incomplete.
 pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, Malformed> {
     let [tag, first, rest @ ..] = bytes else {
         return Ok(None);
@@ -83,7 +85,8 @@ impl<'a> Reader<'a> {
         Ok((header.tag, content))
     }
 
-    /// Reads the next element, which must have this tag. Returns its content.
+    /// Reads the next element and returns its content. Returns an error if the element has a
+    /// different tag.
     pub(crate) fn expect(&mut self, tag: u8) -> Result<&'a [u8], Malformed> {
         match self.element()? {
             (found, content) if found == tag => Ok(content),
@@ -91,7 +94,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number from 0 to 2³¹ − 1, the range of all LDAP numbers (RFC 4511 §4.1.1, `maxInt`).
+    /// Reads a number from 0 to 2³¹ − 1. All LDAP numbers are in this range (RFC 4511 §4.1.1,
+    /// `maxInt`).
     pub(crate) fn number(&mut self, tag: u8) -> Result<u32, Malformed> {
         let digits = self.expect(tag)?;
         if digits.is_empty() || digits.len() > 4 || digits[0] & 0x80 != 0 {
@@ -108,7 +112,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Encodes an element with the concatenated parts as content.
+/// Encodes an element. The content is the concatenation of `parts`.
 pub(crate) fn element(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let content: usize = parts.iter().map(|part| part.len()).sum();
     let mut bytes = vec![tag];

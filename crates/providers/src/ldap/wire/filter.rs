@@ -1,8 +1,8 @@
 //! LDAP search filters (RFC 4511 §4.5.1.7) and their text form (RFC 4515).
 //!
-//! Drover never builds filter text from user input. A login name becomes the value of
-//! [`Filter::Equal`], which is sent with its length, so that no character has a special meaning.
-//! Only filters of the administrator's configuration are parsed from text.
+//! Drover parses only the filters of the administrator's configuration from text. Drover never
+//! builds filter text from user input. A login name is the value of [`Filter::Equal`]. Drover sends
+//! the value with its length, so no character has a special meaning.
 
 use thiserror::Error;
 
@@ -13,12 +13,12 @@ const MAX_DEPTH: usize = 32;
 /// Characters that must be escaped in a value (RFC 4515 §3).
 const SPECIAL: &[u8] = b"()*\\\0";
 
-/// A condition on entries.
+/// A search filter: a condition on entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// All filters match. An empty list matches each entry.
+    /// All filters in the list match. An empty list matches each entry.
     And(Vec<Self>),
-    /// At least one filter matches.
+    /// At least one filter in the list matches.
     Or(Vec<Self>),
     /// The filter does not match.
     Not(Box<Self>),
@@ -36,18 +36,18 @@ pub enum Filter {
     Substrings {
         /// Name of the attribute.
         attribute: String,
-        /// Start of the value; may be empty.
+        /// Start of the value. May be empty.
         begin: Vec<u8>,
-        /// Substrings in this order, each not empty.
+        /// Substrings of the value, in this order. Each substring is not empty.
         middle: Vec<Vec<u8>>,
-        /// End of the value; may be empty.
+        /// End of the value. May be empty.
         end: Vec<u8>,
     },
     /// A matching rule matches the value.
     Extensible {
-        /// Name or OID of the matching rule; `None` for the rule of the attribute.
+        /// Name or OID of the matching rule. `None` for the default rule of the attribute.
         rule: Option<String>,
-        /// Name of the attribute; `None` for all attributes that support the rule.
+        /// Name of the attribute. `None` for all attributes that support the rule.
         attribute: Option<String>,
         /// Value to compare.
         value: Vec<u8>,
@@ -146,7 +146,7 @@ fn parts(attribute: &str, begin: &[u8], middle: &[Vec<u8>], end: &[u8]) -> Vec<u
     ber::element(0xa4, &[&ber::octets(attribute.as_bytes()), &found])
 }
 
-/// Reports whether a text is an attribute name or OID, with options (RFC 4512 §2.5).
+/// Reports whether a text is an attribute name or OID, with optional options (RFC 4512 §2.5).
 pub fn is_attribute(text: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-.;_".contains(&byte);
     text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(letters)
@@ -195,7 +195,7 @@ impl Parser<'_> {
         Ok(filter)
     }
 
-    /// Parses the filters after `&` or `|`.
+    /// Parses the list of filters after `&` or `|`.
     fn filters(&mut self, depth: usize) -> Result<Vec<Filter>, FilterError> {
         self.at += 1;
         let mut filters = Vec::new();
@@ -232,7 +232,8 @@ impl Parser<'_> {
         self.assert(kind, filter)
     }
 
-    /// Parses `attribute:dn:rule`. Each part is optional, but an attribute or a rule is required.
+    /// Parses `attribute:dn:rule`. All three components are optional, but an attribute or a rule is
+    /// required.
     fn rule(&self, left: &str) -> Result<Filter, FilterError> {
         let mut fields = left.split(':');
         let attribute = fields.next().filter(|name| !name.is_empty());
@@ -257,7 +258,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the value and adds it to the parsed part of the filter.
+    /// Parses the value, and adds the value to `filter`.
     fn assert(&mut self, kind: u8, filter: Filter) -> Result<Filter, FilterError> {
         let mut parts = vec![self.value()?];
         while kind == b'=' && self.next_is(b'*') {
@@ -304,7 +305,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses a value, or a part of a value, up to the next delimiter.
+    /// Parses a value or a substring, up to the next delimiter.
     fn value(&mut self) -> Result<Vec<u8>, FilterError> {
         let mut value = Vec::new();
         while let Some(byte) = self.text.get(self.at) {
