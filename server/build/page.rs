@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// The page that the program serves if the web UI is not built.
 const PLACEHOLDER: &str = "src/ui/placeholder.html";
 
-/// Writes `$OUT_DIR/page.rs` and copies the UI's files next to it. The compiler reads the copies,
-/// because a concurrent build of the UI can delete the originals.
+/// Writes `$OUT_DIR/page.rs`, and copies the UI's files to `$OUT_DIR/page`. The compiler reads the
+/// copies, because a concurrent build of the UI can delete the originals.
 pub(super) fn embed() {
     let folder = |variable: &str| PathBuf::from(std::env::var_os(variable).unwrap_or_default());
     let (own, out) = (folder("CARGO_MANIFEST_DIR"), folder("OUT_DIR"));

@@ -1,7 +1,6 @@
-//! The web UI: files that are built in advance and embedded in the program.
-//!
-//! *Owns* their response headers: types, caching, compression, and the content security policy. All
-//! data in the UI comes from `/v1` and `/k8s`.
+//! The web UI: files that are built in advance and embedded in the program. *Owns* the response
+//! headers of the files: types, caching, compression, and the content security policy. All data in
+//! the UI comes from `/v1` and `/k8s`.
 
 mod encoding;
 mod files;

@@ -163,7 +163,7 @@ pub enum RunError {
     End(#[from] EndError),
 }
 
-/// Starts the server and runs it until `stop`.
+/// Starts the server, and runs the server until `stop`.
 pub async fn run(options: ServerOptions, stop: CancellationToken) -> Result<(), RunError> {
     let server = start(options, stop).await?;
     Ok(server.wait().await?)

@@ -35,7 +35,7 @@ pub(crate) struct Located {
 }
 
 /// Splits a source file into tokens. At malformed input, the function returns the tokens up to the
-/// error. It never panics.
+/// error and does not panic.
 pub(crate) fn tokens(source: &str) -> Vec<Located> {
     let mut lexer = Lexer {
         rest: source,

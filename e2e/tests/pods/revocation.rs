@@ -49,8 +49,8 @@ pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut Wo
     }
 }
 
-/// Starts a command, a log, a forwarded port with a connection, and a watch, and waits for their
-/// first output.
+/// Starts `kubectl exec`, `logs -f`, `port-forward` and `get --watch` with a pod. Waits for the
+/// first output of each command.
 async fn open_streams(world: &World, kubectl: &CommandLine) -> Vec<Running> {
     let logs = world.scratch("revoked-streams").unwrap();
     let spdy = kubectl

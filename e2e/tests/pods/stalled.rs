@@ -100,7 +100,7 @@ async fn pace(world: &World) -> Duration {
     begin.elapsed()
 }
 
-/// Returns the memory of the server and of both agents in KiB.
+/// Returns the total memory of the server and of both agents in KiB.
 fn memory(world: &World) -> (u64, u64) {
     let agents = std::fs::read_dir("/proc")
         .unwrap()

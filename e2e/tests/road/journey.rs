@@ -1,4 +1,4 @@
-//! Tests a complete user journey, from the first start to the removal of the last cluster.
+//! Tests a complete user journey: first start, import, use and removal of a cluster.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;

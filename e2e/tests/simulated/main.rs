@@ -209,7 +209,8 @@ async fn simulated_cluster_reports_usage_and_rejects_exec(demo: &mut Demo) {
     );
 }
 
-/// Asserts that the agent's accounts have the same permissions as in a real cluster.
+/// Asserts that the agent's service accounts have exactly the permissions that they have in a real
+/// cluster.
 async fn simulated_cluster_restricts_agent_accounts_to_their_roles(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     let account = "system:serviceaccount:drover-agent:drover-report";

@@ -32,7 +32,8 @@ pub(crate) fn rows() -> Vec<Row> {
     ]
 }
 
-/// Asserts that a watch reports the same events in the same order.
+/// Watches a ConfigMap during creation, update and deletion. The comparison requires equal events
+/// in equal order.
 async fn watch(side: &Side<'_>) -> Seen {
     let columns = "custom-columns=EVENT:.type,NAME:.object.metadata.name,WORD:.object.data.word";
     let arguments = [

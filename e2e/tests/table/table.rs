@@ -20,7 +20,7 @@ const THROUGH: &str = "remote";
 
 /// A connection to the cluster, direct or through Drover, with a separate namespace.
 pub(crate) struct Side<'w> {
-    /// The namespace of this connection. The compared output contains `NAMESPACE` instead.
+    /// The namespace of this connection. The compared output contains the placeholder `NAMESPACE`.
     pub(crate) namespace: &'static str,
     /// True if the connection uses Drover.
     pub(crate) through: bool,

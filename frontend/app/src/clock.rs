@@ -49,8 +49,8 @@ pub(crate) fn time_of_day(at: Timestamp) -> LocalTime {
     LocalTime::new(format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds()))
 }
 
-/// Formats date and time in the language of the page. If the browser's language is the same, the
-/// function uses the format of the browser's locale.
+/// Formats date and time in the language of the page. Uses the browser's locale if its language is
+/// the language of the page.
 pub(crate) fn in_full(at: Timestamp) -> LocalTime {
     let options = wasm_bindgen::JsValue::UNDEFINED;
     let text = local(at).to_locale_string(&locale(), &options);

@@ -84,7 +84,7 @@ pub(crate) fn MissingBanner(
     /// True if the required data was loaded at least once.
     #[prop(into)]
     known: Signal<bool>,
-    /// A sentence about the missing data and the unavailable action.
+    /// A sentence that names the missing data and the unavailable action.
     words: &'static str,
 ) -> impl IntoView {
     move || match freshness.get() {

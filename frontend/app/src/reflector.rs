@@ -21,11 +21,11 @@ use crate::network::rest;
 use crate::session::Session;
 use crate::stream::LineStream;
 
-/// The watch timeout: a watch without data for this time counts as interrupted.
+/// The watch timeout. The reflector restarts a watch that receives no data within the timeout.
 const TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS + 15);
 /// The minimum duration of a watch. The reflector restarts a shorter watch after a backoff.
 const MIN_WATCH: SignedDuration = SignedDuration::from_secs(2);
-/// The debounce time: the page renders all changes within this time together.
+/// The debounce time. The page renders all changes within the debounce time in one update.
 const DEBOUNCE: Duration = Duration::from_millis(150);
 
 /// The items of a list, with the freshness and the progress of the initial list.
@@ -62,7 +62,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         followed
     }
 
-    /// Returns the items in their order. Returns `None` before the first response.
+    /// Returns the items, sorted. Returns `None` before the first response.
     pub(crate) fn items(self) -> Option<Arc<Vec<T>>> {
         self.items.get()
     }

@@ -208,7 +208,8 @@ impl Session {
         self.sign_in(username, new).await
     }
 
-    /// Signs out of this browser, or of all sessions including command lines.
+    /// Ends the session of this browser. With `everywhere`, ends all sessions of the user,
+    /// including CLI sessions.
     pub(crate) async fn sign_out(self, everywhere: bool) -> Result<(), Problem> {
         let (path, why) = if everywhere {
             ("/v1/sessions", t().session.signed_out_everywhere())

@@ -66,7 +66,7 @@ impl Drop for Cut {
 }
 
 impl LineStream {
-    /// Sends a request for a stream. The stream ends if it has no data for `timeout`.
+    /// Sends a request for a stream. The stream ends if the server sends no data for `timeout`.
     pub(crate) async fn open(request: Request, timeout: Duration) -> Result<Self, Interruption> {
         let controller = AbortController::new().map_err(|_| Problem::offline())?;
         let cut = Cut(controller);
@@ -94,8 +94,8 @@ impl LineStream {
         })
     }
 
-    /// Truncates lines above this length in bytes. Without a call of this method, a line above the
-    /// maximum length is an error.
+    /// Truncates lines above this length in bytes. If the caller does not call this method, a line
+    /// above the maximum length is an error.
     pub(crate) fn cutting_lines_at(mut self, longest: usize) -> Self {
         self.lines = Lines::cut_at(longest);
         self
@@ -117,7 +117,7 @@ impl LineStream {
         Ok(Some(lines))
     }
 
-    /// Returns the last line if it has no newline.
+    /// Returns the last line if the line has no newline.
     pub(crate) fn last(&mut self) -> Option<Vec<u8>> {
         self.lines.finish()
     }

@@ -120,7 +120,8 @@ fn hashed(name: &str, ending: &str, bytes: &[u8]) -> File {
     }
 }
 
-/// Replaces the `{{names}}` of a template. The template must contain exactly the given names.
+/// Replaces the placeholders `{{name}}` of a template. The template must contain exactly the names
+/// in `values`.
 fn filled(
     template: &'static str,
     text: &str,

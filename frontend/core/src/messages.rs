@@ -9,8 +9,8 @@
 //! the file if a message is missing or has different arguments. The document
 //! docs/adr/0011-message-catalogue.md compares this design with libraries.
 //!
-//! The catalogue does not contain names that Kubernetes defines (kinds, reasons, verbs), messages
-//! from the server, commands, and texts for developers.
+//! The catalogue contains only texts for users. Names that Kubernetes defines (kinds, reasons,
+//! verbs), messages from the server, and commands are not in the catalogue.
 
 #[expect(
     clippy::struct_field_names,
@@ -24,11 +24,9 @@ pub use english::Messages;
 pub use rich::{LocalTime, Part, Rich, code, link, strong};
 pub use terms::{Noun, Unit};
 
-/// Returns the messages of the page's language.
+/// Returns the messages of the page's language, which is English.
 ///
-/// Only this function selects a language. With a second language, the function selects by the
-/// user's preference or by `navigator.languages`. The `lang` attribute of the page contains
-/// `language.tag`.
+/// Only this function selects a language. The `lang` attribute of the page contains `language.tag`.
 #[inline]
 pub fn t() -> &'static Messages {
     &english::ENGLISH

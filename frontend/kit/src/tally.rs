@@ -1,4 +1,4 @@
-//! Counts per state that also filter a list.
+//! Counts of items per state. A selected count filters the list.
 
 use leptos::prelude::*;
 

@@ -1,9 +1,9 @@
 //! `drover agent image` and `drover server image`: container images, built without a registry or a
 //! daemon.
 //!
-//! The image is one tar that all common tools load: an OCI layout (`oci-layout`, `index.json`, `blobs/`)
-//! that also contains the `manifest.json` of `docker save` with the same blobs. The build is
-//! reproducible: the same programs give the same bytes.
+//! The image is one tar file that all common tools load. The file contains an OCI layout
+//! (`oci-layout`, `index.json`, `blobs/`), and the `manifest.json` of `docker save` for the same
+//! blobs. The build is reproducible: equal programs result in equal bytes.
 
 mod archive;
 mod elf;

@@ -22,7 +22,7 @@ use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use drover_tls::roots::Roots;
 use drover_tls::{ActiveCertificate, TlsError, chain, from_files};
 
-/// Interval between checks whether the certificate must be renewed.
+/// Interval between checks of the certificate's remaining validity.
 const EVERY: Duration = Duration::from_hours(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 

@@ -16,7 +16,7 @@ use drover_hub::lease::{Leadership, LeaseState};
 const POLICY: &str =
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// Value of the HSTS header: one year, for this host only. The value omits `includeSubDomains`,
-/// because it affects other hosts.
+/// because the directive affects all subdomains.
 const HSTS: &str = "max-age=31536000";
 
 /// The use of HSTS in responses (RFC 6797).

@@ -71,7 +71,7 @@ async fn post(upstream: &Upstream) -> String {
 }
 
 /// The single-threaded runtime polls sockets only between tasks. The client therefore sends the
-/// request on the idle connection before it detects that the API server has closed the connection.
+/// request before the client detects that the API server has closed the idle connection.
 #[test]
 fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
     let runtime = tokio::runtime::Builder::new_current_thread()

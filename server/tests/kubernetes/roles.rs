@@ -1,5 +1,5 @@
-//! Tests of roles and bindings on the hub: the permissions required to write them, the objects that
-//! they refer to, and the default roles.
+//! Tests of roles and bindings on the hub: the required permissions for writes, references to other
+//! objects, and the default roles.
 
 use std::time::Duration;
 

@@ -67,7 +67,7 @@ pub(crate) fn options(hub: &TestHub, first_password: Option<PathBuf>) -> ServerO
 }
 
 impl Server {
-    /// Starts a server and waits until it is ready.
+    /// Starts a server, and waits until the server is ready.
     pub(crate) async fn start(on: &TestHub) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();

@@ -101,7 +101,7 @@ pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
     assert_refusals_audited(world, before, 10).await;
 }
 
-/// Attack groups 4 and 8: a token for one cluster is used for other clusters and routes.
+/// Attack groups 4 and 8: requests with a token for one cluster to different clusters and to `/v1`.
 pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World) {
     // The kubeconfig's token has the scope of the cluster `east`.
     let token = wire::token(world);

@@ -24,7 +24,7 @@ type Offsets = Vec<i32>;
 
 #[derive(Clone, Copy)]
 struct Scrolled {
-    /// The offsets by URL. The newest entry is the last one.
+    /// The offsets by URL, oldest entry first.
     screens: StoredValue<VecDeque<(String, Offsets)>>,
     /// The offsets that the page is restoring; `None` while the user scrolls.
     restoring: StoredValue<Option<Offsets>>,

@@ -6,7 +6,7 @@ use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlFormElement, HtmlInputElement};
 
 /// Posts the sign-out form to the provider. The provider then redirects the browser to Drover.
-/// Drover's session ended before the post.
+/// Drover's session is already closed.
 pub(crate) fn post_sign_out(onward: &ProviderSignOut) -> Option<()> {
     let document = document();
     let form: HtmlFormElement = document.create_element("form").ok()?.dyn_into().ok()?;

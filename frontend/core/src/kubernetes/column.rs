@@ -8,17 +8,17 @@ pub type Columns = Arc<[Column]>;
 /// A column of a Kubernetes table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The heading of the column; also the key in URLs.
+    /// The heading of the column. The heading is also the column's key in URLs.
     pub name: String,
     /// The description of the column from the server.
     pub description: String,
     /// True if only the wide view shows the column (`kubectl get -o wide`).
     pub wide: bool,
-    /// The kind of values in the column.
+    /// The kind of the values in the column. The kind selects the rendering and the sort order.
     pub content: Content,
 }
 
-/// The kind of values in a column.
+/// The kind of the values in a column. The kind selects the rendering and the sort order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// The name of the object.

@@ -1,4 +1,4 @@
-//! The state machine of list and watch: it processes pages, events, and resumption.
+//! The state machine of list and watch. The state machine processes pages, events, and resumption.
 
 pub(crate) mod objects;
 mod rows;
@@ -145,8 +145,8 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct Feed<T, F = Objects> {
     items: BTreeMap<Key, T>,
-    /// The items of a new list that is incomplete; the feed shows the old items until the last
-    /// page.
+    /// The items of a new list whose pages are still loading. The feed shows the previous list
+    /// until the last page arrives.
     fresh: Option<BTreeMap<Key, T>>,
     next: Ask,
     progress: Progress,
@@ -183,7 +183,8 @@ impl<T, F: Form<T>> Feed<T, F> {
         self.progress
     }
 
-    /// Sets the time of the following responses. Rows with ages depend on this time.
+    /// Sets the response time of subsequent responses. The ages in rows are relative to the
+    /// response time.
     pub fn set_time(&mut self, now: Timestamp) {
         self.now = now;
     }
@@ -222,10 +223,10 @@ impl<T, F: Form<T>> Feed<T, F> {
         Ok(())
     }
 
-    /// Processes a line of the response to [`Ask::Watch`]; returns true if an item changed.
+    /// Processes a line of the response to [`Ask::Watch`]. Returns true if an item changed.
     ///
-    /// An error ends the watch. [`Self::ask`] then returns the next request. If the server no
-    /// longer has the resource version (410), the next request lists all items again.
+    /// An error ends the watch. If the server no longer has the resource version (410),
+    /// [`Self::ask`] then returns a request for a full list.
     pub fn take(&mut self, line: &[u8]) -> Result<bool, Problem> {
         let event: WireEvent<'_> = read(line)?;
         match event.r#type.as_str() {

@@ -1,4 +1,5 @@
-//! The `kubectl` commands of screens. Names are quoted for the shell, because names come from URLs.
+//! The `kubectl` commands that are equivalent to screens. Names are quoted for the shell, because
+//! names come from URLs.
 
 use crate::kind::Kind;
 use crate::log::{LogRequest, Since};

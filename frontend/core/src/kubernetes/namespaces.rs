@@ -11,8 +11,8 @@ pub enum Scope {
     All,
     /// One namespace.
     One(Arc<str>),
-    /// No selected namespace. The user has roles only in these namespaces and must select a
-    /// namespace.
+    /// No selected namespace. The variant contains the namespaces in which the user has a role. The
+    /// user must select a namespace.
     Choose(Vec<String>),
 }
 

@@ -68,7 +68,7 @@ fn way(provider: &ProviderView) -> Way {
     }
 }
 
-/// Returns the return path for the server. Returns `None` for a path that the server would reject.
+/// Returns the return path for the server. Returns `None` for a path that the server rejects.
 pub fn return_path(path: &str) -> Option<String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~?=&%:,@+".contains(&byte);
     let stays = path.starts_with('/') && !path.starts_with("//");

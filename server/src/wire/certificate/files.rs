@@ -108,7 +108,7 @@ impl WatchedFiles {
     }
 }
 
-/// Reloads certificate files whenever they change.
+/// The reconciler that reloads changed certificate files.
 struct FilesOnDisk {
     files: Mutex<WatchedFiles>,
     shown: ActiveCertificate,

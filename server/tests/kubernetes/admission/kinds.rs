@@ -60,7 +60,7 @@ pub(super) fn users() -> Vec<Row> {
     ]
 }
 
-/// Returns writes that would remove the last administrator.
+/// Returns writes to the only administrator, such as the removal of the administrator status.
 pub(super) fn administrators() -> Vec<Row> {
     let change = |spec: Value| json!({ "spec": spec });
     let unmade = || change(json!({ "administrator": false }));

@@ -324,8 +324,8 @@ async fn deleted_cluster_is_cleaned_up_after_its_agent_reconnects() {
     gone(&rig).await;
 }
 
-/// Runs the reported commands and asserts that they remove all objects of Drover, including those
-/// that Helm installed.
+/// Runs the reported cleanup commands. Asserts that the commands remove all objects of Drover,
+/// including the objects that Helm installed.
 async fn run_reported_commands(cluster: &ControlPlane, message: &str) {
     let kinds = "clusterroles,clusterrolebindings";
     let helms = "app.kubernetes.io/managed-by=Helm";

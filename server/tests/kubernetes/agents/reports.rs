@@ -158,8 +158,8 @@ async fn agent_deployment_receives_the_image_of_the_cluster_spec_and_rollout_is_
         .await;
 }
 
-/// Scales the agent's Deployment to 0 and waits until its pods are deleted. The resource requests
-/// of these pods would change the totals.
+/// Scales the agent's Deployment to 0 and waits until its pods are deleted. The totals in the
+/// report include the resource requests of these pods.
 async fn delete_agent_pods(cluster: &ControlPlane) {
     let scale = [
         "-n",

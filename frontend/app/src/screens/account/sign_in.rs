@@ -142,8 +142,8 @@ fn providers() -> ProviderList {
     told
 }
 
-/// Shows the sign-in page: a form for user name and password, and buttons for providers. The URL
-/// stays the same, so that the requested screen appears after the sign-in.
+/// Shows the sign-in page: a form for user name and password, and buttons for providers. The page
+/// does not change the URL, so the requested screen appears after the sign-in.
 #[component]
 pub(crate) fn SignIn(
     /// The reason why the previous session ended.

@@ -31,7 +31,7 @@ use drover_ui_core::cluster::screen as cluster_screen;
 use crate::screens::home::tone;
 use crate::screens::title::title;
 
-/// Shows the form, and then the import command.
+/// Shows the form. After the request, shows the import command.
 #[component]
 pub(crate) fn ImportCluster() -> impl IntoView {
     title(t().home.import());

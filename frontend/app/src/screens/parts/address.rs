@@ -1,4 +1,4 @@
-//! Stores filters and sort order in the URL, so that a link shows the same view.
+//! Stores filters and sort order in the URL, so that a copied link shows an equal list.
 
 use drover_ui_core::url::segment;
 use drover_ui_kit::table::Sorting;
@@ -7,7 +7,7 @@ use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use wasm_bindgen::JsValue;
 
-/// Reads the query of a screen initially, and after each navigation to the same screen.
+/// Calls `read` with the URL query when the screen opens, and after each change of the query.
 pub(crate) fn read(screen: &str, read: impl Fn(&dyn Fn(&str) -> String) + Send + Sync + 'static) {
     let (query, pathname) = (use_query_map(), use_location().pathname);
     read(&|name| query.with_untracked(|query| query.get(name).unwrap_or_default()));

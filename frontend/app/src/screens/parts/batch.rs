@@ -19,7 +19,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Creates the state before the action starts.
+    /// Creates the initial state, without progress.
     pub(crate) fn new() -> Self {
         Self {
             progress: RwSignal::new(None),

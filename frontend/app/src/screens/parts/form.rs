@@ -11,7 +11,7 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsCast as _;
 use web_sys::{HtmlElement, ScrollIntoViewOptions, ScrollLogicalPosition};
 
-/// The state of a form: whether a request is pending, and the error of the last request.
+/// The state of a form: the pending request, and the error of the previous request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     busy: RwSignal<bool>,
@@ -139,7 +139,7 @@ pub(crate) fn FormDialog<F, V>(
     /// The title of the dialog.
     #[prop(into)]
     title: String,
-    /// True if the dialog must stay open, for example while it shows a secret once.
+    /// True if the dialog must stay open, for example while the dialog shows a secret.
     #[prop(optional, into)]
     held: Signal<bool>,
     /// Renders the form.

@@ -31,8 +31,8 @@ pub enum Next {
     GoOn,
 }
 
-/// Decides the next step after the end of a stream. `life` is the state of the container. It
-/// is `None` if the pod was deleted.
+/// Decides the next step after the end of a stream. `life` is the state of the container, or `None`
+/// if the pod was deleted.
 pub fn next(request: &LogRequest, ending: Ending, life: Option<Lifecycle>) -> Next {
     let problem = match ending {
         Ending::Problem(problem) => problem,

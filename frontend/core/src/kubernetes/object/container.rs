@@ -13,7 +13,7 @@ use crate::severity::Severity;
 /// The type of a container in a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// An init container, which runs to completion before the main containers start.
+    /// An init container. Init containers run to completion before the main containers start.
     Init,
     /// A sidecar: an init container with `restartPolicy: Always`.
     Sidecar,

@@ -199,7 +199,8 @@ fn not_started(pod: &Value) -> Verdict {
     }
 }
 
-/// Returns the state of a pod on a node that does not report. The status of such a pod is outdated.
+/// Returns the state of a pod on a node that is not Ready. The status of the pod is outdated,
+/// because the kubelet does not report.
 fn on_lost_node(node: &str) -> Verdict {
     Verdict::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
 }

@@ -22,7 +22,7 @@ pub enum Order {
 /// The sort key of a row.
 #[derive(Clone, Debug, PartialEq)]
 enum Value<'a> {
-    /// An unknown value, which sorts first.
+    /// An unknown value. Unknown values sort before all values.
     Nothing,
     Number(f64),
     Pair(f64, f64),

@@ -129,7 +129,7 @@ impl Draft {
                 .all(|text| non_empty(text).is_none())
     }
 
-    /// Applies the form to `base`. Unknown fields of `base` stay.
+    /// Applies the form to the spec `base`. Unknown fields of `base` do not change.
     pub fn spec(&self, base: &Value) -> Value {
         let mut spec = base.as_object().cloned().unwrap_or_default();
         put(&mut spec, &["displayName"], line(&self.display_name));

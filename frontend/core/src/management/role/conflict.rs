@@ -1,4 +1,4 @@
-//! Lists the changes that another user made to a role during an edit.
+//! Lists the changes of a different user to a role during an edit.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::draft::text_of;
 
-/// A field that another user changed.
+/// A field that a different user changed during the edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The path of the field in the spec.

@@ -1,6 +1,5 @@
-//! The rules of a role as rows of checkboxes, one column per verb.
-//!
-//! Each row represents one rule. The parts of the rule that the row does not show stay unchanged.
+//! The rules of a role as rows of checkboxes. Each row represents one rule, and each column
+//! represents a verb. Edits do not change the fields of a rule that the row does not show.
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
@@ -43,7 +42,7 @@ pub fn mark(rule: &PolicyRule, verb: &str) -> Mark {
     }
 }
 
-/// Adds or removes a verb. The other verbs of the rule stay, also if `*` includes them.
+/// Adds a verb to a rule, or removes the verb. The function does not change the remaining verbs.
 #[must_use]
 pub fn toggled(rule: &PolicyRule, verb: &str) -> PolicyRule {
     let mut rule = rule.clone();
@@ -130,7 +129,8 @@ pub fn part(rule: &PolicyRule, part: RuleField) -> String {
     line(list(rule, part), part.words())
 }
 
-/// Sets the names in a field. A path rule stays a path rule while the field is empty.
+/// Sets the names in a field of a rule. For a path rule, an empty path field is `[]` instead of
+/// unset, so that the rule stays a path rule.
 #[must_use]
 pub fn with_part(rule: &PolicyRule, part: RuleField, typed: &str) -> PolicyRule {
     let mut rule = rule.clone();

@@ -291,7 +291,8 @@ impl Stored {
         Ok(stored)
     }
 
-    /// Returns the reason why the role cannot be edited or copied: unknown fields would be lost.
+    /// Returns an error if the role contains unknown fields. The page cannot edit or copy such a
+    /// role without loss of these fields.
     pub fn outdated(&self) -> Option<Problem> {
         let field = self.strange.as_ref()?;
         let why = t().roles.page_outdated(field);

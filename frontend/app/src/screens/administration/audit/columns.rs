@@ -14,7 +14,7 @@ use super::record::Opened;
 use crate::clock::{Clock, in_full, time_of_day};
 use crate::screens::cells::two;
 
-/// The default order: newest first, which is the order of the log.
+/// The default order: newest records first, as in the log.
 pub(super) const BY_TIME: Sorting = Sorting {
     column: "time",
     descending: true,

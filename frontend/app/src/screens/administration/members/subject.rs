@@ -1,4 +1,4 @@
-//! The subject picker, which finds users by user name or by login at a provider.
+//! The subject picker. A search finds users by user name or by login at a provider.
 
 use std::time::Duration;
 

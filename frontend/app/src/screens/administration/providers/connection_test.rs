@@ -36,7 +36,7 @@ pub(super) struct LastTest {
 }
 
 impl LastTest {
-    /// Creates the state before the first connection test.
+    /// Creates the initial state, without a test result.
     pub(super) fn untested(found: Memo<Option<AuthProviderView>>) -> Self {
         let secrets = RwSignal::new(0);
         let now = Memo::new(move |_| {

@@ -6,8 +6,7 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::notice::{Banner, BannerKind};
 use leptos::prelude::*;
 
-/// Shows the changes of a different user, and buttons that overwrite these changes or discard the
-/// draft.
+/// Shows the changes of a different user. The buttons overwrite the changes or discard the draft.
 #[component]
 pub(super) fn Conflict(
     /// The changes that a different user saved during the edit.

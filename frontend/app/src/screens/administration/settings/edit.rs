@@ -114,7 +114,8 @@ fn command(name: &str, value: &str) -> String {
     }
 }
 
-/// Returns the initial value. A select has no empty option, so it starts with the effective value.
+/// Returns the initial value of the field. A select starts with the effective value, because a
+/// select has no empty option.
 fn begin_with(setting: &SettingView, note: Note) -> String {
     match note.entry {
         Entry::OneOf(_) => setting.in_effect.clone(),

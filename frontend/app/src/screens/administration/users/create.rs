@@ -16,7 +16,7 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Shows the form and then the generated password.
+/// Shows the form. After the request, shows the generated password.
 #[component]
 pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
     let told = RwSignal::new(None::<GeneratedPassword>);
@@ -104,7 +104,7 @@ const FIELDS: &[&str] = &["name", "displayName", "password"];
 #[component]
 fn Form(
     told: RwSignal<Option<GeneratedPassword>>,
-    /// The name of the created user. The page of this user opens next.
+    /// The name of the created user. The page then opens the screen of this user.
     made: RwSignal<Option<String>>,
     sending: Sending,
     listing: Listing<UserView>,

@@ -26,7 +26,7 @@ fn path(user: &str) -> String {
     format!("/v1/users/{}/identities", segment(user))
 }
 
-/// Shows the form that links an identity, and then the result.
+/// Shows the form that links an identity. After the request, shows the result.
 #[component]
 pub(super) fn LinkIdentity(
     /// The name of the user who gets the identity.

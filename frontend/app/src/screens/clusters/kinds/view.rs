@@ -1,4 +1,4 @@
-//! The filters and the sort order of a list. The URL contains these values.
+//! The filters and the sort order of a list. The URL contains the filters and the sort order.
 
 use drover_ui_core::kind::Kind;
 use drover_ui_core::severity::Severity;

@@ -26,7 +26,7 @@ pub(super) struct Applying {
 }
 
 impl Applying {
-    /// Creates the state before the label change starts.
+    /// Creates the initial state, before the label change.
     pub(super) fn new() -> Self {
         Self {
             batch: Batch::new(),

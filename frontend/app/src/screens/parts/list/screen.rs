@@ -31,7 +31,7 @@ pub(crate) fn ListScreen<R: Row>(
     contents: Contents<R>,
     /// The shell command that is equivalent to the list.
     command: &'static str,
-    /// The empty state; by default, a text about the filter.
+    /// The empty state. The default is a text about the filter.
     #[prop(optional, into)]
     empty: Option<ViewFn>,
     /// The selected rows; `None` if rows cannot be selected.
@@ -87,7 +87,7 @@ pub(crate) fn ListBody<R: Row>(
     kind: ListKind,
     /// The contents of the list.
     contents: Contents<R>,
-    /// The empty state; by default, a text about the filter.
+    /// The empty state. The default is a text about the filter.
     empty: Option<ViewFn>,
     /// The selected rows; `None` if rows cannot be selected.
     #[prop(optional_no_strip)]

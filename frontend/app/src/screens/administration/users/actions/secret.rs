@@ -18,7 +18,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// Shows the form and then the generated password.
+/// Shows the form. After the request, shows the generated password.
 #[component]
 pub(super) fn SetPassword(
     row: UserRow,
