@@ -211,5 +211,6 @@ pub async fn run(
     controllers.run().await;
 }
 
-/// The field manager of the controllers, which replace kube-controller-manager.
+/// The field manager of the controllers. kube-controller-manager runs these controllers in
+/// Kubernetes.
 const MANAGER: &str = "kube-controller-manager";

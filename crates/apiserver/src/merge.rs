@@ -1,10 +1,11 @@
 //! Merges of requests into stored objects: server-side apply, field ownership of all other writes,
 //! and the three types of patches.
 //!
-//! The module is pure. Objects are in the version of the request. [`apply`] and [`update`] read
-//! owners from `metadata.managedFields` and write the new owners into the result. The behaviour
-//! equals the behaviour of structured-merge-diff v6 and apimachinery's `managedfields` (KEP-555);
-//! tests compare it with their Go sources.
+//! The module has no side effects. Objects are in the version of the request. [`apply`] and
+//! [`update`] read owners from `metadata.managedFields` and write the new owners into the result.
+//! The behaviour equals the behaviour of structured-merge-diff v6 and apimachinery's
+//! `managedfields` (KEP-555). Tests compare the results of this module with the results of these Go
+//! libraries.
 
 mod apply;
 mod error;

@@ -1,7 +1,7 @@
 //! OpenAPI v3: an index with hashes, and a document per group and version.
 //!
-//! A built-in document is a concatenation of lines from the committed files, which have one path or
-//! definition per line. The server does not parse their JSON.
+//! The committed files have one path or definition per line. The server concatenates these lines to
+//! the document of a built-in group and version, without parsing the JSON of the lines.
 
 mod custom;
 mod gnostic;

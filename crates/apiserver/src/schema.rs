@@ -1,5 +1,6 @@
-//! Schemas of objects as a tree of [`Node`]s. Built-in kinds use the published OpenAPI documents,
-//! custom kinds the structural schema of the CRD.
+//! Schemas of objects as a tree of [`Node`]s. The nodes of built-in kinds are parsed from the
+//! published OpenAPI documents. The nodes of custom kinds are parsed from the structural schema of
+//! the CRD.
 
 pub mod cel;
 mod decode;
@@ -27,8 +28,8 @@ pub use pattern::Pattern;
 pub(crate) use pattern::compile as compile_pattern;
 pub(crate) use read::Reader;
 
-/// The format of times with microseconds. OpenAPI publishes it as `date-time`, but the encoding
-/// differs.
+/// The format of timestamps with microseconds. OpenAPI documents publish the format `date-time` for
+/// these timestamps, although the encoding differs.
 pub const MICRO_TIME: &str = "micro-time";
 
 /// Maximum number of unknown fields that strict decoding reports per object. kube-apiserver has the

@@ -4,7 +4,7 @@
 //! - A change is acknowledged after it is durable (WAL, `synchronous=FULL`).
 //! - Revisions only grow, across compaction, restarts, failed writes and restores.
 //! - Readers and watchers never block the writer.
-//! - A watch delivers all changes. If it cannot continue without a gap, it ends.
+//! - A watch delivers all changes. A watch that cannot continue without a gap ends.
 
 mod change;
 mod check;
@@ -237,7 +237,8 @@ impl Store {
         self.commit_requiring(change, Vec::new()).await
     }
 
-    /// Commits a change like [`Self::commit`], but only if other objects are also unchanged.
+    /// Commits a change like [`Self::commit`], if the objects in `requires` also have the required
+    /// revisions.
     ///
     /// # Errors
     ///

@@ -57,7 +57,7 @@ pub enum ApplyError {
         /// Kind of the objects.
         kind: String,
     },
-    /// There are too many objects to list.
+    /// The cluster contains more than [`MAX_OBJECTS`] objects to list.
     #[error("cannot {operation}: more than {MAX_OBJECTS} objects exist")]
     ListTooLong {
         /// The failed operation: verb and objects.

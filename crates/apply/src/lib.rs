@@ -2,10 +2,10 @@
 //!
 //! An [`Owner`](owner::Owner) is a label that marks the objects of one set. A reconciliation lists
 //! the objects (the [`Inventory`](inventory::Inventory)) and compares them with the desired objects
-//! ([`diff`](diff::diff)). Then it writes the differences and prunes the objects that are not
-//! desired ([`Objects`](objects::Objects)). The order ([`order`]) ensures that no object refers to
-//! a missing object, and that revoked permissions end first. A [`digest`](drift::digest) of the
-//! listed versions detects later changes of the objects.
+//! ([`diff`](diff::diff)). The reconciliation then writes the differences, and prunes the objects
+//! that are not desired ([`Objects`](objects::Objects)). The order ([`order`]) ensures that no
+//! object refers to a missing object, and that permissions are revoked first. A
+//! [`digest`](drift::digest) of the listed versions detects later changes of the objects.
 //!
 //! The modules `compare`, `diff`, `drift`, `inventory`, `order` and `owner` have no side effects.
 //! `objects` and `set` call the cluster through a [`kube::Client`], with a timeout for each call.

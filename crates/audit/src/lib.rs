@@ -200,9 +200,9 @@ impl Audit {
         }
     }
 
-    /// Waits until the queue has room for the records of a new request. Waits at most five seconds.
-    ///
-    /// Callers must refuse the request on an error, because the log would not record the request.
+    /// Waits until the queue has space for the records of a new request. Waits at most five
+    /// seconds. Callers must refuse the request on an error, because the log cannot record the
+    /// request.
     pub async fn admit(&self) -> Result<(), AuditFull> {
         if self.0.queue.has_room() {
             return Ok(());

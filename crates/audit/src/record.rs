@@ -104,8 +104,8 @@ const ASKED_BYTES: usize = 2048;
 /// Maximum recorded length of a method, in bytes. Real methods are shorter.
 const METHOD_BYTES: usize = 32;
 
-/// The recorded part of a path and query. Its length is limited, because an unauthenticated client
-/// can send a long path.
+/// The recorded path and query of a request. The length is limited, because an unauthenticated
+/// client can send a long path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestTarget {
     text: Box<str>,

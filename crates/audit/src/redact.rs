@@ -1,9 +1,11 @@
 //! Removes possible secrets from a request's path and query.
 //!
-//! The log contains the values of harmless parameters, which an allow list defines. It contains
-//! only the names of all other parameters. A deny list would miss new parameters.
+//! The log contains the values of harmless parameters, which an allow list defines. The log
+//! contains only the names of all other parameters. A deny list does not cover parameters of later
+//! Kubernetes versions.
 
-/// Parameters of the Kubernetes API that describe the request and contain no secret.
+/// The allow list: parameters of the Kubernetes API that describe the request and contain no
+/// secret.
 const PLAIN: [&str; 32] = [
     "allowWatchBookmarks",
     "container",

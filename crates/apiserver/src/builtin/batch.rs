@@ -16,7 +16,7 @@ use crate::schema::findings::Findings;
 
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
-/// Maximum length of a CronJob's name: names of its Jobs are eleven characters longer.
+/// Maximum length of a CronJob's name. The names of its Jobs have eleven more characters.
 const MAX_CRON_NAME_LENGTH: usize = 52;
 
 pub(crate) fn fill(kind: &str, value: &mut Value) {

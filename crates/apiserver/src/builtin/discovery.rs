@@ -81,7 +81,8 @@ fn valid_address(kind: &str, address: &str, under: &Path<'_>, index: usize, foun
     }
 }
 
-/// Rejects addresses that refer to a different host on each host, such as loopback addresses.
+/// Rejects addresses that are valid only on one host or link, such as loopback and link-local
+/// addresses.
 fn reachable(ip: IpAddr, address: &str, at: &Path<'_>, found: &mut Findings) {
     let (link_local, link_local_multicast) = match ip {
         IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[..3] == [224, 0, 0]),

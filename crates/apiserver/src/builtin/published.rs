@@ -127,7 +127,7 @@ pub(crate) struct Published {
     pub(crate) lists: Vec<List>,
 }
 
-/// The order of groups in `/apis`, which follows kube-apiserver's priorities.
+/// The order of groups in `/apis`: kube-apiserver's priorities of groups.
 const GROUPS: [&str; 18] = [
     "v1",
     "apps/v1",

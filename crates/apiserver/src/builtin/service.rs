@@ -1,8 +1,9 @@
 //! Service: defaults, allocation of addresses, and validation.
 //!
 //! The embedded API has no network. The server nevertheless allocates addresses from `10.96.0.0/12`
-//! and node ports from 30000–32767, because clients read these fields. The name determines the
-//! first candidate, so that a recreated Service gets the same address.
+//! and node ports from 30000–32767, because clients read these fields. The name of a Service
+//! determines the first candidate. A recreated Service therefore has the same address, if the
+//! address is free.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::Ipv4Addr;

@@ -1,4 +1,5 @@
-//! Accepts the names of a CRD that no other CRD of the group uses.
+//! Determines the accepted names of a CRD. A name is accepted unless a different CRD of the group
+//! uses the name.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,8 @@ impl Names {
     }
 }
 
-/// Accepts the names that no other CRD of the same group uses. `others` may contain the CRD itself.
+/// Determines the accepted names of a CRD. A name is accepted unless a different CRD in `others`
+/// with the same group uses the name.
 pub fn accept<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> Names {
     let taken = NamesInUse::by(crd, others);
     let requested = field(field(crd, "spec"), "names");

@@ -1,6 +1,6 @@
-//! Secrets of type `kubernetes.io/service-account-token`: fills in the token of the service
-//! account, renews it, and deletes the Secret with its account (kube-controller-manager's
-//! `TokensController`).
+//! Secrets of type `kubernetes.io/service-account-token` (kube-controller-manager's
+//! `TokensController`). The controller writes the token of the service account into the Secret,
+//! renews the token, and deletes the Secret when the account is deleted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,9 +22,10 @@ use crate::access::{IssueError, NameAndUid, SecretSubject, Tokens};
 const TYPE: &str = "kubernetes.io/service-account-token";
 const ACCOUNT_NAME: &str = "kubernetes.io/service-account.name";
 const ACCOUNT_UID: &str = "kubernetes.io/service-account.uid";
-/// Maximum interval of checks of a token's age, because the system clock can change.
+/// Maximum interval between checks of a token's age. The system clock can change between two
+/// checks.
 const MAX_CHECK_INTERVAL: Duration = Duration::from_hours(1);
-/// Minimum interval of checks of a token's age.
+/// Minimum interval between checks of a token's age.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The controller of token Secrets.

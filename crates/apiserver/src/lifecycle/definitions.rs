@@ -1,4 +1,5 @@
-//! CRDs: accepts their names, establishes them, and deletes their objects before the CRD.
+//! The controller of CRDs. The controller accepts the names of a CRD, establishes the CRD, and
+//! deletes the custom objects before it removes a deleted CRD.
 
 mod status;
 

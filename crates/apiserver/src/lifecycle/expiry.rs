@@ -131,7 +131,8 @@ fn last_change(event: &Value) -> Option<Timestamp> {
     .max()
 }
 
-/// Returns the expiration time of a bootstrap token from its Secret, whose data is base64.
+/// Returns the expiration time of a bootstrap token from its Secret. The data of the Secret is
+/// base64.
 fn token_end(secret: &Value) -> Option<Timestamp> {
     use base64::Engine;
     if secret["type"] != BOOTSTRAP_TOKEN {
@@ -159,7 +160,7 @@ mod tests {
     use crate::resource::Catalog;
     use crate::status::ApiError;
 
-    /// A hub with one event that counts reads and records the deletion.
+    /// A test hub with one Event. The hub counts reads, and records the deletion of the Event.
     #[derive(Default)]
     struct OneEvent {
         lists: Mutex<u32>,

@@ -1,4 +1,4 @@
-//! Runs controllers on the shared runtime; one task reads the feed for all of them.
+//! Runs controllers on the shared runtime. One task reads the feed for all controllers.
 
 use std::fmt::Debug;
 use std::hash::Hash;

@@ -11,7 +11,7 @@ use crate::access::{BootstrapObject, Reconciled, bootstrap_objects, reconcile};
 use crate::status::ApiError;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-/// The field manager of bootstrap objects, which kube-apiserver itself creates in Kubernetes.
+/// The field manager of bootstrap objects. kube-apiserver creates these objects in Kubernetes.
 const MANAGER: &str = "kube-apiserver";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CONCURRENCY: usize = 16;

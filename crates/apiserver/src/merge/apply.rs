@@ -238,7 +238,7 @@ fn coerce_texts(map: &mut Map<String, Value>) -> bool {
     fits
 }
 
-/// Removes named fields with the value `null`, which Go structs treat as unset.
+/// Removes named fields with the value `null`. Go structs treat these fields as unset.
 pub fn drop_nulls(value: &mut Value, node: &Node) {
     match (value, &node.shape) {
         (

@@ -11,7 +11,7 @@ use super::value::{json_kind, quote};
 /// Maximum size of values that all `copy` operations add, in bytes of JSON.
 const MAX_COPIED: usize = 3 * 1024 * 1024;
 
-/// Maximum depth of the result. Objects with more depth could not be parsed again.
+/// Maximum depth of the result. The server cannot parse deeper objects.
 const MAX_DEPTH: usize = 120;
 
 /// Applies a JSON patch.

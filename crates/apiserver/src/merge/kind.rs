@@ -79,7 +79,7 @@ impl MergeKind {
         self.versions.get(api_version).map(|node| Type::root(node))
     }
 
-    /// Returns the name of an object in the form of Go's errors.
+    /// Returns the name of an object as in Go's error messages.
     pub(super) fn name_of(&self, object: &Value) -> String {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or("");
         format!(
@@ -90,9 +90,8 @@ impl MergeKind {
         )
     }
 
-    /// Returns the empty object that a create request is merged into.
-    ///
-    /// A new Go struct already contains its nested structs, so no manager owns them.
+    /// Returns the empty object that a create request is merged into. A new Go struct already
+    /// contains its nested structs, so no manager owns these structs.
     pub(super) fn nothing(&self) -> Value {
         let mut object = match self.origin {
             Origin::BuiltIn => zero(&self.schema),

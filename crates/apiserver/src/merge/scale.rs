@@ -24,7 +24,7 @@ pub struct ScaleManagers<'a> {
 }
 
 impl ScaleManagers<'_> {
-    /// Returns the managers of the scale, which are the owners of the replicas.
+    /// Returns the managers of the scale: the managers that own the replicas of the object.
     pub fn to_scale(self) -> Managers {
         let owners = self.object.0.iter().filter(|(_, owned)| {
             self.replicas

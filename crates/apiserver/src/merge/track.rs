@@ -113,7 +113,8 @@ impl MergeKind {
         Ok(compared)
     }
 
-    /// Returns the changed fields that other managers own, with the changes in each version.
+    /// Returns the changed fields that other managers own, by manager. `comparisons` contains the
+    /// changes in each version.
     fn conflicts(
         &self,
         managers: &Managers,

@@ -78,7 +78,7 @@ pub(super) enum ListKind<'a> {
     Keys(&'a [String]),
 }
 
-/// The form of an actual value.
+/// The form of a value: map, scalar or list.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form<'a> {
     Map(MapAtom<'a>),

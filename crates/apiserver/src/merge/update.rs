@@ -1,4 +1,4 @@
-//! Ownership changes of writes other than apply.
+//! Field ownership of creates, updates, and patches other than server-side apply.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};

@@ -1,5 +1,5 @@
-//! OpenAPI v2: one document for all groups. kubectl uses it for checks that the server cannot do,
-//! such as for kinds without patch support.
+//! OpenAPI v2: one document for all groups. kubectl validates objects with this document if the
+//! server does not validate fields, for example for kinds without patch support.
 //!
 //! The document is converted from v3. Defaults, combinations of schemas and `nullable` are dropped,
 //! because v2 does not support them.

@@ -11,16 +11,16 @@ use crate::status::ApiError;
 
 /// The queue slots that a request occupies.
 pub(crate) enum RequestSlot {
-    /// A short request, which occupies the slot until the response.
+    /// A slot for a short request. The request occupies the slot until the response.
     Running(#[expect(dead_code, reason = "held until the response is complete")] Slot),
-    /// A watch, which occupies the first slot until the stream starts.
+    /// Two slots for a watch. The watch occupies the first slot until the stream starts.
     Watching(Slot, WatchSlot),
     /// A request that occupies no slot.
     Exempt,
 }
 
-/// Authenticates the request by its extension with a caller of this process, or by its bearer
-/// token.
+/// Authenticates the request: by the request extension with a caller from this process, or by the
+/// bearer token.
 pub(crate) async fn authenticate(
     exchange: &mut Exchange,
     in_process: Option<Caller>,
@@ -73,7 +73,7 @@ pub(crate) fn impersonate(exchange: &mut Exchange) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Waits for a slot of the request's caller.
+/// Waits for a slot in the queue of the request's caller.
 pub(crate) async fn queue(exchange: &Exchange) -> Result<RequestSlot, ApiError> {
     let path = exchange.info.path.as_str();
     let probes = ["/livez", "/readyz", "/healthz"];

@@ -1,8 +1,7 @@
-//! Deletes stored objects of built-in kinds that the server does not serve.
-//!
-//! An earlier version, or a server with different [`Kinds`](crate::builtin::Kinds), may have stored
-//! such objects. Clients can neither read nor delete them, and their finalizers would block the
-//! deletion of namespaces.
+//! Deletes stored objects of built-in kinds that the server does not serve. An earlier version, or
+//! a server with different [`Kinds`](crate::builtin::Kinds), may have stored these objects. Clients
+//! can neither read nor delete the objects. The finalizers of the objects block the deletion of
+//! namespaces.
 
 use std::collections::BTreeSet;
 

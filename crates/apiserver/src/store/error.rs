@@ -179,7 +179,7 @@ pub enum WatchEnd {
     /// The client read events too slowly.
     #[error("the watch ended: the client read events too slowly")]
     Lagged,
-    /// The watch read old history that was compacted at the same time.
+    /// The store compacted the history while the watch read it.
     #[error("the watch ended: the history was compacted; the oldest revision is {floor}")]
     Compacted {
         /// The oldest revision that a watch can start at.

@@ -20,9 +20,9 @@ pub enum Event {
     },
     /// An object was deleted.
     Delete {
-        /// The last state of the object, with its own revision.
+        /// The last state of the object, with the revision of its last update.
         stored: Stored,
-        /// The revision of the deletion, which clients receive.
+        /// The revision of the deletion. Clients receive the deleted object with this revision.
         revision: u64,
     },
 }
@@ -72,7 +72,7 @@ impl Event {
     }
 }
 
-/// An event that all its watches share.
+/// An event in memory. All watches that deliver the event share this memory.
 #[derive(Debug)]
 pub struct Notice {
     event: Event,

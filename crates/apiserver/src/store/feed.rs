@@ -1,8 +1,8 @@
 //! Distribution of changes from the writer to watches.
 //!
 //! The writer appends to a ring and continues. A separate thread distributes the events to watchers
-//! by topic, so that a change has no cost for watchers of other topics. The thread ends a watcher
-//! that reads too slowly, and never waits for it.
+//! by topic, so that a change has no cost for watchers of other topics. The thread ends watchers
+//! that read too slowly, instead of waiting for them.
 
 mod queue;
 

@@ -15,11 +15,11 @@ use super::space;
 /// The ID of the program in `PRAGMA application_id`: the letters "KAPI".
 const APPLICATION: i32 = 0x4b41_5049;
 
-/// Timeout for locks of SQLite, which are held for microseconds.
+/// Timeout for SQLite locks. SQLite holds these locks for microseconds.
 pub(super) const BUSY: Duration = Duration::from_secs(5);
 
-/// The migrations. Each step migrates from the version of its index to the next version. A new
-/// store runs all steps.
+/// The migrations. The step at index `i` migrates from version `i` to version `i + 1`. A new store
+/// runs all steps.
 const MIGRATIONS: [&str; KNOWN as usize] = [
     // Revisions start at 1, because "0" has a special meaning for clients.
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;

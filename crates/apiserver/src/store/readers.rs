@@ -61,8 +61,8 @@ impl Lane {
         }
     }
 
-    /// Runs a read on a thread of the lane. The read is skipped if the caller drops the future
-    /// before it starts.
+    /// Runs a read on a thread of the lane. The lane skips the read if the caller drops the future
+    /// before the read starts.
     pub(super) async fn read<T, E>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,

@@ -1,4 +1,5 @@
-//! Stored objects. The revision is inserted into their JSON without parsing.
+//! Stored objects. The store inserts the revision into the JSON of an object without parsing the
+//! JSON.
 
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ impl Stored {
         Ok(Self::from_row(key, revision, value, splice))
     }
 
-    /// Returns the same value with this revision. Clients receive a deleted object with the
+    /// Returns a copy of the value with this revision. Clients receive a deleted object with the
     /// revision of its deletion.
     #[must_use]
     pub fn at_revision(&self, revision: u64) -> Self {

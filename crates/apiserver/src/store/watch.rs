@@ -13,7 +13,8 @@ use super::pins::Pin;
 use super::readers::Lane;
 use super::replay::replay;
 
-/// A watch, which delivers all events below a prefix in order and without duplicates.
+/// A watch of the keys below a prefix. The watch delivers all events in order and without
+/// duplicates.
 #[derive(Debug)]
 pub struct Watch {
     prefix: Arc<str>,

@@ -1,8 +1,8 @@
 //! The writer thread.
 //!
-//! The thread commits waiting changes in one transaction, and acknowledges them after it is
-//! durable. If space runs out or the disk fails, all changes of the transaction fail. The thread
-//! attempts later changes again.
+//! The thread commits waiting changes in one transaction, and acknowledges the changes after the
+//! transaction is durable. If space runs out or the disk fails, all changes of the transaction
+//! fail. The thread attempts later changes nevertheless.
 
 pub(super) mod checkpoint;
 pub(super) mod compact;

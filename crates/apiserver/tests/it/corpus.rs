@@ -9,8 +9,8 @@ mod kinds;
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
-/// Replays a corpus of the fuzzers. This crate cannot use the same function of `testkit`, because
-/// `testkit` depends on the tunnel crate.
+/// Replays a corpus of the fuzzers. `testkit` has a function with the same purpose. This crate
+/// cannot use that function, because `testkit` depends on the tunnel crate.
 fn replay(target: &str, property: fn(&[u8])) {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fuzz/corpus")

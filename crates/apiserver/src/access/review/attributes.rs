@@ -77,7 +77,7 @@ fn what(spec: &Value) -> Vec<FieldError> {
     }
 }
 
-/// Returns the attributes in the form in which Go prints its internal type.
+/// Formats the attributes as Go prints the internal type of kube-apiserver.
 fn path_attributes(spec: &Value) -> Value {
     let asked = &spec["nonResourceAttributes"];
     json!({ "Path": text(&asked["path"]), "Verb": text(&asked["verb"]) })

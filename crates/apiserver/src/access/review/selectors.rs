@@ -1,5 +1,7 @@
-//! Selectors in access reviews (KEP-4601). RBAC ignores selectors. The server validates them, and
-//! reports selectors that cannot be parsed in the response.
+//! Selectors in access reviews (KEP-4601).
+//!
+//! RBAC ignores selectors. The server validates selectors. The response of a review reports
+//! selectors that cannot be parsed.
 
 use drover_rbac::strings;
 use serde_json::Value;
@@ -117,8 +119,8 @@ fn label_faults(key: &str, values: &[String], path: &str) -> Vec<FieldError> {
     of_key.chain(of_values).collect()
 }
 
-/// Returns the evaluation error for selectors that cannot be parsed. The server ignores such
-/// selectors, so that the check covers more objects than requested, never fewer.
+/// Returns the evaluation error for selectors that cannot be parsed. The access check ignores these
+/// selectors, so it covers all objects that the selectors can match.
 pub(super) fn evaluation_error(asked: &Value) -> Option<String> {
     let ignored: Vec<String> = Kind::ALL
         .into_iter()

@@ -21,7 +21,7 @@ pub struct Claims {
     pub iat: i64,
     /// The issuer of the token.
     pub iss: String,
-    /// Token ID, which audit records contain.
+    /// Token ID. Audit records contain this ID.
     pub jti: String,
     /// The private claim `kubernetes.io`.
     #[serde(rename = "kubernetes.io")]
@@ -61,10 +61,11 @@ pub struct NameAndUid {
     pub uid: String,
 }
 
-/// The object whose deletion invalidates a token, in addition to its service account.
+/// The object that the token is bound to. The token becomes invalid when this object or the service
+/// account is deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundTo {
-    /// The token is bound to its service account only.
+    /// The token is bound only to its service account.
     Nothing,
     /// The token is bound to a pod; the second value is the pod's node.
     Pod(NameAndUid, Option<NameAndUid>),
@@ -161,7 +162,7 @@ impl Claims {
     }
 }
 
-/// Decodes audiences, which RFC 7519 allows to be a list of strings or a single string.
+/// Decodes audiences: a list of strings, or a single string (RFC 7519).
 fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

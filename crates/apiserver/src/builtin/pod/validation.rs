@@ -26,7 +26,7 @@ pub(crate) fn pod(pod: &Value, found: &mut Findings) {
     }
 }
 
-/// Rejects image names of a pod with surrounding spaces. Templates may contain such names.
+/// Rejects image names with leading or trailing spaces in a pod. Pod templates accept these names.
 pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     for name in ["containers", "initContainers"] {
         let under = at.child(name);

@@ -10,7 +10,8 @@ use crate::merge::path::PathElement;
 
 /// Merges two values of a type; the applied value has precedence.
 ///
-/// Applied list items keep their order, and other items keep their position between them.
+/// Applied list items keep their order. Items that only the live list contains keep their position
+/// between the applied items.
 pub(in crate::merge) fn combine(
     live: &Value,
     applied: &Value,

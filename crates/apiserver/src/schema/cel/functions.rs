@@ -1,5 +1,5 @@
 //! CEL functions: the functions of Kubernetes, and safe replacements of functions whose arguments
-//! could exhaust the server's resources.
+//! can exhaust the server's resources.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};

@@ -79,7 +79,7 @@ impl Size {
         }
     }
 
-    /// Returns the size of an actual value.
+    /// Returns the size of a CEL value.
     pub(super) fn of(value: &Cel) -> Self {
         match value {
             Cel::String(text) => Self::text(text.len() as u64),

@@ -44,13 +44,13 @@ impl DryRun {
 /// The verb that determines the type of options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteVerb {
-    /// A create with `CreateOptions`.
+    /// A create, with `CreateOptions`.
     Create,
-    /// An update with `UpdateOptions`.
+    /// An update, with `UpdateOptions`.
     Update,
-    /// A patch other than apply with `PatchOptions`.
+    /// A patch other than server-side apply, with `PatchOptions`.
     Patch,
-    /// A server-side apply with `PatchOptions`.
+    /// A server-side apply, with `PatchOptions`.
     Apply,
 }
 
@@ -128,7 +128,7 @@ impl WriteOptions {
 /// The deletion of dependents (`metav1.DeletionPropagation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// The owner reference is removed from dependents, which are not deleted.
+    /// The dependents are not deleted. The server removes their owner reference.
     Orphan,
     /// The dependents are deleted after the owner.
     Background,

@@ -45,7 +45,7 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
     transform::answer_object(exchange, target, StatusCode::OK, accepted, object).await
 }
 
-/// Rejects a revision in the future, because a write may never reach it.
+/// Rejects a revision in the future. The store may never reach this revision.
 fn check_not_future(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
     let current = exchange.shared.store.revision();
     if version > current {
@@ -206,7 +206,7 @@ struct Filtering<'s> {
     items: Vec<Stored>,
 }
 
-/// The state of filtering after a page of the store.
+/// The result of filtering one page of the store.
 enum FilterState {
     /// The page is full, and `left` objects were not examined.
     Enough { left: u64 },

@@ -149,8 +149,8 @@ fn set_requester(exchange: &Exchange, target: &Target, object: &mut Value) {
     }
 }
 
-/// Rejects a create in a terminating namespace or of a terminating CRD; returns the objects that
-/// must stay unchanged until the create.
+/// Rejects a create in a terminating namespace or of a terminating CRD. Returns the namespace and
+/// the CRD as required objects, because they must stay unchanged until the create.
 async fn check_open(
     exchange: &Exchange,
     target: &Target,
@@ -166,8 +166,8 @@ struct Absent<'t> {
     exchange: &'t Exchange,
     target: &'t Target,
     object: Value,
-    /// The requirements of the previous attempt. The requirements are computed again if the
-    /// required objects have changed.
+    /// The required objects of the previous attempt. The next attempt reads them again if they have
+    /// changed.
     seen: Mutex<Option<Vec<Require>>>,
 }
 

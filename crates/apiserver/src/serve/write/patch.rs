@@ -135,7 +135,8 @@ impl Patch {
         &self.value
     }
 
-    /// Reports whether the patch creates missing objects and computes managed fields itself.
+    /// Reports whether the patch is a server-side apply. Server-side apply creates missing objects
+    /// and computes managed fields itself.
     pub(crate) const fn creates(&self) -> bool {
         matches!(self.kind, PatchKind::Apply)
     }
@@ -324,8 +325,9 @@ fn go_map(value: &Value) -> String {
     }
 }
 
-/// Returns the message for a strategic patch with a wrong type. kube-apiserver converts such a
-/// patch to the Go struct without JSON.
+/// Returns kube-apiserver's message for a strategic merge patch with a value of the wrong type.
+/// kube-apiserver converts the patch directly to the Go struct, so the message differs from JSON
+/// errors.
 fn unconverted(error: &DecodeError) -> String {
     let DecodeError::Type { is, expected, .. } = error else {
         return error.to_string();

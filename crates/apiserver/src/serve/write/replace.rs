@@ -229,7 +229,8 @@ impl Replace<'_> {
         }
     }
 
-    /// Checks the verb `create`, which an update also needs to create an object.
+    /// Checks that the caller has the verb `create`. An update that creates an object requires this
+    /// verb.
     fn authorize_create(&self) -> Result<(), ApiError> {
         let attributes = Attributes {
             caller: &self.exchange.caller,

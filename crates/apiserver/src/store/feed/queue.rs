@@ -79,7 +79,7 @@ impl Subscription {
         Some(round)
     }
 
-    /// Reports whether the watcher was ended because it was too slow.
+    /// Reports whether the feed ended the watcher because the watcher was too slow.
     pub(in crate::store) fn lagged(&self) -> bool {
         self.queue.lock().lagged
     }

@@ -82,7 +82,7 @@ impl WriterCheckpoints {
     }
 }
 
-/// Moves the remaining pages and restarts the log; returns false if readers prevent it.
+/// Moves the remaining pages and restarts the log. Returns false if readers prevent the restart.
 pub(in crate::store) fn restart(conn: &Connection) -> bool {
     let done = conn
         .busy_timeout(READERS)
