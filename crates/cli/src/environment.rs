@@ -29,7 +29,7 @@ pub struct Environment {
     /// Value of `$DROVER_TOKEN`. The CLI has no flag for the token, because other users of the
     /// machine can read command lines.
     pub(crate) token: Option<Secret>,
-    /// Value of `$KUBERNETES_EXEC_INFO`, which kubectl sets.
+    /// Value of `$KUBERNETES_EXEC_INFO`. kubectl sets this variable.
     pub(crate) exec_info: Option<String>,
     /// Names of the flags on the command line. Values of other flags come from variables or
     /// defaults.

@@ -56,7 +56,7 @@ pub enum Failure {
     /// An object or file does not exist.
     #[error("{0}")]
     Absent(String),
-    /// Any other error, as a message with the next step.
+    /// A command failure without a separate variant. The message contains the next step.
     #[error("{0}")]
     Other(String),
 }

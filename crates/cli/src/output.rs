@@ -23,7 +23,7 @@ pub trait Page: Serialize {
     fn page(&self, now: Timestamp) -> String;
 }
 
-/// Renders a list. For an empty list, prints `none` to standard error instead of a table.
+/// Renders a list. Prints `none` to standard error if the list is empty and the format is a table.
 pub(crate) fn list<T: Listed>(
     items: Vec<T>,
     format: Format,

@@ -1,7 +1,7 @@
-//! Applies the access that roles grant, as RBAC objects in managed clusters and on the hub.
+//! Applies the access that roles grant. Creates RBAC objects in managed clusters and on the hub.
 //!
 //! [`desired`] computes the objects from the [`Grants`](drover_access::grants::Grants). Each role
-//! that is granted in a scope has a ClusterRole. Its bindings are in the cluster or in a project's
+//! that is granted in a scope has a ClusterRole with bindings in the cluster or in a project's
 //! namespaces. Separate ClusterRoles list the names that the user lane's service account may
 //! impersonate. [`plan`] computes the ordered changes. [`act`] applies the changes. [`reconciler`]
 //! decides when to apply the changes.

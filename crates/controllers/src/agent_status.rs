@@ -1,7 +1,7 @@
 //! Pure functions that merge the lines of a cluster's report stream into the reported status.
 //!
-//! The reported values are stored on the hub and the agent is not trusted, so the server truncates
-//! them to the maximum size of a valid report.
+//! The agent is not trusted, and the hub stores the reported values. The server therefore truncates
+//! the values to the maximum size of a valid report.
 
 mod bound;
 
@@ -21,7 +21,7 @@ pub struct ReportedStatus {
     pub version: Option<String>,
     /// UID of the cluster's namespace kube-system.
     pub cluster_uid: Option<String>,
-    /// Node counts and sums of resources.
+    /// Number of nodes, and sums of the nodes' resources.
     pub nodes: Option<NodesReport>,
     /// Health of the control plane's components.
     pub components: Option<Vec<ComponentHealth>>,
@@ -79,7 +79,7 @@ impl Lines {
     /// Maximum line length in bytes.
     pub const MAX_LENGTH: usize = 1024 * 1024;
 
-    /// Adds bytes; returns the complete lines.
+    /// Adds bytes, and returns the complete lines.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, LineTooLong> {
         let mut lines = Vec::new();
         for (index, part) in bytes.split(|byte| *byte == b'\n').enumerate() {

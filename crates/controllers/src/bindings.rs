@@ -36,7 +36,7 @@ use super::BATCH_TIMEOUT;
 use super::status_writer::{Change, StatusWriter, Write, changed_conditions, conditions_of};
 use drover_hub::{Hub, HubError, Store, Stores};
 
-/// The debounce is short, because a new binding grants nothing before the controller stores its
+/// The debounce is short, because a new binding grants no access before the controller stores its
 /// UIDs.
 const DEBOUNCE: Duration = Duration::from_millis(50);
 /// Maximum time between two reconciliations.

@@ -84,7 +84,7 @@ impl ClusterState {
         }
     }
 
-    /// A token that is cancelled when the server stops managing the cluster.
+    /// Returns a token that is cancelled when the server stops managing the cluster.
     pub(super) fn gone(&self) -> CancellationToken {
         self.gone.clone()
     }
@@ -188,7 +188,7 @@ impl ManagedCluster {
     }
 
     /// Resets the upgrade state after a failure, or when the requested image runs in the cluster. A
-    /// replica that becomes unavailable later does not count as a failed upgrade.
+    /// replica that becomes unavailable later is not a failed upgrade.
     pub(super) fn finish_upgrade(&self) {
         let mut facts = self.state.facts.lock();
         let over = match (&facts.upgrade, &facts.reported.agent) {

@@ -34,7 +34,7 @@ struct DriftWatch {
 }
 
 impl Progress {
-    /// Digest of the desired state on the hub at the last comparison.
+    /// Returns the digest of the desired state on the hub at the last comparison.
     pub(super) fn desired(&self) -> Option<u64> {
         self.desired
     }

@@ -12,7 +12,7 @@ use drover_hub::{Hub, HubError, Writer};
 /// Time between two deletions of unusable tokens.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Reports whether a token can never be used again. `cluster` is the Cluster with the UID in the
+/// Reports whether an agent can never use the token. `cluster` is the Cluster with the UID in the
 /// token.
 pub(crate) fn is_spent(
     token: &ClusterRegistrationToken,

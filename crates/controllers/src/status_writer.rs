@@ -25,7 +25,7 @@ pub(super) struct Change<K> {
     pub(super) write: Write,
 }
 
-/// One write of an object.
+/// A write of one object.
 pub(super) enum Write {
     /// Replaces all conditions of the object.
     Conditions(Vec<Condition>),

@@ -73,7 +73,8 @@ fn is_json(request: &Request) -> bool {
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"))
 }
 
-/// Parses JSON. The error names the field but not its value, which may be a secret.
+/// Parses JSON. The error contains the name of the field but not its value, because the value may
+/// be a secret.
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Status> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {

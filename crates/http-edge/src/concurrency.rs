@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Counts the users with a running operation. Clones share the counts.
+/// The users with a running operation. Clones share this list.
 #[derive(Clone, Debug)]
 pub struct ConcurrencyLimiter {
     max_users: usize,

@@ -1,9 +1,8 @@
 //! The HTTP edge of the server: the listener, limits per network, request bodies, and errors as
 //! `metav1.Status`.
 //!
-//! *Owns* connection slots, timeouts, size limits, and the format of error responses, which apply
-//! before a handler identifies the caller. *Never* identifies a caller or decides about
-//! permissions.
+//! *Owns* connection slots, timeouts, size limits, and the format of error responses. *Never*
+//! identifies a caller or decides about permissions.
 
 pub mod body;
 pub mod concurrency;

@@ -277,7 +277,7 @@ async fn shake_hands(
 
 impl ServeContext {
     /// Serves HTTP/1.1 or HTTP/2, as TLS negotiated (ALPN). hyper-util can detect the protocol from
-    /// the first bytes, but it waits for them without a time limit.
+    /// the first bytes of a connection, but without a time limit.
     async fn serve_protocol(
         &self,
         stream: TlsStream<ReadAhead<TcpStream>>,
@@ -345,7 +345,7 @@ async fn answer(
 }
 
 /// Waits until the connection must be closed: the client is idle, or the agent did not prove its
-/// key in time.
+/// key before the deadline.
 async fn abandoned(slot: &ConnectionSlot, limits: Limits) {
     match slot.purpose() {
         Purpose::All => slot.activity().abandoned(limits.idle_timeouts).await,
@@ -354,7 +354,7 @@ async fn abandoned(slot: &ConnectionSlot, limits: Limits) {
 }
 
 /// Serves a connection until its end. Starts a graceful shutdown at `stop` and when the connection
-/// is `abandoned`. Returns `None` if an abandoned connection does not end in time.
+/// is `abandoned`. Returns `None` if an abandoned connection does not end before the deadline.
 async fn until<C: Future>(
     mut connection: Pin<&mut C>,
     shut_down: impl Fn(Pin<&mut C>),

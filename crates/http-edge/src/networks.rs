@@ -1,9 +1,8 @@
 //! Network prefixes of clients, and limits per network.
 //!
-//! An attacker may own a complete IPv6 /48, which contains 65,536 /64 networks. Therefore each
-//! request counts at three prefixes of its address: the client's network and two wider networks.
-//! The wider networks have a larger fraction of the limit than a single network, but never the
-//! complete limit.
+//! An attacker may own a complete IPv6 /48 with 65,536 /64 networks. Therefore the limits apply to
+//! three prefixes of each address: the client's network and two wider networks. The wider networks
+//! have a larger fraction of the limit than a single network, but never the complete limit.
 
 mod agents;
 mod limits;

@@ -38,7 +38,7 @@ pub enum Right {
 /// A route: one method of one path, with the required permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The HTTP method. A route that accepts all methods has one of the methods, for tests that
+    /// The HTTP method. A route that accepts all methods contains only one method, for tests that
     /// call the route.
     pub method: Method,
     /// The path in axum's syntax, for example `/v1/users/{name}`.
@@ -69,8 +69,10 @@ impl<S: Clone + Send + Sync + 'static> Default for Routes<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    /// Adds handlers of one path that require `right`. `utoipa_axum::routes!` creates `handlers`
-    /// from functions with `#[utoipa::path]`, which declares the path, method and operation.
+    /// Adds handlers of one path that require `right`.
+    ///
+    /// `utoipa_axum::routes!` creates `handlers` from functions with `#[utoipa::path]`. This
+    /// attribute declares the path, the method and the operation.
     #[must_use]
     pub fn add(mut self, right: Right, handlers: UtoipaMethodRouter<S>) -> Self {
         for (path, item) in &handlers.1.paths {

@@ -1,7 +1,7 @@
-//! Converts errors to responses: a Kubernetes `Status` as JSON.
+//! Converts errors to HTTP responses. The body is a Kubernetes `Status` as JSON.
 //!
-//! Each module has its own error types and converts them to a [`Status`]. kubectl, the CLI and
-//! browsers therefore receive one format with the cause and the next step.
+//! Each module has its own error types and converts the errors to a [`Status`]. kubectl, the CLI
+//! and browsers therefore receive the same format, with the cause and the next step.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -38,22 +38,23 @@ impl Status {
         }))
     }
 
-    /// 400: the request is malformed.
+    /// Creates a response with status 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
-    /// 401: the credential is missing or invalid.
+    /// Creates a response with status 401: the request has no valid credential.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", message)
     }
 
-    /// 403: the caller is authenticated, but lacks the permission.
+    /// Creates a response with status 403: the caller is authenticated, but lacks the permission.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message)
     }
 
-    /// 404: the object does not exist, or the caller may not read it.
+    /// Creates a response with status 404: the object does not exist, or the caller may not read
+    /// the object.
     pub fn not_found(kind: &'static str, name: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -63,7 +64,7 @@ impl Status {
         .about(kind, name)
     }
 
-    /// 404: no route has this path.
+    /// Creates a response with status 404: no route has the requested path.
     pub fn no_such_path() -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -72,7 +73,7 @@ impl Status {
         )
     }
 
-    /// 405: the path exists, but does not support the method.
+    /// Creates a response with status 405: the path exists, but does not support the method.
     pub fn method_not_allowed() -> Self {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -81,7 +82,7 @@ impl Status {
         )
     }
 
-    /// 409: an object with this name already exists.
+    /// Creates a response with status 409: an object with this name already exists.
     pub fn already_exists(kind: &'static str, name: &str) -> Self {
         Self::new(
             StatusCode::CONFLICT,
@@ -91,12 +92,13 @@ impl Status {
         .about(kind, name)
     }
 
-    /// 409: a concurrent request changed the object, or the object's state forbids the change.
+    /// Creates a response with status 409: a concurrent request changed the object, or the object's
+    /// state forbids the change.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "Conflict", message)
     }
 
-    /// 413: the body exceeds the limit.
+    /// Creates a response with status 413: the body exceeds the limit.
     pub fn too_large(limit_bytes: usize) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -105,7 +107,7 @@ impl Status {
         )
     }
 
-    /// 415: the body is not JSON.
+    /// Creates a response with status 415: the body is not JSON.
     pub fn unsupported_media_type() -> Self {
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -114,7 +116,8 @@ impl Status {
         )
     }
 
-    /// 422: a field has an invalid value. `message` describes the valid values.
+    /// Creates a response with status 422: a field has an invalid value. `message` describes the
+    /// valid values.
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::new(
@@ -125,18 +128,19 @@ impl Status {
         .because(field, "FieldValueInvalid", message)
     }
 
-    /// 429: the caller exceeded a rate limit. Sets `Retry-After`.
+    /// Creates a response with status 429: the caller exceeded a rate limit. Sets `Retry-After`.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
             .retry_after(retry_after_seconds)
     }
 
-    /// 500: the server has an internal error.
+    /// Creates a response with status 500: the server has an internal error.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message)
     }
 
-    /// 503: the server is temporarily unavailable. Sets `Retry-After`.
+    /// Creates a response with status 503: the server is temporarily unavailable. Sets
+    /// `Retry-After`.
     pub fn unavailable(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -146,7 +150,7 @@ impl Status {
         .retry_after(retry_after_seconds)
     }
 
-    /// 504: a backend did not respond in time.
+    /// Creates a response with status 504: a backend did not respond before the timeout.
     pub fn timeout(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
     }

@@ -19,7 +19,8 @@ pub const REVISION_ANNOTATION: &str = "management.drover.dev/schema-revision";
 pub const SCHEMA_REVISION: u32 = 1;
 /// The timeout to wait until the API server serves a new kind.
 const ESTABLISH_TIMEOUT: Duration = Duration::from_secs(30);
-/// The maximum number of attempts while another client changes the same definition.
+/// The maximum number of attempts to write a definition while a different client changes the
+/// definition.
 const MAX_ATTEMPTS: usize = 5;
 
 /// The error of [`install`].

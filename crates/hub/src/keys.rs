@@ -1,4 +1,4 @@
-//! The server's keys, which sign node plans, authenticate challenges, and encrypt stored data.
+//! The server's keys. The keys sign node plans, authenticate challenges, and encrypt stored data.
 
 use std::fmt;
 
@@ -18,8 +18,8 @@ use drover_entropy::{NoRandomness, random};
 
 /// The name of the Secret with the Ed25519 keys that sign node plans. Each key has an entry.
 ///
-/// Entry names sort by age, and the last key signs. To rotate the key, add an entry. Then apply the
-/// manifest of every cluster again. Finally remove the previous entry.
+/// Entry names sort by age, and the last key signs. A key rotation has three steps: add an entry,
+/// apply the manifest of every cluster, and remove the previous entry.
 pub const PLAN_KEYS: &str = "plan-signing-keys";
 /// The name of the Secret with the key that authenticates challenges.
 pub const CHALLENGE_KEY: &str = "challenge-key";

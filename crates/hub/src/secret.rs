@@ -32,7 +32,7 @@ pub fn secret(name: &str, kind: &str, data: Data) -> Secret {
     }
 }
 
-/// Returns an entry of a Secret. Returns `None` if the key is missing.
+/// Returns an entry of a Secret. Returns `None` if the Secret has no such entry.
 pub fn entry<'a>(secret: &'a Secret, key: &str) -> Option<&'a [u8]> {
     secret
         .data

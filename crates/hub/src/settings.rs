@@ -17,7 +17,7 @@ pub struct Settings {
     stores: Stores,
     /// The server's URL while the setting `server-url` is empty.
     fallback_url: Arc<str>,
-    /// The log filter of the command line, which overrides the setting.
+    /// The log filter of the command line. This filter overrides the setting.
     log_filter: Option<Arc<str>>,
     /// An additional DNS name for the serving certificate: the host name in the admission webhook's
     /// address.

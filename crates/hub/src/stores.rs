@@ -31,13 +31,13 @@ pub const MAX_STORE_AGE: Duration = Duration::from_mins(10);
 pub struct Stores {
     /// Users by name and UID.
     pub users: Store<User>,
-    /// Tokens by id, which is their name.
+    /// Tokens by ID. The ID of a token is the name of its object.
     pub tokens: Store<Token>,
     /// Clusters by name and UID.
     pub clusters: Store<Cluster>,
     /// Settings by name.
     pub settings: Store<Setting>,
-    /// Registration tokens by id, which is their name.
+    /// Registration tokens by ID. The ID of a token is the name of its object.
     pub registration_tokens: Store<ClusterRegistrationToken>,
     /// Identity providers by name.
     pub auth_providers: Store<AuthProvider>,

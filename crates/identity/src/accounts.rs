@@ -229,8 +229,8 @@ impl Accounts {
         limited.map_err(|_| LookupError::TooMany)
     }
 
-    /// Exempts a network with a valid token from the global limit, so that unknown tokens of other
-    /// clients do not delay new tokens of this network.
+    /// Exempts a network with a valid token from the global limit. Unknown tokens of other clients
+    /// therefore do not delay new tokens of this network.
     fn mark_proven(&self, network: IpAddr) {
         let mut proven = self.shared.proven.lock();
         if proven.len() >= MAX_NETWORKS {

@@ -45,7 +45,7 @@ pub enum IdentifyError {
     /// The session of the cookie has ended or never existed.
     #[error("the session has ended: sign in again")]
     NoSession,
-    /// A page of another origin sent the request.
+    /// The request comes from a page of a different origin.
     #[error(transparent)]
     CrossOrigin(#[from] CrossOrigin),
     /// The hub rejects the service account token.
@@ -66,7 +66,7 @@ pub enum IdentifyError {
     /// The identity of the token's provider is not valid.
     #[error("the token is no longer valid: {0}")]
     ProviderInvalid(#[from] InvalidReason),
-    /// The stores are too old.
+    /// The stores are not synced or too old.
     #[error("the server's copy of the hub's objects is too old to authorize requests")]
     Untrusted(StoresHealth),
     /// The lookup of an unknown token failed.

@@ -19,7 +19,7 @@ use drover_audit::{AuditNotes, Person};
 #[derive(Debug)]
 pub struct AnyToken(pub Identity);
 
-/// The presented token, which may have expired.
+/// The token of the request. The token may have expired.
 #[derive(Debug)]
 pub struct PresentedToken(pub Arc<Token>);
 

@@ -47,7 +47,7 @@ const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 /// The error of a device login.
 #[derive(Debug, Error)]
 pub enum DeviceError {
-    /// There are too many pending logins, or the user entered too many codes.
+    /// Too many logins are pending, or the user entered too many codes.
     #[error("too many logins or codes; wait {} s and try again", .0.seconds())]
     TooMany(RetryAfter),
     /// No pending login has this code.

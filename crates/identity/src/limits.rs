@@ -143,10 +143,10 @@ impl LoginLimits {
         Ok(self.0.provider_logins.check(&(), address)?)
     }
 
-    /// Counts a password attempt at a directory. The accounts of a directory are separate from
-    /// local users.
+    /// Records the start of a password attempt at a directory. The accounts of a directory are
+    /// separate from local users.
     ///
-    /// Dropping the returned [`Attempt`] without an outcome counts as a failed attempt.
+    /// Dropping the returned [`Attempt`] without an outcome records a failure.
     pub fn check_at(
         &self,
         provider: &str,
@@ -247,8 +247,8 @@ fn rates<K: Clone + Eq + Hash>(a_minute: [u32; 3]) -> Rates<K> {
     Rates::new(a_minute.map(networks::Quota::per_minute))
 }
 
-/// A password attempt at a directory. The attempt counts as failed unless [`Self::succeeded`] or
-/// [`Self::not_sent`] is called.
+/// A password attempt at a directory. The attempt is recorded as failed unless [`Self::succeeded`]
+/// or [`Self::not_sent`] is called.
 #[must_use = "the attempt counts as failed when this is dropped"]
 pub struct Attempt {
     limits: LoginLimits,
@@ -291,9 +291,9 @@ fn account(provider: &str, login: &str) -> String {
     format!("\n{}", URL_SAFE_NO_PAD.encode(digest))
 }
 
-/// Normalizes a login in the same way as directories compare logins (RFC 4518 §2). Normalizes
-/// compatibility forms and case, and removes invisible characters and combining marks, because
-/// Active Directory ignores accents.
+/// Normalizes a login like directories do in a comparison (RFC 4518 §2). Normalizes compatibility
+/// forms and case. Removes invisible characters, and removes combining marks because Active
+/// Directory ignores accents.
 fn normalize_login(login: &str) -> String {
     let decomposed = DecomposingNormalizerBorrowed::new_nfkd();
     let lower = decomposed.normalize(login).to_lowercase();

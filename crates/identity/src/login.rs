@@ -88,9 +88,9 @@ impl From<LoginError> for Status {
 /// The type of client that receives the token of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginClient {
-    /// A program, which sends the token in the Authorization header.
+    /// A program. A program sends the token in the Authorization header.
     Program,
-    /// A browser, which sends the token in a cookie.
+    /// A browser. A browser sends the token in a cookie.
     Browser,
 }
 

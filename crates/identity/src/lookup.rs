@@ -21,7 +21,7 @@ use drover_hub::{Hub, HubError, call};
 const READS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 /// The maximum burst of reads.
 const BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
-/// The duration for which the server caches that no token has a given ID.
+/// The duration for which the server caches the absence of a token ID.
 const ABSENT_TTL: Duration = Duration::from_secs(5);
 /// The maximum number of cached IDs. The server removes expired IDs first.
 const MAX_IDS: usize = 4096;

@@ -81,7 +81,7 @@ impl From<TokenError> for Status {
 /// The properties of a new token.
 #[derive(Clone, Debug)]
 pub struct NewToken {
-    /// The purpose, which limits the use of the token.
+    /// The purpose of the token. The purpose limits the use of the token.
     pub purpose: TokenPurpose,
     /// The only cluster that accepts the token. `None` for all clusters.
     pub cluster: Option<ClusterScope>,

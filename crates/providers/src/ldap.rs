@@ -254,8 +254,8 @@ pub fn can_sign_in(login: &str, password: &SecretString) -> bool {
 
 /// Reports whether a text is a valid login name.
 ///
-/// Rejects control characters, because some directories, such as Samba, compare names only up to a
-/// zero byte. Several names could then match the same entry.
+/// Rejects control characters. Some directories, such as Samba, compare names only up to a zero
+/// byte, so several names match the same entry.
 fn can_be_login(login: &str) -> bool {
     !login.trim().is_empty() && login.len() <= MAX_LOGIN_BYTES && !login.contains(char::is_control)
 }
@@ -265,8 +265,8 @@ fn can_be_password(password: &SecretString) -> bool {
     !password.is_empty() && password.len() <= MAX_PASSWORD_BYTES && !password.contains('\0')
 }
 
-/// Returns the error for a service account that finds no user. Without this error, a removed
-/// permission or a wrong setting would end the access of all users.
+/// Returns the error for a service account that cannot read any user. The error prevents a removed
+/// permission or a wrong setting from ending the access of all users.
 fn no_visible_user(id: &settings::IdAttribute) -> ProviderError {
     ProviderError::Misconfigured {
         field: id.field,

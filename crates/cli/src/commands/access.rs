@@ -191,7 +191,8 @@ fn through(one: &ThroughView) -> String {
     }
 }
 
-/// Returns a note about the assumed resource, if Drover could not list the cluster's resources.
+/// Returns a note with the assumed resource. Returns an empty string if Drover listed the cluster's
+/// resources.
 fn unresolved(answer: &Explanation) -> String {
     let (Some(why), Some(resource)) = (&answer.unresolved, &answer.resource) else {
         return String::new();

@@ -200,8 +200,8 @@ fn login_advice(error: CallError, client: &Client) -> Failure {
     }
 }
 
-/// Checks that the token is valid only for the cluster of the kubeconfig. A cluster that was
-/// deleted and imported again has the same name, but a different UID.
+/// Checks that the token is valid only for the cluster of the kubeconfig. If a cluster is deleted
+/// and imported a second time, the name is equal, but the UID is different.
 fn check_cluster(
     args: &CredentialArgs,
     issued: &IssuedToken,
@@ -229,7 +229,7 @@ fn check_cluster(
 }
 
 /// Returns the time at which kubectl requests a new token. The time precedes the expiry by 30 s or
-/// by a tenth of the lifetime, whichever is shorter.
+/// by a tenth of the lifetime. The shorter duration applies.
 fn renewal(token: &TokenView) -> Timestamp {
     let end = token.expires_at;
     let tenth = end.duration_since(token.created_at) / 10;

@@ -64,8 +64,8 @@ fn show_issued(issued: &IssuedToken, format: Format) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the ID of a token. `typed` is an ID or a complete token, whose secret must not occur in
-/// a URL.
+/// Returns the ID of a token. `typed` is an ID or a complete token. A complete token contains the
+/// secret, which must not occur in a URL.
 fn id_of(typed: &str) -> &str {
     let mut parts = typed.split('_');
     match (parts.next(), parts.next()) {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// Creates a folder and its missing parents, with mode 0700.
+/// Creates a folder and the parent folders that do not exist, with mode 0700.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
@@ -47,7 +47,8 @@ pub(crate) fn hidden<E>(
     line
 }
 
-/// Disables the echo of the terminal. Dropping the value enables the echo again.
+/// Disables the echo of the terminal. Dropping the value restores the previous mode of the
+/// terminal.
 struct NoEcho(Termios);
 
 impl NoEcho {

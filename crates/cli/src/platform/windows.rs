@@ -5,12 +5,13 @@ use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Creates a folder and its missing parents.
+/// Creates a folder and the parent folders that do not exist.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).create(folder)
 }
 
-/// Does nothing, because a file on Windows inherits the access control list of its folder.
+/// Does not change `options`, because a file on Windows inherits the access control list of its
+/// folder.
 pub(crate) fn private_file(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
@@ -23,7 +24,7 @@ pub(crate) fn mode_for_others(_file: &Metadata) -> Option<u32> {
 /// False, because the standard library cannot close standard output on Windows.
 pub(crate) const CLOSES_OUTPUT: bool = false;
 
-/// Does nothing, because [`CLOSES_OUTPUT`] is false on Windows.
+/// Has no effect, because [`CLOSES_OUTPUT`] is false on Windows.
 #[expect(clippy::unnecessary_wraps, reason = "Unix has the same signature")]
 pub(crate) fn close_output() -> io::Result<()> {
     Ok(())

@@ -63,7 +63,7 @@ pub(crate) async fn apply(
 }
 
 impl AccessChanges {
-    /// Removes the changes of the last step in namespaces where an earlier step failed.
+    /// Removes the changes of the last step in namespaces where a previous step failed.
     fn exclude_failed(&mut self, failures: &[Failure]) {
         let failed = failures.iter().map(|failure| failure.namespace.as_str());
         let failed: BTreeSet<&str> = failed.collect();

@@ -1,10 +1,10 @@
 //! Pure functions that plan the changes from the present to the desired objects.
 //!
 //! The subjects of a role are split into chunks, and a subject may move to a different chunk. The
-//! server writes the objects one after the other. The plan therefore has three steps: (1) remove
-//! revoked subjects from all objects of the role, (2) add the subjects of the desired objects
-//! without removing any subject, (3) remove each moved subject from its previous object. A subject
-//! that keeps a role has the role after every write.
+//! server writes the objects one after the other. The plan therefore has three steps. Step 1
+//! removes revoked subjects from all objects of the role. Step 2 adds the subjects of the desired
+//! objects without removing any subject. Step 3 removes each moved subject from its previous
+//! object. A subject that keeps a role has the role after every write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -151,7 +151,7 @@ fn merged<K: SubjectSet>(reduced: &[K], desired: &[K]) -> Vec<K> {
 enum BindingGrant {
     /// A user lane role. Each binding of the user lane refers to a separate role.
     UserLane,
-    /// A role and a namespace. The namespace is empty for a binding in the whole cluster.
+    /// A role and a namespace. The namespace is empty for a binding in the cluster scope.
     Role {
         namespace: String,
         kind: String,

@@ -14,10 +14,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use self::verdicts::{verdict, verdicts};
 use crate::managed::ClusterFacts;
 
-/// Maximum time between two reports of a connected cluster. After a longer time without a report, a
-/// condition shows the missing report.
+/// Maximum time between two reports of a connected cluster. If no report arrives within this time,
+/// a condition of the cluster shows the delay.
 pub(crate) const SILENT_AFTER: Duration = Duration::from_secs(35);
-/// Interval of writes of `lastSeen` while nothing else changes.
+/// Interval of writes of `lastSeen` if no other value changes.
 const LAST_SEEN_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// Computes the desired status of a cluster. The result equals the present status if the meaning of
@@ -138,9 +138,9 @@ fn copy_report(status: &mut ClusterStatus, facts: &ClusterFacts) {
     }
 }
 
-/// Copies the pods' requests and usage, which change constantly. The server writes these values
-/// only together with a change of other values, with a new resource, or with the periodic update of
-/// `lastSeen`.
+/// Copies the pods' requests and usage. These values change constantly. The server writes these
+/// values only together with a change of other values, with a new resource, or with the periodic
+/// update of `lastSeen`.
 fn copy_amounts(status: &mut ClusterStatus, facts: &ClusterFacts) {
     if let Some(nodes) = &facts.reported.nodes {
         status.requests.clone_from(&nodes.requests);

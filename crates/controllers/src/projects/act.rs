@@ -179,7 +179,7 @@ async fn label(client: &Client, name: &str, patch: &Value) -> Result<(), Failure
     }
 }
 
-/// Creates the missing namespaces.
+/// Creates the namespaces in the `to_create` lists of the decisions.
 async fn create_namespaces(
     client: &Client,
     projects: &[Arc<Project>],

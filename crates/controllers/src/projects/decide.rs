@@ -230,7 +230,7 @@ fn to_adopt<'a>(project: &'a Project, desired: &'a ProjectNamespace) -> Option<&
     desired.uid.as_deref().or_else(recorded)
 }
 
-/// Computes the `status.adopted` of a project, which records the UIDs of adopted namespaces. The
+/// Computes `status.adopted` of a project. The list records the UIDs of adopted namespaces. The
 /// entry of a deleted namespace contains its last known UID.
 pub(crate) fn adopted(project: &Project, decision: &Decision) -> Vec<OwnedNamespace> {
     let desired = project.spec.namespaces.iter().filter(|it| it.adopt);

@@ -61,8 +61,8 @@ fn labels_and_annotations(project: &Project) -> (Texts, Texts) {
 /// Returns the merge patch (RFC 7386) of an existing namespace for its owner. Returns `None` if the
 /// namespace needs no change.
 ///
-/// Without an owner, the patch removes Drover's labels. It removes a Pod Security label only if
-/// Drover set the label.
+/// Without an owner, the patch removes Drover's labels. The patch removes a Pod Security label only
+/// if Drover set the label.
 pub(super) fn patch(found: &ObjectMeta, owner: Option<&Project>) -> Option<Value> {
     let empty = Texts::new();
     let (labels, annotations) = (

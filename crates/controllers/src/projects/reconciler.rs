@@ -30,8 +30,8 @@ use drover_hub::HubError;
 
 /// Maximum time between two repairs of drift.
 const REPAIR_INTERVAL: Duration = Duration::from_mins(5);
-/// Time until the next reconciliation after a failed write. Also applies while a namespace is
-/// missing or is being deleted, because the server receives no event when this state ends.
+/// Time until the next reconciliation after a failed write, or while a namespace does not exist or
+/// is being deleted. The server receives no event when the state of such a namespace changes.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(20);
 /// Maximum time that a project's deletion waits for a failing cluster to release the project's
 /// namespaces.

@@ -89,7 +89,7 @@ pub(super) fn names<K: BuiltInKind>() -> BTreeSet<&'static str> {
     K::built_in().iter().map(|role| role.name).collect()
 }
 
-/// Reports whether a role has one of these names but lacks the built-in label.
+/// Reports whether the role's name is in `names` and the role lacks the built-in label.
 pub(super) fn has_reserved_name(role: &impl Resource, names: &BTreeSet<&str>) -> bool {
     let name = role.meta().name.as_deref();
     label_value(role).is_none() && name.is_some_and(|name| names.contains(name))
@@ -170,8 +170,8 @@ impl BuiltInRoles {
     }
 }
 
-/// Creates the missing roles. Continues with the next role if the hub rejects a role. Returns after
-/// any other error of the hub.
+/// Creates the built-in roles that do not exist. Continues with the next role if the hub rejects a
+/// role. Returns after any other error of the hub.
 async fn create_all<K: BuiltInKind>(
     api: &Api<K>,
     store: &Store<K>,

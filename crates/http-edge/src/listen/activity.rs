@@ -10,7 +10,7 @@ use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// Counts the requests of one connection. Clones share the counts.
+/// The requests in flight on a connection, and the time of the last change. Clones share the state.
 #[derive(Clone, Debug)]
 pub(super) struct Activity(Arc<Mutex<State>>);
 

@@ -11,12 +11,13 @@ use tokio::time::{Sleep, sleep};
 /// Length of the HTTP/2 connection preface, in bytes (RFC 9113 §3.4).
 const PREFACE: usize = 24;
 
-/// A stream whose reads fail if the HTTP/2 preface does not arrive in time. After the preface, the
-/// stream forwards all reads and writes. hyper waits for the preface without a limit, and sends
-/// pings only after the preface.
+/// A stream whose reads fail if the HTTP/2 preface does not arrive before a deadline. After the
+/// preface, the stream forwards all reads and writes. hyper has no time limit for the preface, and
+/// sends pings only after the preface.
 pub(super) struct PrefaceTimeout<S> {
     stream: S,
-    /// The deadline and the number of missing bytes, until the preface is complete.
+    /// The deadline and the number of outstanding bytes of the preface. `None` after the complete
+    /// preface.
     awaited: Option<(Pin<Box<Sleep>>, usize)>,
 }
 

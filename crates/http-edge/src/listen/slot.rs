@@ -1,5 +1,5 @@
-//! The slot of a connection. The slot determines which limit counts the connection, and which
-//! routes the connection may use.
+//! The slot of a connection. The slot determines the limits that apply to the connection, and the
+//! routes that the connection may use.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -73,8 +73,8 @@ pub(super) enum Purpose {
 }
 
 /// A connection's slot. Requests of the connection contain the slot as an extension. The connection
-/// releases the slot when the connection ends, or when its peer proves to be an agent. Other limits
-/// apply to agents.
+/// releases the slot when the connection ends, or when its peer proves to be an agent. The tunnel
+/// limits apply to agents.
 #[derive(Clone, Debug)]
 pub struct ConnectionSlot(Arc<Inner>);
 

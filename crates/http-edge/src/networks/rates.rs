@@ -50,7 +50,7 @@ impl Quota {
         }
     }
 
-    /// Counts a request. Returns the time at which the quota is full again. If the quota is
+    /// Counts a request. Returns the time at which the full burst is available. If the quota is
     /// exhausted, returns the time to wait.
     fn next(self, free_at: Instant, now: Instant) -> Result<Instant, Duration> {
         let next = free_at.max(now) + self.every;

@@ -108,9 +108,10 @@ async fn compare(
 /// Adds the client's account to the webhook's exemptions if the webhook exempts a different
 /// account.
 ///
-/// Without this exemption, the hub sends the server's own writes to the webhook after a change of
-/// the server's account, while no server handles webhook calls. The webhook still reviews the
-/// writes of all other accounts. The leader later installs the webhook with only its own account.
+/// After a change of the server's account, the hub sends the server's own writes to the webhook. At
+/// this time, no server handles webhook calls. The exemption prevents these failures. The webhook
+/// still reviews the writes of all other accounts. The leader later installs the webhook with only
+/// its own account.
 pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
     let Some(mut found) = configuration(client).await? else {
         return Ok(());

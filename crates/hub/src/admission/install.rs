@@ -1,10 +1,10 @@
 //! Installs the admission webhook on an external hub, and reconciles its configuration.
 //!
 //! A fail-closed webhook without a reachable server blocks all matching writes. The installer
-//! therefore first tests the connection: it applies a webhook that matches only one unused object
-//! name, and creates an object with this name as dry run. After the installation, the installer
-//! repeats the test with the installed configuration, to detect a hub that cannot connect to the
-//! server.
+//! therefore first tests the connection: the installer applies a webhook that matches only one
+//! unused object name, and creates an object with this name as dry run. After the installation, the
+//! installer repeats the test with the installed configuration, to detect a hub that cannot connect
+//! to the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl InstallError {
         !error.code().is_some_and(refused)
     }
 
-    /// Removes the path's secret segment, which the hub's error message contains.
+    /// Removes the secret segment of the webhook's path from the hub's error message.
     fn redacted(self, segment: &str) -> Self {
         match self {
             Self::Unreachable { address, message } => Self::Unreachable {
@@ -123,8 +123,7 @@ pub struct Installer {
     pub reviews: Reviews,
     /// The address of `--hub-webhook`.
     pub address: Option<Address>,
-    /// The settings, which contain the server URL. The server URL is the default address of the
-    /// webhook.
+    /// The settings. The setting `server-url` is the default address of the webhook.
     pub settings: Settings,
     /// The CA certificate for the webhook configuration, PEM.
     pub trust: Option<String>,

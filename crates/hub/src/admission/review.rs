@@ -30,8 +30,8 @@ use drover_http_edge::status::Status;
 pub const PATH: &str = "/hub/admission";
 /// The number of body bytes per reserved slot. Most reviews need a single slot.
 const SLOT_BYTES: usize = 1 << 20;
-/// The number of slots of the largest review. This review contains the new object and the previous
-/// object, each of the hub's maximum size.
+/// The number of slots of the largest review. The largest review contains the new object and the
+/// previous object, each of the hub's maximum size.
 const MAX_SLOTS: usize = 8;
 /// The maximum number of slots for all networks together, and the maximum per network.
 const SLOT_LIMITS: (usize, usize) = (128, 32);

@@ -15,7 +15,7 @@ const MAX_UNREPORTED_ATTEMPTS: u32 = 3;
 /// State of the admission webhook for direct writes to the hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookState {
-    /// The state is unknown, or another server is the leader.
+    /// The state is unknown, or this server is not the leader.
     Unknown,
     /// The hub calls the webhook for direct writes.
     InForce,

@@ -2,11 +2,11 @@
 //! take the Lease early.
 //!
 //! Each server holds a lock on its own file in tmpfs. If the file exists and is unlocked, the
-//! process has ended: the kernel holds the lock exactly as long as the process has the file open,
-//! and a tmpfs is never shared with a different machine.
+//! process has ended, because the kernel holds the lock exactly as long as the process has the file
+//! open. Different machines never share a tmpfs.
 //!
-//! If the file is missing, is owned by a different user, or is not in a tmpfs, the waiting server
-//! waits until the Lease expires.
+//! The waiting server waits until the Lease expires if the file does not exist, has a different
+//! owner, or is not in a tmpfs.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;

@@ -22,7 +22,7 @@ const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::BROADCAST);
 const PULLER: &str = "system:serviceaccount:apps:puller";
 
-/// A fake hub that returns the same result for every token and counts the reviews.
+/// A fake hub that returns the same result for every token. Records the number of reviews.
 #[derive(Clone, Default)]
 struct FakeHub {
     reviews: Arc<AtomicUsize>,
@@ -35,7 +35,7 @@ struct FakeHub {
 const ACCEPTS: u8 = 0;
 const REFUSES: u8 = 1;
 const IS_DOWN: u8 = 2;
-/// The hub accepts the token, but the account was deleted and created again with a different UID.
+/// The hub accepts the token, but the account was recreated with a different UID.
 const IS_ANOTHER: u8 = 3;
 /// The hub accepts the token, but the account is being deleted.
 const IS_LEAVING: u8 = 4;
@@ -415,7 +415,7 @@ async fn tokens_of_a_deleted_account_are_revoked_without_review() {
     stop.cancel();
 }
 
-/// Returns a client that counts its token reviews.
+/// Returns a client and the counter of its token reviews.
 fn counted(client: kube::Client) -> (kube::Client, Arc<AtomicUsize>) {
     let reviews = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&reviews);

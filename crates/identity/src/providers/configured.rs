@@ -28,8 +28,8 @@ use drover_hub::{Hub, HubError, call};
 
 /// The duration for which a Secret is cached.
 const SECRET_CACHE_TTL: Duration = Duration::from_secs(15);
-/// The minimum and the maximum backoff after a provider rejects Drover's own credentials. Repeated
-/// attempts could lock Drover's account at the provider.
+/// The minimum and the maximum backoff after a provider rejects Drover's own credentials. Without a
+/// backoff, repeated attempts can lock Drover's account at the provider.
 const CREDENTIALS_BACKOFF: (Duration, Duration) = (Duration::from_mins(1), Duration::from_mins(10));
 /// The maximum number of concurrent logins at one provider.
 const MAX_CONCURRENT_LOGINS: usize = 16;
@@ -152,8 +152,8 @@ impl Configured {
 
     /// Acquires a permit to send requests to the provider. Returns an error during a backoff.
     ///
-    /// The permit is exclusive until the provider accepts Drover's own credentials, because many
-    /// concurrent wrong passwords would lock Drover's account.
+    /// The permit is exclusive until the provider accepts Drover's own credentials. Many concurrent
+    /// requests with a wrong password can lock Drover's account.
     pub async fn acquire(&self, now: Timestamp) -> Result<RequestPermit<'_>, ProviderError> {
         self.check_backoff(now)?;
         if self.responses.lock().credentials_accepted {

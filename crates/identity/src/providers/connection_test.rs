@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use super::configured::{Configured, ProtocolClient};
 
-/// One check of a connection test.
+/// A check of a connection test.
 #[derive(Debug)]
 pub struct Check {
     /// The name of the checked feature, for example the discovery document.
@@ -77,7 +77,8 @@ impl Check {
         }
     }
 
-    /// Returns the result of the check, or the error with its causes, as one line.
+    /// Returns the result of the check in one line. Returns the error with its causes if the check
+    /// failed.
     pub fn sentence(&self) -> String {
         match &self.outcome {
             Ok(found) => found.clone(),

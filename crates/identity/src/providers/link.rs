@@ -42,7 +42,7 @@ pub enum LinkError {
         /// The provider's name.
         provider: String,
     },
-    /// Both users are the same.
+    /// The target user is the user who has the identity.
     #[error("cannot link an identity to its own user; choose another user")]
     Same,
     /// The target user is disabled or being deleted.
@@ -121,8 +121,8 @@ impl Links {
         Self { hub, locks }
     }
 
-    /// Moves the identity of a provider from one user to another. Runs to completion even if the
-    /// caller is dropped.
+    /// Moves the identity of a provider from the user `from` to the user `to`. The move runs to
+    /// completion even if the caller is dropped.
     pub async fn link(
         &self,
         from: Arc<User>,
@@ -259,8 +259,8 @@ impl Links {
         Ok(())
     }
 
-    /// Disables a user who has no method to sign in. Does not delete the user, because the deletion
-    /// would delete the role bindings and release the user name.
+    /// Disables a user who has no method to sign in. Does not delete the user, because a deletion
+    /// removes the role bindings and makes the user name available.
     async fn close(&self, user: Arc<User>) -> Result<Arc<User>, LinkError> {
         let others = user.status.as_ref().map_or(0, |s| s.identities.len());
         let uid = user.uid().unwrap_or_default();

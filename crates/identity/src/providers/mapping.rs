@@ -17,8 +17,9 @@ const MAX_NUMBER_SUFFIX: usize = 6;
 
 /// Builds the confirmed identity of a provider's user.
 ///
-/// The function omits and counts groups whose ID is not valid in a group name. The function does
-/// not escape such an ID, because an escaped ID could equal the ID of a different group.
+/// The identity contains only groups whose ID is valid in a group name, and the number of omitted
+/// groups. The function does not escape an invalid ID, because the result can equal the ID of a
+/// different group.
 pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> ProviderIdentity {
     let named = person.groups.iter().filter_map(|group| {
         let name = GroupName::of(&provider.name, &group.id)?;

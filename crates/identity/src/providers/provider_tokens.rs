@@ -37,7 +37,7 @@ pub enum ProviderTokensError {
 pub struct ProviderTokens {
     /// OpenID Connect's refresh token, or GitHub's access token.
     pub refresh_token: Option<SecretString>,
-    /// The ID token, which identifies the user at logout.
+    /// The ID token. At logout, the provider identifies the user by this token.
     pub id_token: Option<SecretString>,
 }
 

@@ -89,7 +89,7 @@ impl ProviderLogouts {
     }
 
     /// Returns the logout form for a session of this provider. Returns `None` if the provider needs
-    /// no form or does not respond in time.
+    /// no form or does not respond before the timeout.
     pub async fn form(&self, user: &UserUid, on: &TokenProvider) -> Option<Form> {
         let making = timeout(FORM_TIMEOUT, self.make_form(user, on));
         let made = making

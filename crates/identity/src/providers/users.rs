@@ -94,8 +94,8 @@ pub async fn create_with_roles(
 
 /// Binds the default roles of a created user, and then writes the identity.
 ///
-/// This order is safe after a crash: a user without an identity receives the default roles at the
-/// next login, and a user with an identity does not.
+/// This order is safe if the server crashes between the two steps. At the next login, only a user
+/// without an identity receives the default roles.
 async fn finish(
     hub: &Hub,
     made: &User,

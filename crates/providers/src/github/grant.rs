@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::client::Answer;
 use super::verdict::{self, TemporaryFailure, Verdict};
 
-/// Requested scope. This scope is the minimal scope that lists all organizations and teams of the
-/// user, including private memberships. User ID, name and public email need no scope.
+/// Requested scope. The scope `read:org` is the minimal scope that lists all organizations and
+/// teams of the user, including private memberships. User ID, name and public email need no scope.
 pub(super) const SCOPE: &str = "read:org";
 /// Scopes that include [`SCOPE`]. GitHub returns only the widest granted scope.
 const ENOUGH: [&str; 3] = [SCOPE, "write:org", "admin:org"];
@@ -23,7 +23,7 @@ pub(super) enum Grant {
     Token(SecretString),
     /// A token without the requested scope. The value contains the granted scopes for display.
     MissingScope(String),
-    /// The code was used before or is too old, or its verifier does not match.
+    /// The code was used before or has expired, or its verifier does not match.
     Stale,
     /// The client secret is wrong.
     WrongSecret,

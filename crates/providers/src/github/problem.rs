@@ -92,7 +92,7 @@ pub(super) fn wrong_redirect(pending: &Pending) -> ProviderError {
 }
 
 /// Converts the error of an untrusted certificate to `Misconfigured`, for the connection test. A
-/// refresh returns `Unavailable` for this error, because an attacker on the network could present a
+/// refresh returns `Unavailable` for this error, because an attacker on the network can present a
 /// forged certificate.
 pub(super) fn certificate_as_misconfigured(error: ProviderError) -> ProviderError {
     let ProviderError::Unavailable {

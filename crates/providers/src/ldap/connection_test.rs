@@ -73,7 +73,7 @@ pub enum CheckKind {
 }
 
 impl Directory {
-    /// Tests the configuration. Also tests a sign-in if a login name and a password are set.
+    /// Tests the configuration. With a login name and a password, also tests a sign-in.
     ///
     /// The service account binds at one server only, so that a wrong password does not lock the
     /// account.
@@ -191,7 +191,7 @@ fn counted(count: usize, complete: Complete, what: &str) -> String {
 
 /// Formats test results for administrators.
 impl Check {
-    /// Returns the result, or the error with its sources, as one line.
+    /// Returns the result in one line. Returns the error with its sources if the step failed.
     pub fn sentence(&self) -> String {
         match &self.outcome {
             Ok(sentence) => sentence.clone(),

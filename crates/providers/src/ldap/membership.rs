@@ -30,7 +30,7 @@ type GroupsById = BTreeMap<String, Group>;
 
 /// State of a nested search. `matching` contains the groups that match the configured filter.
 /// `visited` also contains groups that do not match the filter, because their parent groups may
-/// match. Active Directory searches in the same way.
+/// match. Active Directory also visits such groups.
 #[derive(Default)]
 struct NestedSearch {
     matching: GroupsById,

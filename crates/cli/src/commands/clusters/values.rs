@@ -19,7 +19,7 @@ pub enum MissingValues {
     Missing(&'static str),
 }
 
-/// Converts the manifest to the values of the chart, as YAML.
+/// Converts the manifest to the values of the chart, in YAML format.
 pub fn chart_values(manifest: &str) -> Result<String, MissingValues> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(manifest)
         .map_err(|error| MissingValues::Unreadable(error.to_string()))?;

@@ -118,7 +118,7 @@ impl FakeCluster {
         respond
     }
 
-    /// Applies the objects; returns the effective access after each write.
+    /// Applies the objects, and returns the effective access after each write.
     async fn apply(
         &self,
         desired: &DesiredAccess,

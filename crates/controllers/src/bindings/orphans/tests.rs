@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A fake hub that returns this response or error for every user, and counts the requests.
+/// Creates a fake hub that returns this response or error for every user. The counter contains the
+/// number of requests.
 fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);

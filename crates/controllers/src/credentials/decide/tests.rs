@@ -34,7 +34,7 @@ fn shop(registered_with: Option<&str>) -> Cluster {
     cluster
 }
 
-/// A token that expires at second 100.
+/// Returns a token that expires at second 100.
 pub(in crate::credentials) fn credential(scoped: bool) -> Token {
     let scope = ClusterScope {
         name: "shop".into(),

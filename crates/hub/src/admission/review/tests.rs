@@ -58,12 +58,12 @@ fn question(resource: &Value, object: &Value) -> Body {
     Body::from(serde_json::to_vec(&asked).unwrap())
 }
 
-/// Returns a review whose decision reads nothing from the hub.
+/// Returns a review whose decision needs no request to the hub.
 fn plain() -> Body {
     question(&json!({ "group": "", "resource": "pods" }), &json!({}))
 }
 
-/// Returns a review whose decision reads a role from the hub.
+/// Returns a review whose decision needs a request for a role to the hub.
 fn binding() -> Body {
     let resource = json!({
         "group": "rbac.authorization.k8s.io", "resource": "clusterrolebindings",

@@ -54,7 +54,8 @@ async fn check_on_hub(
     check_writer(client, stores, write, &DIRECT_WAITING).await
 }
 
-/// Checks the creation of the global role `new`, which grants `reader` in every cluster.
+/// Checks whether a writer may create the global role `new`. The role grants `reader` in every
+/// cluster.
 async fn create_global_role(
     stores: &Stores,
     writer: &str,
