@@ -31,8 +31,8 @@ pub enum Holder {
         token_id: String,
         /// The user's name and groups at the target.
         identity: KubernetesIdentity,
-        /// The roles on which the permit depends. The permit ends when the user loses a right of
-        /// these roles.
+        /// The roles on which the permit depends. The permit ends when the user loses one of the
+        /// permissions of these roles.
         provenance: Provenance,
     },
     /// A service account of the hub. Requests to the hub use the identity of the account.

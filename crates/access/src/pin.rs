@@ -45,8 +45,9 @@ pub enum PinError {
 
 /// Returns the UID for a name, if the object existed when the binding was created.
 ///
-/// The admission of the binding checked its creator against the objects of that time. An object
-/// that was created later could be a role with more permissions or a cluster of another user.
+/// Admission of the binding checked the creator's permissions for the objects that existed at that
+/// time. An object that was created later can be a role with more permissions, or the cluster of a
+/// different user.
 pub fn pin<'a>(
     what: &'static str,
     name: &str,

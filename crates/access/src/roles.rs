@@ -1,9 +1,9 @@
-//! Rules of Drover's roles, and their comparison.
+//! The rules of Drover's roles, and functions that compare permissions.
 //!
 //! A [`RoleTemplate`](drover_api::kinds::RoleTemplateSpec) has rules, names of the cluster's own
-//! ClusterRoles, and inherited roles. [`resolve`] computes the [`Scoped`] permissions, or the
-//! reason for a failure. [`Rights::missing`] detects privilege escalation: users can grant, change
-//! and remove only permissions that they have.
+//! ClusterRoles, and inherited roles. [`resolve`] computes the [`Scoped`] permissions of a role, or
+//! returns the reason why the role cannot be resolved. [`Rights::missing`] detects privilege
+//! escalation: users can grant, change and remove only permissions that they have.
 
 mod built_in;
 mod known;
@@ -25,15 +25,15 @@ pub use resolve::{Unresolved, resolve};
 pub(crate) use valid::check_all;
 pub use valid::{InvalidRule, Reach};
 
-/// Maximum number of missing permissions that an error message lists.
+/// Maximum number of missing permissions in an error message.
 const MAX_LISTED_RULES: usize = 20;
 
-/// The permissions in one scope.
+/// The permissions of a role or user in one scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Rights {
     /// RBAC rules.
     pub rules: Vec<Rule>,
-    /// Names of the cluster's own ClusterRoles, whose rules the cluster defines.
+    /// Names of ClusterRoles in the cluster. The cluster defines the rules of these ClusterRoles.
     pub external: BTreeSet<String>,
 }
 
@@ -46,12 +46,12 @@ pub struct Scoped {
     pub project: Rights,
 }
 
-/// The permissions that a user lacks.
+/// The permissions that an operation requires but a user does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
-    /// Missing rules, each with a single permission.
+    /// The missing rules. Each rule contains a single permission.
     pub rules: Vec<Rule>,
-    /// Missing ClusterRoles of the cluster.
+    /// The missing ClusterRoles of the cluster.
     pub external: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ impl Rights {
         }
     }
 
-    /// Creates the permissions of these rules.
+    /// Creates permissions from RBAC rules.
     pub fn of(rules: &[PolicyRule]) -> Self {
         Self {
             rules: rules.iter().map(rule).collect(),
@@ -77,19 +77,20 @@ impl Rights {
         self.rules.iter().map(policy_rule).collect()
     }
 
-    /// Reports whether the set of permissions is empty.
+    /// Reports whether there are no permissions.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.external.is_empty()
     }
 
-    /// Reports whether single rules grant all permissions on objects and on paths.
+    /// Reports whether one rule grants all permissions for objects and one rule grants all
+    /// permissions for paths.
     pub fn is_everything(&self) -> bool {
         everything()
             .iter()
             .all(|part| self.rules.iter().any(|rule| rule == part))
     }
 
-    /// Adds permissions; duplicates are dropped.
+    /// Adds the permissions of `others`. Skips rules that are already present.
     pub fn extend(&mut self, others: &Self) {
         let mut said: HashSet<&Rule> = self.rules.iter().collect();
         let new = others.rules.iter().filter(|rule| said.insert(rule));
@@ -98,12 +99,12 @@ impl Rights {
         self.external.extend(others.external.iter().cloned());
     }
 
-    /// Returns the permissions in `desired` that `self` lacks; `None` if `self` covers all
-    /// permissions in `desired`.
+    /// Returns the permissions in `desired` that `self` does not contain, or `None` if `self`
+    /// contains all permissions in `desired`.
     ///
-    /// The server knows only the ClusterRoles of Kubernetes, which may aggregate further rules. A
-    /// ClusterRole of the cluster is therefore covered only by the same ClusterRole or by all
-    /// permissions.
+    /// The server knows only the ClusterRoles that Kubernetes defines. A cluster can add rules to
+    /// these ClusterRoles by aggregation. `self` therefore contains a ClusterRole only if `self`
+    /// has the same ClusterRole or all permissions.
     pub fn missing(&self, desired: &Self) -> Option<Lacking> {
         let mut owned = self.rules.clone();
         owned.extend(
@@ -125,9 +126,9 @@ impl Rights {
         (!covered).then_some(lacking)
     }
 
-    /// Returns the permissions that the cluster's RBAC receives. Excludes rules for Drover's API
-    /// group, because these rules are about objects on the hub. In a cluster that is also a hub,
-    /// they would grant access to unrelated objects.
+    /// Returns the permissions for the cluster's RBAC objects. Excludes rules about Drover's API
+    /// group, because these rules apply to objects on the hub. In a cluster that is also a hub,
+    /// these rules would grant access to unrelated objects.
     #[must_use]
     pub fn downstream(&self) -> Self {
         let rules = self.rules.iter().filter_map(|rule| {
@@ -163,7 +164,7 @@ impl fmt::Display for Lacking {
     }
 }
 
-/// Converts a rule for the comparison.
+/// Converts a Kubernetes rule to a [`Rule`] for comparisons.
 fn rule(rule: &PolicyRule) -> Rule {
     let list = |part: &Option<Vec<String>>| part.clone().unwrap_or_default();
     Rule {

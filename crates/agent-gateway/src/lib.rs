@@ -1,4 +1,4 @@
-//! The server's side of agents: registration, proof of keys, and the tunnels that agents open.
+//! The server's API for agents: registration, proof of keys, and the tunnels that agents open.
 //!
 //! *Owns* the registration of clusters, the connections of their agents, and the selection of the
 //! tunnel for a request. *Never* decides whether a user may access a cluster, and never has a

@@ -2,7 +2,7 @@
 //!
 //! *Owns* the manifest, the binding of a cluster's key to its Cluster's UID, and the proof of the
 //! key at every connection. *Never* has a credential of a cluster: the key authenticates the
-//! cluster and grants no access to it.
+//! cluster and does not grant access to the cluster.
 
 pub mod challenge;
 mod claim;
@@ -60,8 +60,8 @@ const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 /// of agents, because any client can send such a request.
 const MANIFEST_BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 const MANIFESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
-/// Rate limits of one network and of its wider networks. They prevent a single client from
-/// consuming the total limit.
+/// Rate limits of one network and of the wider networks that contain it. These limits prevent that
+/// a single client consumes the total limit.
 const NETWORK_QUOTAS: [Quota; 3] = [
     Quota::per_second(5).burst(40),
     Quota::per_second(12).burst(80),
@@ -77,7 +77,7 @@ struct RegistrationRate {
     manifests: DefaultDirectRateLimiter,
 }
 
-/// The kind of work that a request causes on the hub.
+/// The class of a request. The class selects the rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     /// A request for an existing Cluster, from any network.
@@ -140,7 +140,7 @@ fn cluster_work(request: &Extensions) -> Work {
 /// A function that returns the pin (public key hash) of the current server certificate.
 pub type Pin = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// The state of the registration handlers. Clones share it.
+/// The state of the registration handlers. Clones share the state.
 #[derive(Clone)]
 pub struct RegistrationState {
     hub: Hub,
@@ -204,7 +204,7 @@ impl RegistrationState {
     }
 }
 
-/// Returns the registration routes with their required permissions.
+/// Returns the registration routes with the permissions that each route requires.
 pub fn declared() -> Routes<RegistrationState> {
     Routes::default()
         .add(Right::Agent, routes!(register))

@@ -1,13 +1,14 @@
 //! The tunnels of all clusters, and the selection of a tunnel for a request.
 //!
 //! *Owns* the tunnels of every cluster from attach to close, and their health. *Never* checks the
-//! caller or its permissions: the proxy checks them first.
+//! permissions of callers, because the proxy checks permissions first.
 //!
 //! A cluster's agent has several replicas, each with a tunnel. The server probes each tunnel with
-//! `GET /livez` of the cluster's API server. New requests use a healthy tunnel and move to another
-//! tunnel within five seconds after a failure. Requests in flight stay on their tunnel. A ping next
-//! to each probe distinguishes a slow API server from a lost agent. A tunnel to a slow API server
-//! is used if the cluster has no better tunnel.
+//! `GET /livez` of the cluster's API server. New requests use a healthy tunnel. Within five seconds
+//! after a tunnel fails, new requests use a different tunnel. Requests in flight stay on their
+//! tunnel. With each probe, the server also sends a ping to the agent, to distinguish a slow API
+//! server from a lost agent. If all tunnels of a cluster have slow API servers, the server uses one
+//! of these tunnels.
 
 mod choice;
 mod client;
@@ -38,9 +39,9 @@ const MAX_TUNNELS: usize = 8;
 /// Memory limits for tunnels, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelMemory {
-    /// Limit of all tunnels together, in bytes.
+    /// Memory limit of all tunnels together, in bytes.
     pub all: usize,
-    /// Limit of one tunnel, in bytes.
+    /// Memory limit of one tunnel, in bytes.
     pub one: usize,
 }
 
@@ -54,8 +55,8 @@ impl Default for TunnelMemory {
     }
 }
 
-/// The description that an agent sends when it connects. The server displays the values, but does
-/// not trust them.
+/// The description of an agent from its connection request. The server displays the values, but
+/// does not trust them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachedAgent {
     /// Name of the agent's pod.
@@ -80,10 +81,10 @@ pub struct Connected {
 /// The reason why no tunnel is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoTunnel {
-    /// No replica of the agent is connected.
+    /// No replica of the agent has a tunnel.
     #[error("no agent of the cluster is connected")]
     NotConnected,
-    /// Replicas are connected but do not respond.
+    /// Replicas of the agent have tunnels, but none of these replicas responds.
     #[error("the cluster's agent is connected but does not respond")]
     Silent,
 }
@@ -107,7 +108,8 @@ struct Inner {
     clusters: RwLock<HashMap<ClusterUid, Arc<ClusterTunnels>>>,
     next_id: AtomicU64,
     changed: watch::Sender<u64>,
-    /// Change counters of each cluster's tunnels. Watchers of one cluster subscribe to its counter.
+    /// Change counters of the clusters' tunnels. A watcher of a cluster subscribes to the counter
+    /// of the cluster.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
     budget: Arc<ServerBudget>,
     /// Limits of one tunnel.
@@ -122,13 +124,13 @@ struct ClusterTunnels {
     present: AtomicU64,
 }
 
-/// A tunnel that was chosen for one request.
+/// The tunnel that the server selected for one request.
 pub struct Chosen {
     entry: Arc<TunnelEntry>,
 }
 
 impl Chosen {
-    /// Returns the chosen tunnel.
+    /// Returns the selected tunnel.
     pub fn tunnel(&self) -> &Tunnel {
         &self.entry.tunnel
     }
@@ -140,7 +142,8 @@ impl std::fmt::Debug for Tunnels {
     }
 }
 
-/// Detaches the tunnel when dropped. The server also detaches the tunnel when it closes.
+/// Detaches the tunnel when the guard is dropped. If the tunnel closes first, the server detaches
+/// the tunnel then.
 #[must_use = "dropping the guard detaches the tunnel"]
 pub struct AttachGuard {
     tunnels: Tunnels,
@@ -196,9 +199,9 @@ impl Tunnels {
     /// Attaches a tunnel whose agent has proved this cluster's key, and starts to probe it.
     ///
     /// Call this method inside a tokio runtime. A replica has one tunnel. A new connection of the
-    /// replica replaces the previous connection, even if the server has not detected that it ended.
-    /// A cluster has at most eight tunnels. A new tunnel beyond this number replaces the oldest
-    /// tunnel.
+    /// replica replaces the previous connection, even if the server has not detected the end of the
+    /// previous connection. A cluster has at most eight tunnels. A new tunnel beyond this number
+    /// replaces the oldest tunnel.
     pub fn attach(&self, cluster: ClusterUid, agent: AttachedAgent, tunnel: Tunnel) -> AttachGuard {
         let id = self.0.next_id.fetch_add(1, Ordering::Relaxed);
         let entry = Arc::new(TunnelEntry::new(id, agent, tunnel));
@@ -236,7 +239,8 @@ impl Tunnels {
         Ok(Chosen { entry })
     }
 
-    /// Sends one request on a lane. The path is the unchanged API path.
+    /// Sends one request to a cluster on a lane. The path of the request is the API path in the
+    /// cluster.
     pub async fn send<B>(
         &self,
         cluster: &ClusterUid,
@@ -256,7 +260,7 @@ impl Tunnels {
         Ok(chosen.tunnel().send(request).await?)
     }
 
-    /// Returns a Kubernetes client whose requests use a lane to a cluster.
+    /// Returns a Kubernetes client that sends its requests to a cluster on a lane.
     ///
     /// Responses are limited to [`ANSWER_BYTES`]. Pass errors through
     /// [`drover_api::client_error::shorten_parse_error`] before you show or log them.
@@ -284,14 +288,14 @@ impl Tunnels {
             .collect()
     }
 
-    /// Returns a receiver whose `changed()` resolves after a tunnel was attached, detached or
-    /// changed its health.
+    /// Returns a receiver whose `changed()` resolves after any tunnel is attached or detached, or
+    /// its health changes.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// Returns a receiver whose `changed()` resolves after a change of one cluster's tunnels. With
-    /// many clusters, a global receiver would wake every watcher for every change.
+    /// Returns a receiver whose `changed()` resolves after a change of one cluster's tunnels. A
+    /// receiver for all clusters would wake every watcher after every change.
     pub fn watch_cluster(&self, cluster: &ClusterUid) -> watch::Receiver<u64> {
         let mut followed = self.0.changed_in.lock();
         let new = || watch::Sender::new(0);
@@ -304,7 +308,7 @@ impl Tunnels {
         self.0.clusters.read().contains_key(cluster)
     }
 
-    /// Closes all tunnels of a cluster, with a reason for the agent's log.
+    /// Closes all tunnels of a cluster. The agent logs the reason.
     pub fn disconnect(&self, cluster: &ClusterUid, reason: &str) {
         let entries = self.0.clusters.read().get(cluster).cloned();
         for entry in entries

@@ -1,10 +1,12 @@
-//! Properties for any input. The fuzzer checks them, and `cargo test` checks them for the corpus.
+//! Properties of the crate `drover-agent-link` that are true for any input. The fuzzer checks the
+//! properties with generated inputs, and `cargo test` checks the properties with the corpus.
 
 use std::collections::BTreeMap;
 
 use drover_agent_link::binding::{ServerBinding, data};
 
-/// Checks that a valid binding has a host, roots and a Cluster's UID.
+/// Checks that every binding that the parser accepts has a host, CA certificates and a Cluster's
+/// UID.
 pub(crate) fn binding(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut parts = text.splitn(3, '\0').map(str::to_owned);

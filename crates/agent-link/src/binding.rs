@@ -11,11 +11,11 @@ use thiserror::Error;
 /// Name of the ConfigMap with the binding. The import manifest creates the ConfigMap.
 pub const BINDING_CONFIG_MAP: &str = "drover-agent-server";
 
-/// Keys in [`BINDING_CONFIG_MAP`].
+/// Keys in the data of the ConfigMap [`BINDING_CONFIG_MAP`].
 pub mod data {
     /// Key of the server's URL, `https://host:port`.
     pub const SERVER_URL: &str = "server-url";
-    /// Key of the CA certificates in PEM. The agent trusts these roots only.
+    /// Key of the CA certificates in PEM. The agent trusts only these CA certificates.
     pub const SERVER_CA: &str = "server-ca.crt";
     /// Key of the Cluster's UID.
     pub const CLUSTER_UID: &str = "cluster-uid";
@@ -40,7 +40,7 @@ pub enum BindingError {
     Root(#[source] rustls::Error),
 }
 
-/// The server's address and trusted roots, and the UID of the Cluster.
+/// The address and trusted CA certificates of the server, and the UID of the Cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerBinding {
     /// Host of the server URL, without brackets.

@@ -31,12 +31,13 @@ use crate::registration::{
 use crate::server::{CallError, DialError, Proxy, Server};
 use crate::status::StatusPublisher;
 
-/// Interval of reading the binding while the agent is connected.
+/// Interval at which the agent reads the binding while connected.
 const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// Reason in the response of a server that has the Cluster but no key for it.
 const NOT_REGISTERED: &str = "NotRegistered";
 
-/// The reason why the agent has no tunnel: it cannot open the tunnel, or the tunnel broke.
+/// The reason why the agent has no tunnel: the agent cannot open a tunnel, or the tunnel closed
+/// with an error.
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// A call to the agent's own cluster failed.
@@ -106,7 +107,7 @@ pub trait Enrollment: Send + Sync {
 
     /// Returns the registered key. Registers the key if necessary.
     ///
-    /// `trust_record` is false after the server denied an earlier registration.
+    /// `trust_record` is false after the server rejected the registration in the agent's record.
     fn enroll(
         &self,
         binding: &ServerBinding,
@@ -114,8 +115,8 @@ pub trait Enrollment: Send + Sync {
         trust_record: bool,
     ) -> impl Future<Output = Result<Membership, RegistrationError>> + Send;
 
-    /// Deletes single-use credentials that are no longer needed. The connection calls this function
-    /// regularly while connected.
+    /// Deletes credentials that can be used once and that the agent has already used. A connected
+    /// agent calls this method regularly.
     fn clean_up(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 
@@ -144,7 +145,7 @@ impl Enrollment for Store {
     }
 }
 
-/// An open tunnel, and the registered key that opened it.
+/// An open tunnel, and the registered key that authenticated its connection.
 struct OpenTunnel {
     binding: Arc<ServerBinding>,
     member: Membership,
@@ -165,13 +166,13 @@ pub struct Connection<E> {
     pub status: StatusPublisher,
     /// Protocol versions to offer.
     pub protocols: Vec<Version>,
-    /// Local address to dial from. `None` lets the system choose.
+    /// Local address for outgoing connections. If `None`, the operating system selects the address.
     pub source: Option<IpAddr>,
-    /// HTTP proxy to dial through. `None` dials directly.
+    /// HTTP proxy for the connection. If `None`, the agent connects directly.
     pub proxy: Option<Proxy>,
     /// Memory budget of the tunnels. `None` means no limit.
     pub memory: Option<TunnelMemory>,
-    /// Stops the connection when cancelled.
+    /// Stops the connection when the token is cancelled.
     pub shutdown: CancellationToken,
 }
 
@@ -200,7 +201,7 @@ impl<E: Enrollment> Connection<E> {
         self.status.publish(false, "Stopped", message);
     }
 
-    /// Runs sessions in sequence, with a random pause between them.
+    /// Opens tunnels in sequence, with a random pause after each tunnel.
     async fn reconnect(&self) {
         let mut trust_record = true;
         let mut sessions = Sessions::new(Policy::default(), self.shutdown.clone());

@@ -1,8 +1,9 @@
-//! An error with its causes on one line.
+//! Formats an error and its causes as one line.
 
 use std::error::Error;
 
-/// Joins an error and its causes. Skips a cause that the text already contains.
+/// Joins the messages of an error and its causes. Skips a cause whose message is already in the
+/// text.
 pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

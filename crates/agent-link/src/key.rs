@@ -1,5 +1,5 @@
-//! An agent's Ed25519 key, its long-lived credential. The replicas of a cluster agent share one
-//! key.
+//! The Ed25519 key of an agent. The key is the agent's long-lived credential, and the replicas of a
+//! cluster agent share it.
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
@@ -36,7 +36,7 @@ impl std::fmt::Debug for AgentKey {
 }
 
 impl AgentKey {
-    /// Generates a key as PKCS#8 (RFC 8410). The caller stores it before using it.
+    /// Generates a key in PKCS#8 format (RFC 8410). Store the key before you use it.
     pub fn generate() -> Result<SecretSlice<u8>, KeyError> {
         let pair = Ed25519KeyPair::generate().map_err(|_| KeyError::Generation)?;
         let document = pair.to_pkcs8().map_err(|_| KeyError::Generation)?;

@@ -1,8 +1,7 @@
-//! Serves the requests of a tunnel.
-//!
-//! The order of the steps protects the cluster. First, the guard admits or refuses the request.
-//! Then the agent strips hop-by-hop headers, sets the lane's token, and forwards the request to its
-//! own API server. The server can choose neither the service account nor the address.
+//! Serves the requests of a tunnel. The order of the steps protects the cluster. First, the guard
+//! admits or refuses the request. Then the agent removes hop-by-hop headers, sets the lane's token,
+//! and forwards the request to the API server of its cluster. The server cannot select the service
+//! account or the address.
 
 mod client;
 pub mod refusals;
@@ -35,11 +34,11 @@ pub use client::lane_client;
 pub struct TunnelContext {
     /// The negotiated version of the tunnel protocol.
     pub protocol: Version,
-    /// Cancelled when the tunnel closes. Stops all tasks of the tunnel.
+    /// Token that the agent cancels when the tunnel closes, to stop all tasks of the tunnel.
     pub closed: CancellationToken,
 }
 
-/// Serves the requests of one lane in the agent.
+/// Serves the requests of a lane that the agent handles itself.
 pub trait LaneHandler: std::fmt::Debug + Send + Sync {
     /// Handles a request that the guard has admitted.
     fn handle(
@@ -49,8 +48,8 @@ pub trait LaneHandler: std::fmt::Debug + Send + Sync {
     ) -> BoxFuture<'static, Response<Body>>;
 }
 
-/// Serves tunnelled requests. Forwards the user and controller lanes, and passes the report lane to
-/// a handler.
+/// Serves tunnelled requests. Forwards requests on the user and controller lanes to the API server.
+/// Passes requests on the report lane to a handler.
 #[derive(Debug)]
 pub struct Lanes {
     /// The cluster's API server.
@@ -59,7 +58,7 @@ pub struct Lanes {
     pub tokens: Arc<LaneTokens>,
     /// Counts of refused requests.
     pub refusals: Arc<Refusals>,
-    /// Handler of the report lane. An agent without a handler refuses the lane.
+    /// Handler of the report lane. An agent without a handler refuses requests on the lane.
     pub report: Option<Arc<dyn LaneHandler>>,
 }
 

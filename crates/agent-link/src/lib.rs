@@ -1,11 +1,13 @@
 //! The connection between an agent and the server, for cluster agents and node agents.
 //!
-//! *Owns* the agent's key, its registration, the dialled connection, the check of every tunnelled
-//! request and the forwarding to the API server. *Never* accepts a credential or an address from
-//! the server, and never forwards to a target other than the API server of its own cluster.
+//! *Owns* the agent's key and registration, the connection to the server, the check of every
+//! tunnelled request, and the forwarding of requests to the API server. *Never* accepts a
+//! credential or an address from the server, and never forwards to a target other than the API
+//! server of its own cluster.
 //!
-//! An agent is a [`connection::Connection`] with an [`connection::Enrollment`], which supplies the
-//! server's address and the key, and [`lanes::Lanes`], in which the agent can handle lanes itself.
+//! An agent consists of a [`connection::Connection`], a [`connection::Enrollment`] and
+//! [`lanes::Lanes`]. The enrollment supplies the server's address and the key. The lanes serve the
+//! tunnelled requests.
 
 pub mod binding;
 pub mod connection;

@@ -7,7 +7,7 @@ use drover_tunnel::memory::MemoryLimit;
 use drover_tunnel::response_budget::ResponseBudget;
 
 /// Fraction of the memory limit for responses that the server has not read yet, in sixteenths.
-/// Responses to fast readers can use the same amount in addition.
+/// Responses to fast readers can use an additional fraction of the same size.
 const RESPONSES: u64 = 3;
 /// Fraction of the memory limit for request bodies that the API server has not read yet, in
 /// sixteenths.

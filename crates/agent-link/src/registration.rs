@@ -5,8 +5,8 @@
 //!                      └─► Unregistered ─► Registered ─►┘
 //! ```
 //!
-//! Each arrow is at most one write. After a crash at any point, a new run from `Start` completes
-//! the registration. Two replicas may run the steps concurrently.
+//! Each step in the diagram performs at most one write. After a crash at any step, a new run from
+//! `Start` completes the registration. Two replicas may run the steps concurrently.
 
 mod store;
 
@@ -80,8 +80,8 @@ pub enum Step {
     Unregistered {
         /// The key that all replicas share.
         key: Arc<AgentKey>,
-        /// The registration token. After the token was used, the server accepts only a key that is
-        /// already bound.
+        /// The registration token. If an agent has already used the token, the server accepts only
+        /// the key that is bound to the Cluster.
         token: Option<SecretString>,
     },
     /// The server has bound the key to the Cluster.
@@ -101,8 +101,8 @@ pub struct Registrar<'a> {
     pub binding: &'a ServerBinding,
     /// Client of the server.
     pub server: &'a Server,
-    /// True if the agent accepts the record of an earlier registration. False after the server
-    /// denied the registration.
+    /// True if the agent trusts the record of an earlier registration. False after the server has
+    /// rejected the recorded registration.
     pub trust_record: bool,
 }
 
@@ -153,8 +153,8 @@ impl Registrar<'_> {
         })
     }
 
-    /// Returns the record of an earlier registration if it is for the Cluster in the manifest. A
-    /// newer manifest can be for a different Cluster.
+    /// Returns the record of an earlier registration if the record is for the Cluster in the
+    /// manifest. An administrator can apply a manifest for a different Cluster.
     fn recorded(
         &self,
         key: &Arc<AgentKey>,

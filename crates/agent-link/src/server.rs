@@ -17,7 +17,7 @@ pub use call::CallError;
 pub use dial::{ClockSkew, DialError};
 pub use proxy::{Proxy, ProxyError, ProxyUrl, ProxyUrlError};
 
-/// A client of the server that the binding defines.
+/// A client of the server whose address is in the binding.
 #[derive(Clone)]
 pub struct Server {
     binding: Arc<ServerBinding>,
@@ -36,7 +36,7 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Creates a client that trusts the roots of the binding only.
+    /// Creates a client that trusts only the CA certificates of the binding.
     pub fn new(binding: Arc<ServerBinding>) -> Result<Self, BindingError> {
         let mut roots = rustls::RootCertStore::empty();
         for root in &binding.roots {
@@ -58,15 +58,15 @@ impl Server {
         })
     }
 
-    /// Sets the local address to dial from. The client uses it if the server's address has the same
-    /// family.
+    /// Sets the local address for outgoing connections. The client uses the local address if the
+    /// server's address has the same family.
     #[must_use]
     pub const fn dialled_from(mut self, source: Option<IpAddr>) -> Self {
         self.source = source;
         self
     }
 
-    /// Sets the HTTP proxy to dial through.
+    /// Sets the HTTP proxy for the connections to the server.
     #[must_use]
     pub fn dialled_through(mut self, proxy: Option<Proxy>) -> Self {
         self.proxy = proxy;

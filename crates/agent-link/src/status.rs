@@ -20,7 +20,7 @@ pub struct ConnectionStatus {
 }
 
 impl ConnectionStatus {
-    /// Returns the status of a program that has just started.
+    /// Returns the status of an agent that has just started.
     pub fn starting() -> Self {
         Self {
             connected: false,
@@ -58,7 +58,7 @@ impl StatusPublisher {
         self.current.subscribe()
     }
 
-    /// Publishes and logs a status if a field other than the time changed. Does not wait for
+    /// Publishes and logs a status if a field other than the time has changed. Does not wait for
     /// subscribers.
     pub fn publish(&self, connected: bool, reason: &str, message: String) {
         let new = ConnectionStatus {

@@ -1,6 +1,6 @@
-//! The API server that the agent forwards requests to.
+//! The API server to which the agent forwards requests.
 //!
-//! Every forwarded request uses [`Upstream`]. An [`Upstream`] has a single authority, verifies the
+//! [`Upstream`] sends every forwarded request. An [`Upstream`] has a single authority, verifies the
 //! certificate with the cluster's own CA, follows no redirect, and has no credential.
 
 mod connector;
@@ -37,7 +37,7 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The reason why the agent cannot use the configuration of the API server.
 #[derive(Debug, Error)]
 pub enum UpstreamError {
-    /// The URL has a scheme other than `https`, or it has no host.
+    /// The scheme of the URL is not `https`, or the URL has no host.
     #[error("the API server's URL {0} must be https://host[:port]")]
     Url(Uri),
     /// The URL of the API server has a path prefix.
@@ -107,7 +107,7 @@ impl std::fmt::Debug for Upstream {
 
 impl Upstream {
     /// Creates a client from the address and the CA of `config`. Ignores a client certificate in
-    /// `config`, because the API server would prefer it to the lane's token.
+    /// `config`, because the API server prefers client certificates to tokens.
     pub fn new(config: &kube::Config) -> Result<Self, UpstreamError> {
         let url = &config.cluster_url;
         let (Some("https"), Some(authority)) = (url.scheme_str(), url.authority()) else {
@@ -141,8 +141,8 @@ impl Upstream {
         })
     }
 
-    /// Creates a client for an API server in this process, without upgrades. It simulates the API
-    /// servers of many clusters, where each connection would need two open files.
+    /// Creates a client for an API server in this process, without upgrades. A simulation of many
+    /// clusters uses this client, because each connection over TCP would need two open files.
     pub fn in_process(
         call: impl Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync + 'static,
     ) -> Self {
@@ -152,7 +152,8 @@ impl Upstream {
         }
     }
 
-    /// Sends a request. Uses only the method, path, query, headers and body of the request.
+    /// Sends a request to the API server. Uses only the method, path, query, headers and body of
+    /// the request.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, ForwardError> {
         let broken = |error: hyper::Error| ForwardError::Broken(error_chain(&error));
         let (connector, idle) = match &self.transport {
@@ -174,7 +175,7 @@ impl Upstream {
         Ok(response.map(boxed))
     }
 
-    /// Opens a separate connection for an upgrade.
+    /// Opens a separate connection to the API server for an upgrade.
     pub async fn connect(&self) -> Result<TlsStream<ReadAhead<TcpStream>>, ForwardError> {
         let Transport::Network { connector, .. } = &self.transport else {
             let reason = "an API server in the agent's process has no upgrades";
@@ -201,7 +202,7 @@ where
     body.map_err(Into::into).boxed_unsync()
 }
 
-/// Reduces the URI to path and query, so that the request cannot choose a different server.
+/// Removes scheme and authority from the URI, so that the request cannot select a different server.
 fn to_origin(mut request: Request<Body>) -> Request<Body> {
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));

@@ -23,10 +23,10 @@ pub const LANE_HEADER: &str = "drover-lane";
 /// Header of a response with which the agent refuses a tunnelled request. The value is the reason
 /// in PascalCase.
 pub const REFUSED_HEADER: &str = "drover-refused";
-/// Path of the report stream on the report lane.
+/// Path of the report stream. Valid only on the report lane.
 pub const REPORT_PATH: &str = "/report";
 
-/// The purpose of a tunnelled request. Each lane has its own service account in the cluster.
+/// The purpose of a tunnelled request. Each lane has a separate service account in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
@@ -97,7 +97,7 @@ pub struct RegisterResponse {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChallengeRequest {
-    /// UID of the Cluster that the agent connects for.
+    /// UID of the Cluster to which the agent belongs.
     pub cluster_uid: ClusterUid,
 }
 
@@ -114,7 +114,7 @@ pub struct Challenge {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectProof {
-    /// UID of the Cluster that the agent connects for.
+    /// UID of the Cluster to which the agent belongs.
     pub cluster_uid: ClusterUid,
     /// The nonce of the [`Challenge`].
     pub nonce: String,

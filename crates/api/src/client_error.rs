@@ -11,7 +11,7 @@ use std::ops::Deref;
 use kube::core::Status;
 use kube::runtime::watcher;
 
-/// An error of a Kubernetes client, displayed by [`message`].
+/// An error of a Kubernetes client. [`message`] formats its text.
 pub struct ClientError(Box<kube::Error>);
 
 impl From<kube::Error> for ClientError {
@@ -63,8 +63,9 @@ pub fn shortened(text: &str) -> String {
     text[..end].chars().map(plain).chain(['…']).collect()
 }
 
-/// Truncates the message of a parse error, because the parser quotes the complete response. Returns
-/// other errors unchanged, because the tunnel's client has already truncated their messages.
+/// Truncates the message of a parse error, because the parser's message contains the complete
+/// response. Does not change errors of other types, because the tunnel's client has already
+/// truncated their messages.
 pub fn shorten_parse_error(error: kube::Error) -> kube::Error {
     match error {
         kube::Error::SerdeError(parse) => {
@@ -134,7 +135,7 @@ mod tests {
         kube::Error::Api(status.boxed())
     }
 
-    /// Returns the text of an error, followed by the texts of its causes.
+    /// Returns the text of an error, followed by the texts of all causes of the error.
     fn shown(error: &dyn Error) -> String {
         let mut text = error.to_string();
         let mut source = error.source();

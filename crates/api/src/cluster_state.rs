@@ -9,7 +9,7 @@ use crate::rest::ClusterView;
 /// Maximum number of node names in the text of a state.
 const MAX_NAMED_NODES: usize = 3;
 
-/// Advice for a cluster that runs Drover's hub.
+/// Advice to users for the cluster that runs Drover's hub.
 pub const HOSTS_HUB: &str = "This cluster also runs Drover's hub. Keep the nodes of the hub and of \
     Drover's server separate from managed workloads, for example by a taint: a workload that \
     exhausts such a node, or breaks out of its container there, reaches all clusters.";
@@ -42,7 +42,7 @@ impl Health {
         Self::Ready,
     ];
 
-    /// A lower-case label, for headings.
+    /// Returns the name of the variant in lower case, for headings.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Failing => "failing",
@@ -58,11 +58,11 @@ impl Health {
 /// The state of a cluster, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// The health. The CLI and the web UI can select a colour by this value.
+    /// The health. The CLI and the web UI select a colour by this value.
     pub health: Health,
     /// A short description, such as `agent not connected`.
     pub summary: String,
-    /// A sentence with the reason and the next step, if a step is required.
+    /// A sentence with the reason and the next step, if users have to act.
     pub detail: Option<String>,
 }
 
@@ -146,7 +146,7 @@ pub fn last_contact(cluster: &ClusterView) -> LastContact {
     }
 }
 
-/// Problems of a usable cluster, each with a description and optional advice.
+/// Returns the problems of a usable cluster, each with a description and optional advice.
 fn problems(cluster: &ClusterView) -> Vec<(String, Option<String>)> {
     let mut problems = Vec::new();
     if let Some(nodes) = nodes(cluster) {
@@ -174,8 +174,8 @@ fn problems(cluster: &ClusterView) -> Vec<(String, Option<String>)> {
     problems
 }
 
-/// Describes the nodes that are not ready: `node a NotReady`. Reports from older agents contain
-/// only the number of these nodes.
+/// Describes the nodes that are not ready: `node a NotReady`. The reports of older agents contain
+/// the number of these nodes, but not their names.
 fn nodes(cluster: &ClusterView) -> Option<String> {
     let nodes = cluster.nodes.filter(|nodes| nodes.ready < nodes.total)?;
     let names = &cluster.not_ready_nodes;

@@ -13,7 +13,8 @@ pub const API_SERVER_READY: &str = "APIServerReady";
 pub const ACCESS_APPLIED: &str = "AccessApplied";
 /// Condition of a Cluster: the agent runs the server's version.
 pub const AGENT_UP_TO_DATE: &str = "AgentUpToDate";
-/// Condition of a Cluster that is being deleted: Drover's objects are removed from the cluster.
+/// Condition of a Cluster that is being deleted: the cluster does not contain objects that Drover
+/// applied.
 pub const CLEANED_UP: &str = "CleanedUp";
 /// Condition of a Setting: the value is valid. Condition of a Token: the token is valid.
 pub const VALID: &str = "Valid";
@@ -24,7 +25,7 @@ pub const USABLE: &str = "Usable";
 /// Ready if it grants its role.
 pub const READY: &str = "Ready";
 
-/// The new value of a condition, without its type and time.
+/// The new status, reason and message of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The status: `True`, `False` or `Unknown`.

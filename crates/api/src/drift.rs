@@ -1,4 +1,4 @@
-//! Digests of applied objects. An agent reports a new digest after a change of these objects.
+//! Digests of applied objects. An agent reports a new digest when these objects change.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ pub const PROJECTS: &str = "projects";
 ///
 /// The wire format has the map `drift`, and separate fields for the digests of [`ACCESS`] and
 /// [`PROJECTS`]. Agents without support for the map send only the fields. Servers without support
-/// for the map read only the fields. Agents are upgraded after the server. Both forms remain until
-/// the oldest supported agent and server support the map.
+/// for the map read only the fields. Agents are upgraded after the server. The separate fields
+/// remain until all supported agents and servers support the map.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "DriftFields", into = "DriftFields")]
 pub struct Drift(BTreeMap<String, String>);
@@ -76,7 +76,7 @@ impl Drift {
         digests.map(|(owner, digest)| (owner.as_str(), digest.as_str()))
     }
 
-    /// Returns the digests that `earlier` does not contain or that differ in `earlier`.
+    /// Returns the digests that are new or different in comparison with `earlier`.
     #[must_use]
     pub fn changed_since(&self, earlier: &Self) -> Self {
         let changed = self.0.iter();
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn older_server_reads_report_of_newer_agent() {
-        /// A report as parsed by a server without support for the map `drift`.
+        /// A report in the form that a server without support for the map `drift` parses.
         #[derive(Debug, PartialEq, Deserialize)]
         struct OlderReport {
             access: Option<String>,

@@ -2,7 +2,7 @@
 
 /// API group of Drover's own kinds.
 pub const GROUP: &str = "management.drover.dev";
-/// The only served version.
+/// The version of all kinds in the API group.
 pub const VERSION: &str = "v1alpha1";
 /// Namespace on the hub that contains the server's Secrets.
 pub const HUB_NAMESPACE: &str = "drover-system";
@@ -28,6 +28,6 @@ pub const PROVIDER_SECRET_LABEL: &str = "management.drover.dev/provider-secret";
 /// Reserved name of the cluster that represents the hub.
 pub const LOCAL_CLUSTER: &str = "local";
 
-/// Finalizer of a Cluster. The server removes it after the deletion of the server's objects in the
-/// cluster.
+/// Finalizer of a Cluster. The server removes the finalizer after the deletion of Drover's objects
+/// in the cluster.
 pub const CLUSTER_FINALIZER: &str = "management.drover.dev/cluster";

@@ -1,4 +1,4 @@
-//! UIDs with a separate type per kind.
+//! UID types. Each kind has a separate type.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! uid {
         pub struct $name(String);
 
         impl $name {
-            /// Wraps a UID of an object on the hub.
+            /// Creates the type from the UID of an object on the hub.
             pub fn new(uid: impl Into<String>) -> Self {
                 Self(uid.into())
             }

@@ -1,8 +1,8 @@
 //! Drover's kinds and wire types: the objects in the hub and the messages between programs.
 //!
-//! *Owns* the shape of every object and message, and the text of a cluster's state. *Never* makes
-//! other decisions, opens a connection, or reads a clock. The crate builds for wasm32 without the
-//! features `crd` and `client`.
+//! *Owns* the shape of every object and message, and the text of a cluster's state. *Never* opens a
+//! connection, reads a clock, or makes decisions about access. The crate builds for wasm32 without
+//! the features `crd` and `client`.
 
 #![cfg_attr(
     feature = "crd",

@@ -13,7 +13,7 @@ use crate::kinds::{ComponentHealth, NodeCount, PodCount};
 /// Maximum number of node names in a report.
 pub const MAX_NOT_READY: usize = 20;
 
-/// One line of the report stream. A section that is absent has not changed.
+/// One line of the report stream. An absent section has not changed since the previous line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -32,7 +32,8 @@ pub struct Report {
     /// Image and rollout of the agent's Deployment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentReport>,
-    /// Digests of the applied objects, per owner. An owner without a digest has not changed.
+    /// Digests of the applied objects, per owner. If the digest of an owner is absent, the owner's
+    /// objects have not changed.
     #[serde(flatten)]
     pub drift: Drift,
     /// Requests that the agent refused since the previous line of the report stream.
@@ -52,8 +53,7 @@ pub struct NodesReport {
     /// Names of nodes whose Ready condition is not true, at most [`MAX_NOT_READY`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_ready: Vec<String>,
-    /// Numbers of failing and unschedulable pods. Reports of older agents do not contain these
-    /// numbers.
+    /// Numbers of failing and unschedulable pods. Absent in the reports of older agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodCount>,
     /// Sum of the nodes' capacity.
@@ -79,7 +79,7 @@ pub struct AgentReport {
     pub wanted: u32,
 }
 
-/// Requests that the agent refused for the same reason.
+/// Refused requests with the same lane, reason and message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refusal {
@@ -87,13 +87,14 @@ pub struct Refusal {
     pub lane: String,
     /// The PascalCase reason.
     pub reason: String,
-    /// A sentence for users. It does not contain values of headers that could be secrets.
+    /// A sentence for users. The sentence does not contain values of headers, which could be
+    /// secrets.
     pub message: String,
-    /// Number of refusals with the same lane, reason and message since the previous line.
+    /// Number of refused requests since the previous line of the report stream.
     pub count: u32,
 }
 
-/// A warning event of the cluster.
+/// A warning event in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventReport {

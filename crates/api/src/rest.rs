@@ -1,8 +1,8 @@
 //! Request and response bodies of the REST API under `/v1`. The body of every error is a
 //! `metav1.Status`.
 //!
-//! `GET /v1/openapi.json` lists the routes with their bodies. The crate `drover-rest` declares the
-//! routes with the permissions that they require.
+//! `GET /v1/openapi.json` lists the routes with their bodies. The crate `drover-rest` declares each
+//! route and the permissions that the route requires.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::kinds::{
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct List<T> {
-    /// The objects of this page.
+    /// The objects on this page.
     pub items: Vec<T>,
     /// Value for the query parameter `continue` in the request for the next page. Absent on the
     /// last page.
@@ -38,7 +38,7 @@ macro_rules! wire {
     };
 }
 
-/// Default of boolean fields that are true unless the client sets them to false.
+/// Returns the default of boolean fields that are true unless the client sets them to false.
 fn yes() -> bool {
     true
 }
@@ -61,14 +61,14 @@ pub use role::*;
 pub use server::*;
 pub use sign_in::*;
 
-/// A secret in a request or response body. Its debug output hides the value.
+/// A secret in a request or response body. The debug output does not contain the value.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a secret.
+    /// Creates a secret from text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -86,11 +86,11 @@ impl std::fmt::Debug for Secret {
 }
 
 wire! {
-    /// A new token. Its secret is in this response only.
+    /// A new token. Only this response contains the secret of the token.
     IssuedToken {
-        /// The token: `drover_<id>_<secret>`.
+        /// The token with its secret: `drover_<id>_<secret>`.
         token: Secret,
-        /// The properties of the token, without its secret.
+        /// The properties of the token, without the secret.
         metadata: TokenView,
     }
 }
@@ -101,67 +101,70 @@ wire! {
     PasswordReset {
         /// The new password: 12 to 512 characters.
         new: Secret,
-        /// True to revoke all tokens of the user. False to end the sessions only: API tokens and
-        /// kubeconfig tokens stay valid.
+        /// True to revoke all tokens of the user. False to end only the sessions. API tokens and
+        /// kubeconfig tokens then remain valid.
         #[serde(default = "yes")]
         #[cfg_attr(feature = "openapi", schema(default = true))]
         revoke_tokens: bool,
     }
 }
 wire! {
-    /// A token without its secret.
+    /// A token, without its secret.
     TokenView {
-        /// The ID: the part of the token between the underscores.
+        /// ID of the token: the text between the underscores.
         id: String,
-        /// Name of the token's user.
+        /// Name of the user to whom the token belongs.
         username: String,
-        /// The purpose of the token. It limits the routes that accept the token.
+        /// The purpose of the token. The purpose limits the routes that accept the token.
         purpose: TokenPurpose,
-        /// The cluster that the token is limited to. Absent for a token without a limit.
+        /// The cluster to which the token is limited. Absent if the token is valid for all
+        /// clusters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<ClusterScope>,
         /// Name of the identity provider that confirmed the user's identity for this token. The
-        /// token is invalid without this identity. Absent for a token that does not depend on a
-        /// provider.
+        /// token becomes invalid when the user loses this identity. Absent for a token that does
+        /// not depend on a provider.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
         /// Description of the token, as free text from the user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Time of creation.
+        /// Time at which the server created the token.
         created_at: Timestamp,
-        /// Expiry time.
+        /// Time after which the server rejects the token.
         expires_at: Timestamp,
-        /// Time of the last use, accurate to a few minutes.
+        /// Time of the last use, with an accuracy of a few minutes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_used_at: Option<Timestamp>,
     }
 }
 wire! {
-    /// A request to create a token of the caller.
+    /// A request to create a token for the caller.
     #[serde(deny_unknown_fields)]
     TokenCreate {
-        /// The purpose: `Api`, `Kubeconfig` or `Credential`.
+        /// The purpose of the token: `Api`, `Kubeconfig` or `Credential`.
         purpose: TokenPurpose,
-        /// Name of the cluster that the token is limited to.
+        /// Name of the cluster to which the token is limited. If absent, the token is valid for all
+        /// clusters.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<String>,
         /// Description of the token, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// Time to live in seconds, at least 60. The default and the maximum are settings.
+        /// Lifetime in seconds, at least 60. Settings of the server define the default and the
+        /// maximum.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }
 }
 wire! {
-    /// A user.
+    /// A user of Drover.
     UserView {
-        /// The login name.
+        /// The user's login name.
         name: String,
         /// UID of the User object.
         uid: String,
-        /// The name for display.
+        /// Name to display instead of the login name. Absent if not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
         /// False if the user is disabled and cannot sign in.
@@ -170,15 +173,15 @@ wire! {
         administrator: bool,
         /// True if the user must set a new password at the next login.
         must_change_password: bool,
-        /// Time of creation.
+        /// Time at which the user was created.
         created_at: Timestamp,
-        /// Time of the last login.
+        /// Time of the user's last login. Absent if the user has never logged in.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_login_at: Option<Timestamp>,
         /// The user's identities at identity providers.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<IdentityView>,
-        /// The caller's permissions for this user.
+        /// The caller's permissions for operations on this user.
         #[serde(default)]
         rights: UserRights,
     }
@@ -186,17 +189,17 @@ wire! {
 wire! {
     /// A user's identity at an identity provider, from the provider's last response.
     IdentityView {
-        /// ID of the identity: the UID of the provider.
+        /// ID of the identity: the UID of the AuthProvider.
         id: String,
-        /// Name of the provider.
+        /// Name of the AuthProvider.
         provider: String,
         /// The user's login name at the provider.
         login: String,
         /// The user's groups at the provider.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         groups: Vec<IdentityGroup>,
-        /// The number of groups that Drover ignores, because their IDs are not valid in a group's
-        /// name.
+        /// The number of groups that Drover ignores, because the groups' IDs are not valid in the
+        /// names of groups.
         #[serde(default)]
         groups_left_out: u32,
         /// Time at which the provider last confirmed the identity.
@@ -204,42 +207,42 @@ wire! {
         confirmed_at: Timestamp,
         /// The result of the last request to the provider.
         state: IdentityState,
-        /// The reason, if `state` is not `Confirmed`.
+        /// The reason for a `state` other than `Confirmed`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     }
 }
-/// Maximum age of a provider's confirmation of an identity that moves to a different user. After a
-/// longer time, the provider can have assigned the login to a different person.
+/// Maximum age of the last confirmation of an identity that an administrator moves to a different
+/// user. After a longer time, the provider may have assigned the login to a different person.
 pub const MAX_CONFIRMATION_AGE: SignedDuration = SignedDuration::from_hours(24);
 
 wire! {
-    /// A request to move the identity of another user to this user, because both are the same
-    /// person.
+    /// A request to move an identity from a different user to this user. Use this request if both
+    /// users are the same person.
     #[serde(deny_unknown_fields)]
     UserLink {
-        /// Name of the user who has the identity now.
+        /// Name of the user from whom the identity moves.
         from: String,
-        /// Name of the identity's provider. The client can omit the name if the user has only one
+        /// Name of the identity's AuthProvider. Optional if the user in `from` has only one
         /// identity.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
     }
 }
 wire! {
-    /// The result of moving an identity to another user.
+    /// The result of moving an identity from one user to a different user.
     UserLinked {
-        /// The user who now has the identity.
+        /// The user to whom the identity was moved.
         user: UserView,
-        /// The user who had the identity. The server disables this user if no method to sign in
-        /// remains.
+        /// The user from whom the identity was moved. The server has disabled this user if the user
+        /// has no remaining method to sign in.
         former: UserView,
-        /// Roles that remain bound to the user who had the identity.
+        /// Roles that remain bound to the user in `former`.
         roles_left: Vec<HeldRole>,
     }
 }
 wire! {
-    /// A role that is bound to a user by name. A role without a cluster and a project applies on
+    /// A role that is bound to a user by name. Without a cluster and a project, the role applies on
     /// the hub and in all clusters.
     HeldRole {
         /// Name of the role.
@@ -256,9 +259,9 @@ wire! {
     /// A request to create a local user. The user must set a new password at the first login.
     #[serde(deny_unknown_fields)]
     UserCreate {
-        /// The login name.
+        /// The login name of the new user.
         name: String,
-        /// The name for display.
+        /// Name to display instead of the login name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
         /// The initial password: 12 to 512 characters.
@@ -269,16 +272,18 @@ wire! {
     }
 }
 wire! {
-    /// A change of a user. Absent fields do not change.
+    /// A change of a user. If a field is absent, its value does not change.
     #[serde(deny_unknown_fields)]
     UserPatch {
-        /// False to disable the user: the user's tokens are refused, and open streams end.
+        /// False to disable the user. The server then rejects the user's tokens, and closes the
+        /// user's open streams.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         enabled: Option<bool>,
-        /// The name for display.
+        /// Name to display instead of the login name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// True to make the user an administrator, who has all permissions.
+        /// True to make the user an administrator, who has all permissions. False to remove the
+        /// administrator.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         administrator: Option<bool>,
     }
@@ -296,7 +301,7 @@ wire! {
         /// Labels of the Cluster object.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         labels: BTreeMap<String, String>,
-        /// Time of creation.
+        /// Time at which the cluster was created on the hub.
         created_at: Timestamp,
         /// True while the cluster is being deleted.
         #[serde(default)]
@@ -311,7 +316,7 @@ wire! {
         /// Numbers of all nodes and of ready nodes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nodes: Option<NodeCount>,
-        /// True if the cluster runs the server's hub.
+        /// True if the cluster runs the hub of the server.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hosts_hub: bool,
         /// Names of nodes whose Ready condition is not true, at most 20.
@@ -341,13 +346,13 @@ wire! {
         /// Time of the server's last contact with the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_seen: Option<Timestamp>,
-        /// The caller's permissions in the cluster.
+        /// The caller's permissions for the cluster.
         #[serde(default)]
         rights: ClusterRights,
     }
 }
 impl ClusterView {
-    /// Returns the view of a Cluster object for a caller with these permissions.
+    /// Creates the response body for a Cluster object, with the caller's permissions.
     pub fn of(
         meta: ObjectMeta,
         spec: ClusterSpec,
@@ -381,7 +386,7 @@ impl ClusterView {
     }
 }
 wire! {
-    /// A request to create a cluster.
+    /// A request to create a Cluster object on the hub.
     #[serde(deny_unknown_fields)]
     ClusterCreate {
         /// Name of the Cluster object.
@@ -395,45 +400,47 @@ wire! {
     }
 }
 wire! {
-    /// A request to create a registration token of a cluster.
+    /// A request to create a registration token for a cluster.
     #[serde(deny_unknown_fields)]
     ImportRequest {
-        /// Time to live in seconds, 60 to 604800. The default is one day.
+        /// Lifetime in seconds, 60 to 604800. The default is one day.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }
 }
 wire! {
-    /// The data to register a cluster. The registration token is in this response only.
+    /// The data to register a cluster. Only this response contains the registration token.
     Import {
-        /// The bearer token of `GET /v1/import/manifest`. It must not be part of a URL.
+        /// The registration token, as bearer token for `GET /v1/import/manifest`. A URL must not
+        /// contain the token.
         registration_token: Secret,
-        /// Expiry time of the token.
+        /// Time after which the server rejects the registration token.
         expires_at: Timestamp,
-        /// The manifest for `kubectl apply -f -`. It contains the token.
+        /// The manifest for `kubectl apply -f -`. The manifest contains the registration token.
         manifest: Secret,
-        /// A curl command that downloads the manifest. It reads the token from
-        /// `$DROVER_IMPORT_TOKEN`.
+        /// A curl command that downloads the manifest. The command reads the registration token
+        /// from `$DROVER_IMPORT_TOKEN`.
         curl: String,
     }
 }
 wire! {
-    /// A setting of the server.
+    /// A setting of the server, with its value and its default.
     SettingView {
         /// Name of the setting.
         name: String,
         /// The effect of the setting and its valid values.
         description: String,
-        /// The configured value. Empty if no value is configured.
+        /// The configured value. Empty if the setting has no configured value.
         value: String,
         /// The value in effect.
         in_effect: String,
         /// The default value.
         default: String,
-        /// The reason why `value` is not in effect.
+        /// The reason why the configured value is not in effect. Absent if the configured value is
+        /// in effect or empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
-        /// The reason why the caller cannot change the setting, including the missing permission.
+        /// The reason why the caller cannot change the setting, including the required permission.
         /// Absent if the caller can change the setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_only: Option<String>,

@@ -2,13 +2,11 @@
 //!
 //! | write | reason |
 //! |---|---|
-//! | an AuthProvider | it determines the identity of users, including administrators |
-//! | settings that affect security ([`Setting::needs_administrator`]) | they select the agent's
-//! image in all clusters, and the lifetime of credentials |
+//! | an AuthProvider | an AuthProvider determines the identity of users, including administrators |
+//! | settings that affect security ([`Setting::needs_administrator`]) | these settings select the agent's image in all clusters, and the lifetime of credentials |
 //! | the agent image of a cluster | the agent has all permissions in its cluster |
 //! | an administrator, by User object or role | other users must not lock out administrators |
-//! | owner references and finalizers of Drover's kinds | the garbage collector deletes an object
-//! whose owner does not exist, so permission to update would include permission to delete |
+//! | owner references and finalizers of Drover's kinds | the garbage collector deletes an object whose owner does not exist, so permission to update would include permission to delete |
 
 use drover_api::group::GROUP;
 use serde_json::Value;
@@ -68,7 +66,8 @@ fn changed_ownership(write: &Write<'_>) -> Option<&'static str> {
     fields.find(|field| write.changes(&format!("/metadata/{field}")))
 }
 
-/// Labels and annotations of a user grant no permissions.
+/// Reports whether a write deletes a user or changes the user's spec. Labels and annotations of a
+/// user do not grant permissions.
 fn changes_rights_of_user(write: &Write<'_>) -> bool {
     write.operation == Operation::Delete || write.changes("/spec")
 }

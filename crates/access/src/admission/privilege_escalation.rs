@@ -1,5 +1,5 @@
-//! Permissions on the hub that permit privilege escalation: a user with such a permission can
-//! become an administrator of Drover.
+//! Permissions on the hub that permit privilege escalation. A user with one of these permissions
+//! can become an administrator of Drover.
 
 use drover_api::group::{GROUP, HUB_NAMESPACE};
 use serde_json::Value;
@@ -31,7 +31,7 @@ struct Right {
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
     scope: SensitiveScope,
-    /// The permission as the end of the message "the role lets users …".
+    /// Description of the permission. The text completes the message "the role lets users …".
     what: &'static str,
 }
 
@@ -167,8 +167,9 @@ const IMPERSONATED: &[&str] = &[
     "nodes",
 ];
 
-/// The first permission among a role's rules that permits privilege escalation, as the end of "the
-/// role lets users …"; `server` is the server's user name on the hub.
+/// Returns a description of the first permission of a role that permits privilege escalation. The
+/// text completes the message "the role lets users …". `server` is the server's user name on the
+/// hub.
 pub fn of_role(role: &Value, scope: RuleScope<'_>, server: &str) -> Option<&'static str> {
     let rules = role.get("rules").and_then(Value::as_array);
     rules

@@ -66,28 +66,29 @@ impl UserWithGroups {
 pub enum WriterRights {
     /// A Drover user with roles.
     User(UserWithGroups),
-    /// A Drover name whose User is deleted or disabled. The check ignores its permissions on the
-    /// hub.
+    /// The writer has the name of a Drover user whose User object is deleted or disabled. The check
+    /// ignores the writer's permissions on the hub.
     DisabledUser,
-    /// A user with all permissions on the hub. This user could create an administrator.
+    /// A user with all permissions on the hub. Such a user can create an administrator.
     HubAdministrator,
-    /// Any other user of the hub.
+    /// A user of the hub who is neither a Drover user nor has all permissions on the hub.
     OtherUser,
 }
 
-/// The writer whose permissions must be looked up.
+/// The writer of a write, before the lookup of the writer's permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Writer {
     /// A Drover user, whose state and groups are stored on the hub.
     User(UserName),
-    /// A user of the hub without Drover name, whose permissions the hub must review.
+    /// A user of the hub without a Drover name. The permissions of this user result from a review
+    /// by the hub.
     HubUser,
-    /// A Drover name that is not a user.
+    /// A user name that starts with `drover:` but is not the name of a Drover user.
     InvalidUser,
 }
 
 impl Writer {
-    /// Determines the writer of a write.
+    /// Creates the writer from the user name in a write.
     pub fn of(write: &Write<'_>) -> Self {
         match UserName::parse(write.writer) {
             Some(user) => Self::User(user),
@@ -98,7 +99,8 @@ impl Writer {
 }
 
 impl WriterRights {
-    /// Performs a check of the writer's permissions.
+    /// Checks the permissions of a Drover user with the function `check`. Accepts a hub
+    /// administrator, and rejects all other writers.
     fn check(
         &self,
         check: impl FnOnce(RightsHolder<'_>) -> Result<(), Escalation>,
@@ -173,8 +175,8 @@ pub enum ReferenceKind {
     GlobalRole,
 }
 
-/// A reference from a new binding or project to an object. The server later stores the UID of this
-/// object.
+/// A reference to an object in a new binding or project. The server later adds the UID of the
+/// object to the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectReference<'a> {
     /// Kind of the named object.
@@ -183,7 +185,8 @@ pub struct ObjectReference<'a> {
     pub name: &'a str,
 }
 
-/// The references of a new binding or project that determine the required permissions.
+/// Returns the references in a new binding or project that determine the permissions that the
+/// writer needs.
 pub fn references_in<'a>(write: &Write<'a>) -> Vec<ObjectReference<'a>> {
     if write.operation != Operation::Create || !concerns(write) {
         return Vec::new();
@@ -220,8 +223,8 @@ pub fn deleted_role<'a>(write: &Write<'a>) -> Option<&'a str> {
     (deletes && concerns(write)).then(|| write.object_name())
 }
 
-/// Reports whether a write leaves the spec unchanged. Such a write grants and revokes no
-/// permission.
+/// Reports whether a write leaves the spec unchanged. Such a write does not grant or revoke
+/// permissions.
 pub(super) fn keeps_spec(write: &Write<'_>) -> bool {
     write.operation == Operation::Update && !write.changes("/spec")
 }
@@ -259,7 +262,7 @@ pub(super) fn admit(
 }
 
 /// Rejects changes of owner references and finalizers. Kubernetes deletes objects of deleted owners
-/// without admission, and a finalizer could keep a deleted object in effect.
+/// without admission, and a deleted object with a finalizer remains in effect.
 fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Delete {
         return Ok(());
@@ -282,9 +285,10 @@ fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
 enum Before<T> {
     /// The write creates the object.
     Nothing,
-    /// The parsed spec before the write. For a role, also the resolved permissions.
+    /// The parsed spec before the write. For a role, also the permissions of the resolved role.
     Known(T),
-    /// The previous spec cannot be read or resolved. It may have granted any permission.
+    /// The spec before the write cannot be parsed or resolved. The object may have granted any
+    /// permission.
     Unknown,
 }
 
@@ -314,7 +318,7 @@ impl<T> Before<T> {
         }
     }
 
-    /// Requires all permissions for a change of an unknown spec.
+    /// Requires that the writer has all permissions if the spec before the write is unknown.
     fn check(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         match self {
             Self::Nothing | Self::Known(_) => Ok(()),
@@ -323,13 +327,13 @@ impl<T> Before<T> {
     }
 }
 
-/// Requires all permissions on the hub and in every cluster.
+/// Requires that the writer has all permissions on the hub and in every cluster.
 fn require_all_rights(writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
     require_all_rights_in(writer, hub_roles, &Scope::Hub)?;
     require_all_rights_in(writer, hub_roles, &Scope::EveryCluster)
 }
 
-/// Requires all permissions in a scope.
+/// Requires that the writer has all permissions in a scope.
 fn require_all_rights_in(
     writer: &WriterRights,
     hub_roles: HubRoles<'_>,
@@ -342,7 +346,7 @@ fn require_all_rights_in(
     writer.check(|who| hub_roles.grants.may_grant(who, &everything, scope))
 }
 
-/// Rejects changes of built-in roles, which other roles inherit and users depend on.
+/// Rejects changes of built-in roles, because users and inheriting roles depend on them.
 fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
     let label = |object: Option<&Value>| {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));

@@ -1,4 +1,4 @@
-//! Tests of exempt writers, and of writes that add no permissions. The tests in
+//! Tests of exempt writers, and of writes that do not grant permissions. The tests in
 //! `server/tests/kubernetes/admission.rs` do not include these cases.
 
 use serde_json::json;

@@ -9,22 +9,22 @@ use super::{Grants, Role, Scope, Subject};
 use crate::names::{GroupName, UserName};
 use crate::roles::Rights;
 
-/// The permissions of a role in one scope, with its subjects.
+/// The permissions of a role in one scope, and the subjects of the role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Name of the role on the hub.
     pub role: String,
     /// UID of the role.
     pub uid: String,
-    /// The permissions in the scope; never empty.
+    /// The permissions of the role in the scope. Never empty.
     pub rights: Rights,
-    /// Scope of the permissions.
+    /// Scope in which the permissions apply.
     pub scope: DownstreamScope,
     /// Subjects of the role.
     pub subjects: BTreeSet<Subject>,
 }
 
-/// Scope of permissions in a cluster.
+/// Scope of permissions in a cluster: the whole cluster, or the namespaces of a project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DownstreamScope {
     /// All namespaces of the cluster, and cluster-scoped objects.

@@ -1,4 +1,5 @@
-//! Checks against privilege escalation: users can grant and change only permissions that they have.
+//! Checks against privilege escalation: users can grant and change only permissions that they have
+//! themselves.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +8,19 @@ use thiserror::Error;
 use super::{Grants, RightsHolder, Scope};
 use crate::roles::{Lacking, Rights, Scoped};
 
-/// The permissions that a write requires and the writer lacks.
+/// The permissions that the writer needs for a write but does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("your own roles {scope} lack permissions that this write requires: {lacking}")]
 pub struct Escalation {
-    /// The scope, as the end of the message "your own roles …".
+    /// Description of the scope. The text completes the message "your own roles …".
     pub scope: &'static str,
-    /// The missing permissions.
+    /// The permissions that the writer does not have in the scope.
     pub lacking: Lacking,
 }
 
 impl Grants {
-    /// Checks whether a user may grant a role in a scope, which requires all permissions of the
-    /// role there.
+    /// Checks whether a user may grant a role in a scope. The user must have all permissions of the
+    /// role in this scope.
     pub fn may_grant(
         &self,
         who: RightsHolder<'_>,
@@ -58,8 +59,8 @@ impl Grants {
         })
     }
 
-    /// Checks whether a user has all permissions of the user to impersonate, so that the
-    /// impersonation adds no permissions.
+    /// Checks that the user has all permissions of the impersonated user. Impersonation must not
+    /// add permissions.
     pub fn may_act_for(
         &self,
         who: RightsHolder<'_>,
@@ -71,12 +72,13 @@ impl Grants {
         })
     }
 
-    /// Checks whether a user may write or delete a RoleTemplate. A RoleTemplate may be granted in
-    /// every cluster, so the user needs all its old and new permissions in every cluster.
+    /// Checks whether a user may write or delete a RoleTemplate. A RoleTemplate can be bound in
+    /// every cluster. In every cluster, the user must have the role's permissions before and after
+    /// the write.
     ///
-    /// The check includes the old permissions. Otherwise a user could remove the role's rules and
-    /// grant the harmless role. The grant would contain the old rules after an administrator
-    /// restores them.
+    /// Without the check of the permissions before the write, a user could remove the role's rules
+    /// and bind the harmless role. After an administrator restores the rules, the binding would
+    /// grant them.
     pub fn may_write_template(
         &self,
         who: RightsHolder<'_>,

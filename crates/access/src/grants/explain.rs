@@ -62,7 +62,7 @@ impl Grants {
         grants.any(|grant| self.allows(grant, question).is_some())
     }
 
-    /// The namespaces of a cluster's projects in which a user has permissions.
+    /// Returns the namespaces of the cluster's projects in which a user has permissions.
     pub fn project_namespaces(
         &self,
         who: RightsHolder<'_>,

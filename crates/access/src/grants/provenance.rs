@@ -45,8 +45,8 @@ impl Grants {
         (!granted_roles.is_empty()).then_some(Provenance(granted_roles))
     }
 
-    /// Reports whether a subject still has all permissions on which a decision depends, from the
-    /// same or other roles.
+    /// Reports whether a user still has all permissions on which a decision depends. The
+    /// permissions may result from roles that did not exist at the time of the decision.
     pub fn still_has(&self, who: RightsHolder<'_>, provenance: &Provenance) -> bool {
         provenance
             .0

@@ -59,8 +59,8 @@ pub enum Names {
 pub struct ResolvedRoles(pub Vec<(Scope, Arc<Role>)>);
 
 impl ResolvedRoles {
-    /// Checks whether a user has all permissions of these roles, which granting or revoking the
-    /// roles requires.
+    /// Checks that a user has all permissions of these roles. To grant or revoke the roles, the
+    /// user needs these permissions.
     pub fn check_grantable(
         &self,
         grants: &Grants,

@@ -19,7 +19,7 @@ pub struct RightsHolder<'a> {
 }
 
 impl Grants {
-    /// All grants of a user, direct and by groups.
+    /// Returns all grants of a user, including the grants of the user's groups.
     pub fn of<'a>(&'a self, who: RightsHolder<'_>) -> impl Iterator<Item = &'a Grant> {
         let groups = who.groups.iter().map(GroupName::as_str);
         let names = std::iter::once(who.user.as_str()).chain(groups);
@@ -29,7 +29,8 @@ impl Grants {
         found.into_iter().flatten().map(|&index| &self.all[index])
     }
 
-    /// All permissions of a user in a scope, including those of larger scopes.
+    /// Returns all permissions of a user in a scope. Includes permissions from wider scopes, such
+    /// as all clusters.
     pub fn rights_in(&self, who: RightsHolder<'_>, scope: &Scope) -> Rights {
         let mut rights = Rights::default();
         for part in self.of(who).flat_map(|grant| rights_at(grant, scope)) {
@@ -38,7 +39,8 @@ impl Grants {
         rights
     }
 
-    /// The permissions of a user in a namespace of the hub, in addition to those on the whole hub.
+    /// Returns all permissions of a user in a namespace of the hub. Includes permissions on the
+    /// whole hub.
     pub fn rights_in_hub_namespace(&self, who: RightsHolder<'_>, namespace: &str) -> Rights {
         let mut rights = self.rights_in(who, &Scope::Hub);
         let here = self.of(who).filter(|grant| grant.scope == Scope::Hub);
@@ -74,7 +76,8 @@ impl Grants {
         })
     }
 
-    /// Reports whether a user has any role at a target. Access to a target requires a role.
+    /// Reports whether a user has at least one role at a target. Without a role, the user has no
+    /// access to the target.
     pub fn may_enter(&self, who: RightsHolder<'_>, target: &Target) -> bool {
         self.of(who).any(|grant| gives_access_to(grant, target))
     }
@@ -87,8 +90,8 @@ impl Grants {
         })
     }
 
-    /// Reports whether a user's bindings would make the user an administrator if the user were
-    /// enabled.
+    /// Reports whether a user's bindings make the user an administrator. Ignores whether the user
+    /// is disabled.
     pub fn administers_if_enabled(facts: &Facts<'_>, who: RightsHolder<'_>) -> bool {
         let mut roles = Roles::new(facts, Names::Pinned);
         let mut grants = Self::default();
@@ -133,13 +136,13 @@ impl Grants {
         })
     }
 
-    /// Reports whether a user has a role in exactly this scope.
+    /// Reports whether a user has a role in exactly this scope. Ignores roles in wider scopes.
     pub fn has_role_at(&self, who: RightsHolder<'_>, scope: &Scope) -> bool {
         self.of(who).any(|grant| grant.scope == *scope)
     }
 
-    /// The groups of a user that have a role at a target. The cluster rejects requests with any
-    /// other group.
+    /// Returns the groups of a user that have a role at a target. The cluster's API server rejects
+    /// the impersonation of all other groups.
     pub fn groups_at(&self, groups: &[GroupName], target: &Target) -> Vec<GroupName> {
         let counts = |group: &&GroupName| {
             let grants = self.by_subject.get(group.as_str()).into_iter().flatten();
@@ -151,7 +154,7 @@ impl Grants {
     }
 }
 
-/// The permissions of a grant that apply to a scope.
+/// Returns the permissions of a grant that apply to a scope.
 fn rights_at<'a>(grant: &'a Grant, scope: &Scope) -> impl Iterator<Item = &'a Rights> + use<'a> {
     let scoped = &grant.role.scoped;
     let whole = match (scope, &grant.scope) {
@@ -182,7 +185,7 @@ pub(super) fn gives_access_to(grant: &Grant, target: &Target) -> bool {
     }
 }
 
-/// Reports whether a scope is within a cluster, or covers all clusters.
+/// Reports whether a scope is all clusters, this cluster, or a project in this cluster.
 pub(super) fn is_in(scope: &Scope, cluster: &ClusterUid) -> bool {
     match scope {
         Scope::Hub => false,

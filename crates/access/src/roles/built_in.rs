@@ -74,7 +74,7 @@ fn drover(resources: &[&str], verbs: &[&str]) -> PolicyRule {
     rule(GROUP, resources, verbs)
 }
 
-/// Rules that grant all permissions.
+/// Returns rules that grant all permissions.
 fn everything() -> Vec<PolicyRule> {
     let paths = PolicyRule {
         non_resource_urls: Some(vec!["*".to_owned()]),

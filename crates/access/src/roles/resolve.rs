@@ -9,8 +9,8 @@ use super::{InvalidRule, Reach, Rights, Scoped, check_all};
 
 /// Maximum depth of inheritance.
 const MAX_DEPTH: usize = 16;
-/// Maximum number of a role's rules, and of the individual permissions in these rules. The size of
-/// a ClusterRole is limited, and admission compares the permissions at each write.
+/// Maximum number of rules in a role, and of individual permissions in these rules. Kubernetes
+/// limits the size of a ClusterRole. Admission compares all permissions at each write.
 const MAX_RULES: usize = 500;
 const MAX_RIGHTS: usize = 5_000;
 
@@ -85,10 +85,9 @@ fn place(context: RoleContext) -> &'static str {
     }
 }
 
-/// The permissions of a role with all inherited roles; `None` if the role does not exist.
-///
-/// `find` returns a role by name. Each role is visited once, so the time is linear in the number of
-/// roles.
+/// Returns the permissions of a role including all inherited roles, or `None` if the role does not
+/// exist. `find` returns a role by name. The function visits each role once, so the run time is
+/// linear in the number of roles.
 pub fn resolve<'a>(
     name: &str,
     find: impl Fn(&str) -> Option<&'a RoleTemplateSpec>,
@@ -107,7 +106,7 @@ pub fn resolve<'a>(
 struct Walk<F> {
     find: F,
     context: RoleContext,
-    /// Names on the path of inheritance from the resolved role to the current role.
+    /// Names of the roles on the path from the resolved role to the current role.
     path: Vec<String>,
     /// The visited roles, each with its depth in the chain of inherited roles.
     heights: BTreeMap<String, usize>,
@@ -158,7 +157,7 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
         })
     }
 
-    /// Adds the role's own rules.
+    /// Adds the rules in the spec of the current role.
     fn take(&mut self, name: &str, role: &RoleTemplateSpec) -> Result<(), Unresolved> {
         check(name, role, self.context)?;
         let mut own = Rights::of(&role.rules);
@@ -181,7 +180,7 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
     }
 }
 
-/// Checks whether clusters accept the role's own rules.
+/// Checks whether Kubernetes accepts the rules in the role's own spec.
 fn check(name: &str, role: &RoleTemplateSpec, context: RoleContext) -> Result<(), Unresolved> {
     let reach = match context {
         RoleContext::Cluster => Reach::Cluster,

@@ -1,12 +1,12 @@
-//! Challenges: values that an agent signs to connect. Each challenge can be used once and expires
-//! after a minute.
+//! Challenges: values that an agent signs to connect. An agent can use each challenge once, within
+//! one minute.
 //!
 //! The server does not store issued challenges. A challenge contains its time, and a MAC over the
-//! time, the Cluster and the ID of the server process. A restart loses the used challenges and
-//! invalidates all older challenges. The server stores only challenges that an agent has answered
-//! with the correct key, until they expire. The number of stored challenges per Cluster is limited.
-//! So unauthenticated clients cannot fill the memory, and the agents of one Cluster cannot block
-//! the agents of other Clusters.
+//! time, the Cluster and the ID of the server process. After a restart, the server rejects all
+//! challenges from before the restart. The server stores a challenge only after an agent has signed
+//! the challenge with the correct key, and removes the challenge when it expires. The number of
+//! stored challenges per Cluster is limited. Therefore unauthenticated clients cannot fill the
+//! memory, and the agents of one Cluster cannot block the agents of other Clusters.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -42,12 +42,13 @@ pub enum ChallengeError {
     /// The challenge was used before.
     #[error("the challenge was already used: request a new challenge")]
     Replayed,
-    /// The agents of the Cluster connect too often.
+    /// The agents of the Cluster connect too often: the limit of stored challenges is reached.
     #[error("the agents of this cluster connected too often: try again in two minutes")]
     Full,
 }
 
-/// A challenge from this server that has not expired. It may have been used before.
+/// A challenge that this server issued and that has not expired. An agent may already have used the
+/// challenge.
 #[derive(Debug)]
 pub struct ValidNonce {
     cluster: ClusterUid,
@@ -58,7 +59,7 @@ pub struct ValidNonce {
 /// Issues and checks challenges. Stores the used challenges until they expire.
 #[derive(Debug)]
 pub struct Challenges {
-    /// Random ID of this server start.
+    /// Random ID that the server generates at each start.
     start: Uuid,
     used: Mutex<Used>,
 }

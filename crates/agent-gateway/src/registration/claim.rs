@@ -32,11 +32,11 @@ const NAME: &str = "cluster-name";
 /// The result of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// This Cluster holds the claim, so the caller can bind the key to it.
+    /// The claim belongs to this Cluster, so the caller can bind the key to the Cluster.
     Ours,
     /// A different Cluster is bound to the key, or can still be bound to the key.
     OfOther(String),
-    /// Another writer changed the claim concurrently. The caller must retry.
+    /// A different writer changed the claim concurrently. The caller must retry.
     Changed,
 }
 
@@ -86,8 +86,8 @@ async fn may_bind(
     Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
 }
 
-/// Returns a different Cluster that is bound to the key. Earlier versions bound keys without
-/// claims. Reads from the hub, because the stores can be out of date.
+/// Returns a different Cluster that is bound to the key. Server versions before the introduction of
+/// claims bound keys without claims. Reads from the hub, because the stores can be out of date.
 async fn bound_without_claim(
     hub: &Hub,
     key: &PublicKey,

@@ -59,7 +59,7 @@ impl ChallengeRate {
     }
 }
 
-/// Issues a challenge.
+/// Issues a challenge to an agent.
 pub fn challenge(
     state: &RegistrationState,
     peer: Option<SocketAddr>,
@@ -95,7 +95,7 @@ struct AuthenticatedAgent {
     protocol: Version,
 }
 
-/// Checks the proof, responds 101, and attaches the tunnel after the upgrade.
+/// Checks the proof of the key, responds 101, and attaches the tunnel after the upgrade.
 pub async fn connect(state: RegistrationState, mut request: axum::extract::Request) -> Response {
     let upgrade = hyper::upgrade::on(&mut request);
     let (head, _) = request.into_parts();
@@ -119,7 +119,8 @@ pub async fn connect(state: RegistrationState, mut request: axum::extract::Reque
     Response::from_parts(head, axum::body::Body::empty())
 }
 
-/// Checks the proof of a connection in the order that security requires.
+/// Checks the proof of the key in a connection request. The order of the checks is relevant for
+/// security.
 async fn prove(
     state: &RegistrationState,
     request: &Request<()>,
@@ -248,7 +249,7 @@ fn challenge_refused(error: ChallengeError) -> Status {
     }
 }
 
-/// Adds the supported versions to an error about an unsupported version.
+/// Adds the versions that the server supports to an error about an unsupported version.
 fn with_versions(status: &Status) -> Response {
     let mut response = status.clone().into_response();
     if status.code() == StatusCode::UPGRADE_REQUIRED {
@@ -306,7 +307,7 @@ async fn open(
     }
 }
 
-/// Returns the client's address if the listener provides it.
+/// Returns the client's address, if the listener adds the address to requests.
 pub fn peer(extensions: &http::Extensions) -> Option<SocketAddr> {
     extensions
         .get::<ConnectInfo<SocketAddr>>()

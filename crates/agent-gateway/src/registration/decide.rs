@@ -4,14 +4,14 @@ use drover_access::proof::PublicKey;
 use drover_api::kinds::Cluster;
 use thiserror::Error;
 
-/// A registration request together with the current state of the hub.
+/// A registration request, and the objects on the hub that the decision depends on.
 #[derive(Debug)]
 pub struct Observed<'a> {
     /// The Cluster with the UID in the request.
     pub cluster: Option<&'a Cluster>,
     /// The key in the request.
     pub key: &'a PublicKey,
-    /// True if the request is signed with that key.
+    /// True if the signature of the request matches the key in the request.
     pub signed: bool,
     /// The validity of the presented token.
     pub token: TokenState,
@@ -98,7 +98,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The reason in `PascalCase`, stable across releases.
+    /// Returns the `PascalCase` reason of the refusal, which is stable across releases.
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::NoSuchCluster => "NoSuchCluster",
@@ -116,9 +116,9 @@ impl Refusal {
 
 /// Decides on a registration request.
 ///
-/// The checks run in this order: the Cluster, the signature, the bound key, the token. The token is
-/// checked only if no key is bound to the Cluster. Therefore a used token is worthless, and a bound
-/// key needs no token.
+/// The checks run in this order: the Cluster, the signature, the bound key, the token. The function
+/// checks the token only if the Cluster has no bound key. Therefore a used token is worthless, and
+/// a bound key requires no token.
 pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
     let cluster = observed.cluster.ok_or(Refusal::NoSuchCluster)?;
     if cluster.metadata.deletion_timestamp.is_some() {

@@ -74,7 +74,7 @@ pub async fn import(
     })
 }
 
-/// Returns the manifest again to a client that presents the registration token in the manifest.
+/// Returns the manifest that contains the registration token of the request.
 pub async fn manifest_for(
     state: &RegistrationState,
     token: Option<RegistrationToken>,
@@ -149,8 +149,8 @@ fn manifest(
 }
 
 /// Returns a shell command that downloads and applies the manifest. The command pins the server's
-/// public key. It reads the token from an environment variable, so that process lists do not show
-/// the token.
+/// public key. The command reads the token from an environment variable, so that process lists do
+/// not show the token.
 fn curl(state: &RegistrationState) -> Result<String, Status> {
     let pin = (state.pin)()
         .ok_or_else(|| Status::internal("cannot read the server's own certificate"))?;

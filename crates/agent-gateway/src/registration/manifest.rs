@@ -22,8 +22,9 @@ use thiserror::Error;
 
 /// Name of the agent's Deployment and related objects.
 pub const AGENT: &str = "drover-agent";
-/// Label of all objects that Drover applies in a managed cluster, with the value [`AGENT`]. The
-/// removal selects objects by this label, because Helm overwrites `app.kubernetes.io/managed-by`.
+/// Label of all objects that Drover applies in a managed cluster, with the value [`AGENT`]. Drover
+/// uses this label to find the objects to remove, because Helm overwrites
+/// `app.kubernetes.io/managed-by`.
 pub const NAME_LABEL: &str = "app.kubernetes.io/name";
 
 /// Drover cannot write an object of the manifest as YAML.
@@ -34,13 +35,12 @@ pub struct ManifestError {
     problem: String,
 }
 
-/// The variable parts of a manifest.
+/// The values that differ between manifests.
 #[derive(Debug)]
 pub struct Manifest {
-    /// URL of the server, as the cluster reaches it: `https://host[:port]`.
+    /// URL at which the cluster reaches the server: `https://host[:port]`.
     pub server_url: String,
-    /// The CA certificates that the agent trusts, in PEM. The agent trusts no other CA
-    /// certificates.
+    /// The CA certificates for the agent, in PEM. The agent trusts only these CA certificates.
     pub server_ca: String,
     /// UID of the Cluster.
     pub cluster_uid: ClusterUid,
@@ -48,11 +48,12 @@ pub struct Manifest {
     pub cluster_name: String,
     /// The registration token, which is valid for one registration.
     pub token: SecretString,
-    /// Public keys that verify plans for this cluster's nodes. The last entry is the current key.
+    /// Public keys that verify signed plans for this cluster's nodes. The last entry is the current
+    /// key.
     pub plan_keys: Vec<PublicKey>,
     /// Image of the agent.
     pub image: String,
-    /// `IfNotPresent`, `Always` or `Never`.
+    /// `imagePullPolicy` of the agent's pods: `IfNotPresent`, `Always` or `Never`.
     pub image_pull_policy: String,
 }
 
@@ -102,7 +103,7 @@ impl Manifest {
     }
 }
 
-/// Service accounts: the agent's account and one account per lane.
+/// Names of the service accounts: the agent's account and one account per lane.
 const ACCOUNTS: [&str; 4] = [AGENT, "drover-user", "drover-controller", "drover-report"];
 
 /// Writes the service accounts, their roles and the bindings.
@@ -115,7 +116,7 @@ fn rbac(stream: &mut Stream) -> Result<(), ManifestError> {
     roles::write(stream)
 }
 
-/// The documents of a YAML stream.
+/// Writer of a YAML stream with one document per object.
 #[derive(Default)]
 struct Stream(String);
 

@@ -15,8 +15,8 @@ use drover_hub::Hub;
 
 /// Minimum interval between two equal events on the same Cluster.
 const REPEAT_INTERVAL: Duration = Duration::from_mins(1);
-/// Maximum number of events whose time is stored. At this limit, the server writes no further event
-/// until [`REPEAT_INTERVAL`] has passed for some events.
+/// Maximum number of events whose time is stored. At this limit, the server writes no new event
+/// until the stored times of some events are older than [`REPEAT_INTERVAL`].
 const MAX_EVENTS: usize = 4096;
 /// Maximum number of warnings that one Cluster's agent can report within [`REPEAT_INTERVAL`].
 const MAX_REPORTED: usize = 10;
@@ -52,8 +52,8 @@ impl Notices {
         }
     }
 
-    /// Writes a warning of a cluster's agent in the background. Per Cluster, the server writes each
-    /// warning at most once a minute, and at most ten warnings a minute.
+    /// Writes a warning from a cluster's agent as an Event, in the background. Per Cluster, the
+    /// server writes each warning at most once a minute, and at most ten warnings a minute.
     pub fn reported(self: &Arc<Self>, cluster: &Arc<Cluster>, reason: &'static str, note: String) {
         let uid = cluster.metadata.uid.clone().unwrap_or_default();
         if self.may_report(uid, &note, Instant::now()) {

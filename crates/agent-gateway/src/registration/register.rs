@@ -3,7 +3,7 @@
 //! The server writes three times. It claims the key (`claim`), binds the key with a
 //! compare-and-swap on the Cluster's status, and deletes the token. If the server crashes after the
 //! first write, the same Cluster can register with the claim. If the server crashes after the
-//! second write, the token still exists, but the bound Cluster accepts no token.
+//! second write, the token still exists. A Cluster with a bound key does not accept the token.
 
 use drover_access::proof::{PublicKey, register_message};
 use drover_access::token::{RegistrationToken, TokenHash};
@@ -23,7 +23,7 @@ use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
-/// Maximum number of attempts if concurrent writes change the Cluster.
+/// Maximum number of attempts to bind the key while concurrent writes change the Cluster.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Returns the bearer token of a registration request, or `None` if the request has no credential.
@@ -131,7 +131,7 @@ pub(super) async fn current_cluster(
     Ok(found.filter(|cluster| cluster.uid().as_deref() == Some(uid.as_str())))
 }
 
-/// Checks a presented token for a Cluster. The duration of the check is independent of its result.
+/// Checks a presented token for a Cluster. The duration of the check does not depend on the result.
 pub(super) async fn token_state(
     hub: &Hub,
     token: Option<&RegistrationToken>,
@@ -164,7 +164,7 @@ pub(super) async fn token_state(
     })
 }
 
-/// Returns the name of a different Cluster that a key is bound to.
+/// Returns the name of a different Cluster to which a key is bound.
 fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
     let encoded = key.encode();
     let clusters = hub.stores().clusters.all();
@@ -174,7 +174,8 @@ fn holder(hub: &Hub, key: &PublicKey, uid: &ClusterUid) -> Option<String> {
     other.map(|cluster| cluster.name_any())
 }
 
-/// Writes the binding. Returns `None` if the Cluster has changed since the caller read it.
+/// Binds the key to the Cluster. Returns `None` if the Cluster has changed since the caller read
+/// the Cluster.
 pub(super) async fn bind(
     hub: &Hub,
     mut cluster: Cluster,
@@ -202,8 +203,8 @@ pub(super) async fn bind(
 
 /// Deletes the used token of a registered Cluster.
 ///
-/// The registration succeeds even if the deletion fails: the Cluster accepts no further token, and
-/// the controller deletes the token later.
+/// The registration succeeds even if the deletion fails. A Cluster with a bound key accepts no
+/// token, and the controller deletes the token later.
 async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &ClusterUid) {
     let Some(token) = token else { return };
     if !matches!(
@@ -237,7 +238,7 @@ async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &Clu
     }
 }
 
-/// Responds with a refusal and writes an event on the Cluster.
+/// Returns the response to a refused registration, and writes an Event on the Cluster.
 async fn refuse(state: &RegistrationState, cluster: &Cluster, refused: &Refusal) -> Status {
     tracing::warn!(
         cluster = cluster.name_any(),

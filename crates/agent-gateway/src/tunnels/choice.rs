@@ -36,11 +36,11 @@ pub(super) enum Probe {
 
 /// Number of consecutive failed probes after which a tunnel is unhealthy.
 const FAILURES: u8 = 2;
-/// Number of consecutive successful probes after which a tunnel is healthy again. A flapping tunnel
-/// must not attract requests repeatedly.
+/// Number of consecutive successful probes after which a tunnel is healthy again. The number
+/// prevents that a flapping tunnel receives requests repeatedly.
 const SUCCESSES: u8 = 3;
 
-/// The recent probe results and the health derived from them.
+/// The results of the latest probes, and the health that results from them.
 ///
 /// ```text
 ///   Healthy ──2 × Down──► ApiServerDown      any ──2 × Missed──► Silent
@@ -55,8 +55,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Creates the history of a new tunnel. A new tunnel is healthy, because its handshake has
-    /// succeeded.
+    /// Creates the probe history of a new tunnel. A new tunnel is healthy, because its handshake
+    /// has succeeded.
     pub(super) const fn new() -> Self {
         Self {
             health: Health::Healthy,
@@ -69,8 +69,8 @@ impl History {
         self.health
     }
 
-    /// Returns true if the last probe failed without changing the health. The caller then probes
-    /// again without delay.
+    /// Returns true if the last probe failed but the health did not change. In this case, the
+    /// caller sends the next probe without delay.
     pub(super) const fn needs_retry(self) -> bool {
         !matches!(self.last, Probe::Answered) && self.in_a_row < FAILURES
     }
@@ -96,7 +96,7 @@ impl History {
     }
 }
 
-/// The state of one tunnel that the selection uses.
+/// The state of a tunnel, as input for the selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) id: u64,
@@ -105,13 +105,14 @@ pub(super) struct Candidate {
     pub(super) usable: bool,
 }
 
-/// Minimum difference in open streams for moving new requests to a different tunnel.
+/// Minimum difference in the number of open streams after which new requests move to a different
+/// tunnel.
 const LEAD: usize = 16;
 
 /// Returns the index of the tunnel to use. Among the healthiest tunnels, keeps the current tunnel
 /// unless it has many more streams than the least loaded tunnel.
 ///
-/// A silent tunnel is never selected.
+/// Never selects a tunnel whose agent does not respond.
 pub(super) fn choose(candidates: &[Candidate], present: u64) -> Option<usize> {
     let open = || {
         candidates

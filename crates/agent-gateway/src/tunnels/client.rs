@@ -1,8 +1,8 @@
 //! A Kubernetes client through the tunnels, for the server's controllers.
 //!
 //! The client buffers responses from a cluster whose agent may be hostile. Therefore this module
-//! limits the size of each response. It also truncates error messages of the cluster before they
-//! reach conditions, events and logs.
+//! limits the size of each response. The module also truncates error messages of the cluster before
+//! they are written to conditions, events and logs.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -22,12 +22,12 @@ use tower::Service;
 use super::{TunnelSendError, Tunnels};
 
 /// Maximum size of a buffered response, in bytes. The largest object that Drover stores in a
-/// cluster, a chunk of names, has about 100 KiB, and a list page has sixteen objects.
+/// cluster has about 100 KiB. A list page has sixteen objects.
 pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum size of a buffered error response, in bytes.
 const ERROR_BYTES: usize = 64 * 1024;
 
-/// Sends each request through the best tunnel at the time of the request.
+/// Sends each request through the tunnel with the best health at the time of the request.
 #[derive(Clone)]
 pub(super) struct TunnelService {
     pub(super) tunnels: Tunnels,

@@ -121,8 +121,8 @@ impl TunnelEntry {
         }
     }
 
-    /// Sends `GET /livez` to the cluster's API server and a ping to the agent, which distinguishes
-    /// a slow API server from a lost agent.
+    /// Sends `GET /livez` to the cluster's API server, and a ping to the agent. The ping
+    /// distinguishes a slow API server from a lost agent.
     async fn probe_once(&self, wait: Duration) -> Probe {
         let mut request = Request::new(Empty::<bytes::Bytes>::new());
         *request.uri_mut() = http::Uri::from_static("/livez");
@@ -161,8 +161,8 @@ impl TunnelEntry {
     }
 }
 
-/// Returns true if the response is from an API server. A 401 or 403 proves that an API server
-/// responds, like a 200.
+/// Returns true if an API server sent the response. Responses with the status 200, 401 or 403 prove
+/// that an API server responds.
 fn is_from_api_server<B>(answer: &http::Response<B>) -> bool {
     answer.status() < StatusCode::INTERNAL_SERVER_ERROR
         && !answer.headers().contains_key(REFUSED_HEADER)

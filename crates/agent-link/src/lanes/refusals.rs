@@ -1,11 +1,12 @@
-//! Counts of requests that the agent refused since the last report.
+//! Counts the requests that the agent refused since the previous report.
 
 use std::collections::BTreeMap;
 
 use drover_api::report::Refusal;
 use parking_lot::Mutex;
 
-/// Maximum number of refusal kinds counted between two reports. A correct server causes fewer.
+/// Maximum number of kinds of refusals that the agent counts between two reports. Requests of a
+/// correct server cause fewer kinds.
 const MAX_KINDS: usize = 64;
 /// Length limit of the lane's name, in characters.
 const MAX_LANE_CHARS: usize = 32;
@@ -13,7 +14,7 @@ const MAX_LANE_CHARS: usize = 32;
 /// The lane's name in the request, and the reason for the refusal.
 type Kind = (String, &'static str);
 
-/// Counts refused requests since the last report.
+/// Counts of refused requests since the previous report.
 #[derive(Debug, Default)]
 pub struct Refusals {
     since: Mutex<BTreeMap<Kind, (String, u32)>>,
@@ -37,7 +38,7 @@ impl Refusals {
         *count = count.saturating_add(1);
     }
 
-    /// Returns the counts since the last call and resets them.
+    /// Returns the counts since the previous call, and resets the counts.
     pub fn take(&self) -> Vec<Refusal> {
         std::mem::take(&mut *self.since.lock())
             .into_iter()

@@ -1,4 +1,4 @@
-//! Short-lived tokens of the lanes' service accounts. They are stored in memory only.
+//! Short-lived tokens of the lanes' service accounts. The agent stores the tokens only in memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,8 +47,8 @@ pub enum TokenError {
     },
 }
 
-/// The lanes' tokens. The agent requests a token when a lane first needs it, and renews it before
-/// it expires. Clones share the tokens.
+/// The tokens of the lanes. The agent requests a lane's token for the first request on the lane,
+/// and renews the token before the token expires. Clones share the tokens.
 #[derive(Clone)]
 pub struct LaneTokens {
     accounts: Api<ServiceAccount>,
@@ -58,7 +58,7 @@ pub struct LaneTokens {
 #[derive(Default)]
 struct Slot {
     state: Mutex<State>,
-    /// Locked during a token request, so that concurrent callers share the request.
+    /// Locked during a token request, so that concurrent callers wait for the same token request.
     requesting: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -107,8 +107,8 @@ impl LaneTokens {
 
     /// Returns the `Authorization` header of a lane, marked as sensitive.
     ///
-    /// Waits only if the lane has no valid token. Renews a token that is about to expire in the
-    /// background.
+    /// Waits only if the lane has no valid token. If the token is about to expire, renews the token
+    /// in the background.
     pub async fn authorization(&self, lane: Lane) -> Result<HeaderValue, Arc<TokenError>> {
         let slot = self.slot(lane);
         let begin = Instant::now();
@@ -145,7 +145,8 @@ impl LaneTokens {
         }
     }
 
-    /// Requests a token in the background, unless a request runs already or failed recently.
+    /// Requests a token in the background. Does not send a request if a token request is in
+    /// progress or failed recently.
     fn renew(&self, lane: Lane) {
         let slot = self.slot(lane);
         let too_soon = Instant::now().checked_sub(RETRY_INTERVAL);
@@ -225,8 +226,8 @@ impl LaneTokens {
 }
 
 impl Token {
-    /// Shortens a token's lifetime to the requested lifetime, because some API servers issue tokens
-    /// for longer.
+    /// Limits a token's lifetime to the requested lifetime, because some API servers issue tokens
+    /// with a longer lifetime.
     fn new(authorization: HeaderValue, now: Timestamp, issued_until: Timestamp) -> Self {
         let expires_at = issued_until.min(now + SignedDuration::from_secs(LIFETIME_S));
         let lifetime = expires_at.duration_since(now);

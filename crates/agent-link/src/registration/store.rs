@@ -18,8 +18,8 @@ use crate::key::KeyError;
 
 /// Name of the Secret with the cluster's key and its registration. The agent creates the Secret.
 pub const KEY_SECRET: &str = "drover-agent-key";
-/// Name of the Secret with the registration token. The manifest creates the Secret, and the agent
-/// empties it.
+/// Name of the Secret with the registration token. The manifest creates the Secret. The agent
+/// deletes the token from the Secret after the registration.
 pub const REGISTRATION_SECRET: &str = "drover-agent-registration";
 
 /// Keys in the data of the Secrets.
@@ -83,7 +83,7 @@ pub enum ReadBindingError {
     Binding(#[from] BindingError),
 }
 
-/// The record of a completed registration.
+/// The record of a completed registration in the agent's Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationRecord {
     /// UID of the Cluster that the key is bound to.

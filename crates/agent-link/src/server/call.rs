@@ -56,7 +56,7 @@ pub enum CallError {
     NotDrover {
         /// Host and port of the server.
         authority: String,
-        /// Description of the part of the response that a Drover server never sends.
+        /// The property of the response that a Drover server's response never has.
         detail: String,
     },
     /// The connection broke, or the server did not respond in time.

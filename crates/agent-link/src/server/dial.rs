@@ -18,11 +18,12 @@ use super::{ProxyError, Server};
 const DNS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of the TCP connection to one address.
 const TCP_TIMEOUT: Duration = Duration::from_secs(10);
-/// Timeout of the HTTP proxy's response, which includes its own connection to the server.
+/// Timeout of the HTTP proxy's response to `CONNECT`. The time includes the proxy's connection to
+/// the server.
 const PROXY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Timeout of the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum number of addresses of one name to try.
+/// Maximum number of addresses that the agent tries for one host name.
 const MAX_ADDRESSES: usize = 8;
 
 /// Difference between the clocks of this machine and the server.
@@ -30,8 +31,8 @@ const MAX_ADDRESSES: usize = 8;
 pub struct ClockSkew(SignedDuration);
 
 impl ClockSkew {
-    /// Returns the difference of two clocks if it exceeds a minute. The server's checks tolerate a
-    /// difference of up to a minute.
+    /// Returns the difference between two clocks if the difference exceeds a minute. The server
+    /// accepts a difference of up to a minute.
     pub fn between(ours: Timestamp, theirs: Timestamp) -> Option<Self> {
         let difference = ours.duration_since(theirs);
         (difference.abs() > SignedDuration::from_secs(60)).then_some(Self(difference))
@@ -82,7 +83,7 @@ pub enum DialError {
         /// Address of the server.
         address: SocketAddr,
     },
-    /// The TCP connection failed, but the address neither refused it nor timed out.
+    /// The TCP connection failed for a reason other than refusal by the address or a timeout.
     #[error("cannot connect to {address}: {source}")]
     Tcp {
         /// Address of the server.
@@ -100,7 +101,7 @@ pub enum DialError {
         #[source]
         source: ProxyError,
     },
-    /// No CA certificate of the manifest issued the server's certificate.
+    /// The server's certificate is not issued by a CA certificate in the manifest.
     #[error(
         "the server's certificate is not issued by the CA in the manifest: the server's CA has changed, or a device on the path intercepts TLS; import the cluster again if the change was intended"
     )]
@@ -157,7 +158,8 @@ impl DialError {
     }
 }
 
-/// Connects to `address`. Binds to `source` first if both addresses have the same family.
+/// Opens a TCP connection to `address`. If `source` has the same address family, binds the
+/// connection to `source`.
 async fn connect(source: Option<IpAddr>, address: SocketAddr) -> io::Result<TcpStream> {
     match source {
         Some(source) if source.is_ipv4() == address.is_ipv4() => {

@@ -1,5 +1,6 @@
-//! An HTTP proxy between the agent and the server. The client sends `CONNECT` (RFC 9110 §9.3.6) and
-//! runs TLS to the server inside. The proxy sees only the server's host and port.
+//! An HTTP proxy between the agent and the server. The client sends `CONNECT` (RFC 9110 §9.3.6) to
+//! the proxy, and then opens a TLS connection to the server through the proxy. The proxy can read
+//! only the server's host and port.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ impl std::fmt::Debug for ProxyUrl {
     }
 }
 
-/// The URL is not the URL of a supported proxy. The error does not contain the URL, because the URL
+/// The text is not a URL of a supported proxy. The error does not contain the URL, because the URL
 /// may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("write http://[USER:PASSWORD@]HOST:PORT; other kinds of proxies are not supported")]
@@ -44,7 +45,7 @@ impl FromStr for ProxyUrl {
     }
 }
 
-/// The proxy settings, which select the proxy for a server.
+/// The proxy settings of the agent. The settings determine the proxy for a server.
 #[derive(Clone, Debug)]
 pub struct Proxy(Arc<Matcher>);
 
@@ -67,13 +68,13 @@ impl Proxy {
     }
 }
 
-/// The address of a proxy, and the server to connect to through it.
+/// The address of a proxy, and the server to which the proxy connects.
 pub(super) struct ProxyRoute {
     proxy: Intercept,
     server: Uri,
 }
 
-/// The proxy refused the connection, or closed it before it responded.
+/// The proxy refused the connection, or closed the connection before its response.
 #[derive(Debug, Error)]
 #[error(
     "{0}; allow CONNECT to the server's host and port there, and put a user name and a password into \
@@ -90,7 +91,7 @@ impl ProxyRoute {
         (host.to_owned(), uri.port_u16().unwrap_or(80))
     }
 
-    /// Sends `CONNECT` for the server to the proxy at the other end of `stream`.
+    /// Sends `CONNECT` for the server on the connection `stream` to the proxy.
     pub(super) async fn open(&self, stream: TcpStream) -> Result<TcpStream, ProxyError> {
         let mut stream = Some(TokioIo::new(stream));
         let connected = tower::service_fn(move |_: Uri| {

@@ -17,8 +17,8 @@ use tower::Service as _;
 use super::CONNECT_TIMEOUT;
 use super::pool::Io;
 
-/// Timeout of the TCP connection. The addresses of the API server's name share this time. An
-/// address that drops packets must leave time for the remaining addresses and for TLS.
+/// Timeout of the TCP connection. The timeout is divided among the addresses of the API server's
+/// name. After a timeout of one address, time remains for the next addresses and for TLS.
 const TCP_TIMEOUT: Duration = Duration::from_secs(4);
 /// TCP keep-alive: idle time, interval and number of probes. The agent does not set
 /// `TCP_USER_TIMEOUT`, because Linux also applies it to a responsive peer that does not read, such
@@ -65,7 +65,7 @@ impl Connector {
     }
 }
 
-/// Opens TCP connections with keep-alive, which detects a lost peer.
+/// Opens TCP connections with keep-alive. Keep-alive probes detect a lost peer.
 fn tcp<R>(resolver: R) -> HttpConnector<R> {
     let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.enforce_http(false);
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the address of a listener that drops new connections, because its queue is full.
+    /// Returns the address of a listener whose queue is full, so that new connections time out.
     async fn black_hole() -> (TcpListener, Vec<TcpStream>) {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind(([127, 0, 0, 1], 0).into()).unwrap();

@@ -1,9 +1,9 @@
-//! Connections to the API server. The task of a request polls its connection.
+//! Connections to the API server. The task of a request polls the request's connection.
 //!
-//! A usual connection pool has a task for every connection, so that each head and each chunk of a
-//! body change tasks. Here the task that waits for the response or reads it polls the connection,
-//! and arriving bytes wake only that task. No task polls an idle connection. The pool detects a
-//! closed connection at its next use, before it writes a byte of the request.
+//! Most connection pools have a task for every connection, so each head and each chunk of a body
+//! passes between two tasks. In this pool, received bytes wake only the task that reads the
+//! response. The pool does not poll idle connections. Before the next request on an idle
+//! connection, the pool checks whether the API server has closed the connection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
 /// Idle time after which the pool checks whether the API server has closed a connection.
 const RECHECK_AFTER: Duration = Duration::from_millis(10);
 
-/// The byte stream of a connection.
+/// The requirements for the byte stream of a connection.
 pub(super) trait Stream: Read + Write + Unpin + Send + 'static {}
 
 impl<T: Read + Write + Unpin + Send + 'static> Stream for T {}
@@ -44,16 +44,16 @@ pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
 /// A connection to the API server that can carry several requests in sequence.
 pub(super) struct PooledConnection<T: Stream> {
     sender: SendRequest<Upload>,
-    /// The connection's state machine, or `None` after the connection has ended. Dropping it
-    /// returns a request that was not sent. Boxed, because a request's future contains the
-    /// connection and is moved.
+    /// The connection's state machine, or `None` after the connection has ended. If the state
+    /// machine is dropped, the sender returns a request that was not sent. Boxed, because the
+    /// connection is part of a request's future, which is moved.
     connection: Option<Box<Connection<T, Upload>>>,
 }
 
 /// The reason why a request received no response on a connection.
 pub(super) struct SendError {
-    /// The request, if the connection wrote no byte of it. The caller can then send it on a
-    /// different connection.
+    /// The request, if the connection has not written a byte of the request. The caller can then
+    /// send the request on a different connection.
     pub(super) unsent: Option<Request<Body>>,
     pub(super) error: hyper::Error,
 }
@@ -82,9 +82,9 @@ impl<T: Stream> PooledConnection<T> {
         self.connection.is_some() && self.sender.is_ready()
     }
 
-    /// Completes the request in a separate task, so that the request does not depend on the reader
-    /// of the response. Some API servers respond early and read the rest of the request only after
-    /// the client has read the response.
+    /// Sends the remaining request body in a separate task, so that sending does not depend on the
+    /// reader of the response. Some API servers respond early, and read the remaining request body
+    /// only after the client has read the response.
     fn detach(self) {
         if let Some(connection) = self.connection {
             // The reader of the response receives the error, if any.
@@ -92,8 +92,8 @@ impl<T: Stream> PooledConnection<T> {
         }
     }
 
-    /// Sends a request. Dropping the future closes the connection and so cancels the request at the
-    /// API server.
+    /// Sends a request. If the caller drops the future, the connection closes, and the API server
+    /// cancels the request.
     pub(super) async fn send(
         mut self,
         request: Request<Body>,
@@ -135,13 +135,13 @@ impl<T: Stream> PooledConnection<T> {
     }
 }
 
-/// The body of a request. Hyper drops it after sending the last byte.
+/// The body of a request. Hyper drops the body after sending the last byte.
 struct Upload {
     body: Body,
     _held: Arc<()>,
 }
 
-/// Detects that a request's body was sent completely.
+/// Detects when hyper has sent the complete request body.
 struct UploadProgress(Arc<()>);
 
 fn track_upload(request: Request<Body>) -> (Request<Upload>, UploadProgress) {
@@ -182,7 +182,7 @@ impl http_body::Body for Upload {
     }
 }
 
-/// The body of a response. Reading the body polls the connection. After the last byte, the
+/// The body of a response. The reader of the body polls the connection. After the last byte, the
 /// connection returns to the pool.
 pub(super) struct ResponseBody<T: Stream> {
     incoming: Incoming,
@@ -192,7 +192,7 @@ pub(super) struct ResponseBody<T: Stream> {
 
 impl<T: Stream> ResponseBody<T> {
     /// Returns the connection to the pool. Closes the connection if it is not ready, for example
-    /// because the request's body is not sent yet.
+    /// because the request body is not completely sent.
     fn return_to_pool(&mut self, cx: &mut Context<'_>) {
         if let Some(mut pooled) = self.pooled.take() {
             pooled.drive(cx);
@@ -248,7 +248,8 @@ impl<T: Stream> http_body::Body for ResponseBody<T> {
 pub(super) struct IdlePool<T: Stream>(Arc<Mutex<IdleConnections<T>>>);
 
 struct IdleConnections<T: Stream> {
-    /// Idle connections in the order of their last use. The pool takes the connection at the end.
+    /// Idle connections, ordered by their last use. The pool uses the last connection in the list
+    /// first.
     connections: Vec<(Instant, PooledConnection<T>)>,
     /// True while a task closes expired connections.
     sweeping: bool,
@@ -273,8 +274,8 @@ impl<T: Stream> IdlePool<T> {
     /// Sends a request on the most recently used open connection. Returns the request if the pool
     /// has no open connection.
     ///
-    /// The pool retries only a request of which no byte was written, so that the API server
-    /// executes no request twice.
+    /// The pool retries a request only if no byte of the request was written. The API server
+    /// therefore never executes a request twice.
     pub(super) async fn send(
         &self,
         mut request: Request<Body>,
@@ -296,7 +297,8 @@ impl<T: Stream> IdlePool<T> {
         Ok(Err(request))
     }
 
-    /// Removes the most recently used connection. Also returns the time of its last use.
+    /// Removes the most recently used connection from the pool. Returns the connection and the time
+    /// of its last use.
     fn take(&self) -> Option<(Instant, PooledConnection<T>)> {
         self.0.lock().connections.pop()
     }
@@ -320,7 +322,8 @@ impl<T: Stream> IdlePool<T> {
         }
     }
 
-    /// Closes expired connections. Returns the time of the next expiry, if the pool is not empty.
+    /// Closes expired connections. Returns the time at which the next connection expires, or `None`
+    /// if the pool is empty.
     fn close_expired(&self) -> Option<Instant> {
         let mut idle = self.0.lock();
         let now = Instant::now();

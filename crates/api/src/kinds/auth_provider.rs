@@ -42,14 +42,14 @@ pub struct AuthProviderSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 64)))]
     pub display_name: Option<String>,
-    /// True if users can sign in. After a change to false, sessions and open streams end within
-    /// seconds.
+    /// True if users can sign in. After a change to false, the sessions and open streams of the
+    /// provider's users end within seconds.
     #[serde(default)]
     pub enabled: bool,
-    /// True to sign out at the provider as well. For OpenID Connect, the browser ends the
-    /// provider's session with `end_session_endpoint`, which must redirect to the server's URL. For
-    /// GitHub, the server revokes its token when no session or token of the user depends on it.
-    /// LDAP has no session.
+    /// True to end the user's session at the provider when the user signs out of Drover. For OpenID
+    /// Connect, the browser opens the provider's `end_session_endpoint`, which must redirect to the
+    /// server's URL. For GitHub, the server revokes its GitHub token of the user when no Drover
+    /// session or token of the user depends on the GitHub token. For LDAP, the field has no effect.
     #[serde(default)]
     pub sign_out_there: bool,
     /// The users and groups that can sign in. If unset, all users of the provider can sign in.
@@ -66,20 +66,20 @@ pub struct AuthProviderSpec {
     pub ldap: Option<LdapSpec>,
 }
 
-/// Users and groups that can sign in. A user can sign in if listed, or if a member of a listed
-/// group.
+/// Users and groups that can sign in. A user can sign in if the user or one of the user's groups is
+/// in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Allowed {
-    /// IDs of users at the provider, not names.
+    /// IDs of users at the provider. Names of users are not valid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
         schemars(length(max = 1000), inner(length(min = 1, max = 253)))
     )]
     pub users: Vec<String>,
-    /// IDs of groups at the provider, not names.
+    /// IDs of groups at the provider. Names of groups are not valid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
@@ -114,10 +114,10 @@ pub struct OidcSpec {
     /// Client ID of Drover at the provider.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
     pub client_id: String,
-    /// Client secret of Drover at the provider. If unset, Drover is a public client.
+    /// Client secret of Drover at the provider. If unset, Drover is a public client (RFC 6749).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretKey>,
-    /// Additional scopes in authorization requests, besides `openid`.
+    /// Additional scopes in authorization requests. Drover always requests the scope `openid`.
     #[serde(default = "oidc_scopes")]
     #[cfg_attr(
         feature = "crd",
@@ -133,8 +133,8 @@ pub struct OidcSpec {
     #[serde(default = "oidc_login_claim")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub login_claim: String,
-    /// CA certificates in PEM format. One of them must have issued the issuer's certificate. If
-    /// unset, the server uses the system's CA certificates.
+    /// CA certificates in PEM format. One of these certificates must have issued the TLS
+    /// certificate of the issuer. If unset, the server uses the system's CA certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
@@ -168,8 +168,8 @@ pub struct GithubSpec {
     pub client_id: String,
     /// Client secret of the OAuth app.
     pub client_secret: SecretKey,
-    /// CA certificates in PEM format. One of them must have issued GitHub's certificate. If unset,
-    /// the server uses the system's CA certificates.
+    /// CA certificates in PEM format. One of these certificates must have issued the TLS
+    /// certificate of GitHub. If unset, the server uses the system's CA certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
@@ -183,8 +183,8 @@ pub struct LdapSpec {
     /// The schema of the directory, which determines the defaults of attributes.
     #[serde(default)]
     pub schema: LdapSchema,
-    /// URLs of the servers: `ldaps://host[:port]`, or `ldap://host[:port]` with StartTLS. Drover
-    /// tries them in order.
+    /// URLs of the LDAP servers: `ldaps://host[:port]`, or `ldap://host[:port]` with StartTLS.
+    /// Drover tries the URLs in order.
     #[cfg_attr(
         feature = "crd",
         schemars(length(min = 1, max = 8), inner(length(min = 1, max = 512)))
@@ -192,19 +192,19 @@ pub struct LdapSpec {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.all(url, url.startsWith('ldaps://') || url.startsWith('ldap://'))")
         .message("each must begin with ldaps:// or, for StartTLS, with ldap://")))]
     pub servers: Vec<String>,
-    /// CA certificates in PEM format. One of them must have issued the servers' certificates. If
-    /// unset, the server uses the system's CA certificates.
+    /// CA certificates in PEM format. One of these certificates must have issued the TLS
+    /// certificates of the LDAP servers. If unset, the server uses the system's CA certificates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 65536)))]
     pub ca_bundle: Option<String>,
     /// Distinguished name of the account that searches the directory.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 1024)))]
     pub bind_dn: String,
-    /// Password of `bindDn`.
+    /// Password of the account in `bindDn`.
     pub bind_password: SecretKey,
-    /// Search for users.
+    /// The search for users.
     pub users: LdapUsers,
-    /// Search for groups. If unset, users have no groups.
+    /// The search for groups. If unset, users have no groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<LdapGroups>,
 }
@@ -225,10 +225,10 @@ pub enum LdapSchema {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LdapUsers {
-    /// Base DN of the search. Users of the whole subtree are found.
+    /// Base DN of the search for users. The search includes the whole subtree.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 1024)))]
     pub base: String,
-    /// Additional search filter (RFC 4515). All users match if unset.
+    /// Additional search filter (RFC 4515). If unset, the search includes all users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 4096)))]
     pub filter: Option<String>,
@@ -237,7 +237,7 @@ pub struct LdapUsers {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub login_attribute: Option<String>,
-    /// Attribute with the user's ID, which must be unique and never change.
+    /// Attribute with the user's ID. The ID must be unique and must never change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub id_attribute: Option<String>,
@@ -248,23 +248,23 @@ pub struct LdapUsers {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LdapGroups {
-    /// Base DN of the search. Groups of the whole subtree are found.
+    /// Base DN of the search for groups. The search includes the whole subtree.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 1024)))]
     pub base: String,
-    /// Additional search filter (RFC 4515). All groups match if unset.
+    /// Additional search filter (RFC 4515). If unset, the search includes all groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 4096)))]
     pub filter: Option<String>,
-    /// Attribute with the group's members. `member` and `uniqueMember` contain distinguished names,
-    /// and `memberUid` contains login names. The default is `member`.
+    /// Attribute with the members of the group. The values of `member` and `uniqueMember` are
+    /// distinguished names. The values of `memberUid` are login names. The default is `member`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub member_attribute: Option<String>,
-    /// Attribute with the group's ID, which must be unique and never change.
+    /// Attribute with the group's ID. The ID must be unique and must never change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 128)))]
     pub id_attribute: Option<String>,
-    /// True if the members of a nested group are members of the outer group as well.
+    /// True if the members of a nested group are also members of the outer group.
     #[serde(default)]
     pub nested: bool,
 }
@@ -278,7 +278,7 @@ pub struct AuthProviderStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_answer_at: Option<Time>,
     /// The condition `Ready`. True if the provider responds. Otherwise, the message contains the
-    /// reason and the fix.
+    /// reason and the next step.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,

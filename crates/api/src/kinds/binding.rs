@@ -1,7 +1,8 @@
 //! References and status that all kinds of bindings share.
 //!
-//! Users write names. The server adds the UID of the named object. A binding without UIDs grants
-//! nothing, so that a new object with the name of a deleted object does not inherit its bindings.
+//! Users write the names of objects. The server adds the UID of each named object. A binding
+//! without UIDs grants nothing. A new object with the name of a deleted object therefore does not
+//! inherit the bindings of the deleted object.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
@@ -49,7 +50,7 @@ impl BindingSubject {
     }
 }
 
-/// Reference to a group: its name in clusters, and the UID of its provider.
+/// Reference to a group: the name of the group in clusters, and the UID of the group's provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[cfg_attr(feature = "crd", x_kube(
@@ -64,7 +65,8 @@ pub struct GroupReference {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^drover:[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?:[!-~]{1,253}$') && !self.startsWith('drover:user:')")
         .message("must be \"drover:<provider>:<id>\", the id at most 253 visible ASCII characters; use the field user for a user")))]
     pub name: String,
-    /// UID of the AuthProvider. The server sets this UID, and identifies the AuthProvider by it.
+    /// UID of the AuthProvider. The server sets this UID. The UID, not the name, identifies the
+    /// AuthProvider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_uid: Option<ProviderUid>,
 }
@@ -91,19 +93,19 @@ macro_rules! reference {
 }
 
 reference! {
-    /// Reference to a user: the name and the UID.
+    /// Reference to a User: its name, and its UID, which the server sets.
     UserReference, UserUid, "User"
 }
 reference! {
-    /// Reference to a cluster: the name and the UID.
+    /// Reference to a Cluster: its name, and its UID, which the server sets.
     ClusterReference, ClusterUid, "Cluster"
 }
 reference! {
-    /// Reference to a project: the name and the UID.
+    /// Reference to a Project: its name, and its UID, which the server sets.
     ProjectReference, ProjectUid, "Project"
 }
 reference! {
-    /// Reference to a role: the name and the UID.
+    /// Reference to a role: its name, and its UID, which the server sets.
     RoleReference, RoleUid, "role"
 }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// The desired state of a managed Kubernetes cluster.
 ///
-/// Users refer to a cluster by name. Other objects refer to its UID, so that a new cluster with the
-/// name of a deleted cluster does not inherit its access.
+/// Users refer to a cluster by name. Other objects refer to a cluster by UID, so that a new cluster
+/// with the name of a deleted cluster does not inherit access.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -37,11 +37,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSpec {
-    /// Free text for display.
+    /// Description of the cluster, as free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub description: Option<String>,
-    /// The cluster's agent.
+    /// The desired state of the cluster's agent.
     #[serde(default)]
     pub agent: AgentSpec,
 }
@@ -51,7 +51,8 @@ pub struct ClusterSpec {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSpec {
-    /// Image of the agent. The default is the server's version from the configured registry.
+    /// Image of the agent. The default is the agent image of the server's version in the configured
+    /// registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 512)))]
     pub image: Option<String>,
@@ -71,7 +72,7 @@ pub enum AgentUpgrade {
     Manual,
 }
 
-/// Observed state of a cluster. The server writes the status only after changes.
+/// Observed state of a cluster. The server writes the status only when it changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
@@ -80,18 +81,18 @@ pub struct ClusterStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Conditions of the types Ready, Connected, Registered, APIServerReady, AccessApplied and
-    /// AgentUpToDate. During deletion, also of the type CleanedUp.
+    /// AgentUpToDate. A Cluster that is being deleted also has a condition of the type CleanedUp.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<Condition>,
-    /// The cluster's public key. Registration sets it once.
+    /// The cluster's public key. The server sets the key once, at the registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration: Option<Registration>,
     /// `gitVersion` of the cluster's API server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
-    /// True if the cluster runs the hub of the server: the UID of the namespace kube-system in the
-    /// cluster equals the UID in the hub.
+    /// True if the cluster runs the hub of the server. In this case, the UID of the namespace
+    /// kube-system is the same in the cluster and in the hub.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hosts_hub: bool,
     /// Numbers of all nodes and of ready nodes.
@@ -122,8 +123,8 @@ pub struct ClusterStatus {
     /// The connected agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentStatus>,
-    /// Time of the server's last contact with the cluster. At most five minutes old while the agent
-    /// is connected.
+    /// Time of the server's last contact with the cluster. While the agent is connected, the server
+    /// updates the time at least every five minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<Time>,
 }
@@ -151,7 +152,7 @@ pub struct Registration {
 pub struct NodeCount {
     /// Number of all nodes.
     pub total: u32,
-    /// Number of nodes with a true Ready condition.
+    /// Number of nodes whose Ready condition is true.
     pub ready: u32,
 }
 

@@ -1,4 +1,4 @@
-//! ClusterRoleTemplateBinding: binds a role in a cluster.
+//! ClusterRoleTemplateBinding: binds a RoleTemplate in a cluster.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,10 +51,10 @@ use super::binding::{BindingSubject, ClusterReference, RoleReference};
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRoleTemplateBindingSpec {
-    /// The cluster of the binding.
+    /// The cluster in which the binding grants the role.
     pub cluster: ClusterReference,
-    /// The RoleTemplate, which must have the context `Cluster`.
+    /// The RoleTemplate to bind, which must have the context `Cluster`.
     pub role: RoleReference,
-    /// The user or group of the binding.
+    /// The user or the group to which the binding grants the role.
     pub subject: BindingSubject,
 }

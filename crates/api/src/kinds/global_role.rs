@@ -31,11 +31,11 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct GlobalRoleSpec {
-    /// Name for display. The default is the object's name.
+    /// Name to display. The default is the object's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub display_name: Option<String>,
-    /// Free-text description.
+    /// Description of the role, as free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub description: Option<String>,
@@ -55,8 +55,8 @@ pub struct GlobalRoleSpec {
         schemars(length(max = 32), inner(length(min = 1, max = 63)))
     )]
     pub in_every_cluster: Vec<String>,
-    /// True to bind the role to each user who signs in with a provider for the first time, and to
-    /// each local user that an administrator creates.
+    /// True to bind the role to each new user: to each user at the first sign-in with a provider,
+    /// and to each local user that an administrator creates.
     #[serde(default)]
     pub new_user_default: bool,
 }

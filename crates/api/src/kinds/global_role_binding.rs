@@ -1,4 +1,4 @@
-//! GlobalRoleBinding: binds a global role.
+//! GlobalRoleBinding: binds a GlobalRole on the hub and in every cluster.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,8 +50,8 @@ use super::binding::{BindingSubject, RoleReference};
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct GlobalRoleBindingSpec {
-    /// The GlobalRole of the binding.
+    /// The GlobalRole to bind.
     pub role: RoleReference,
-    /// The user or group of the binding.
+    /// The user or the group to which the binding grants the role.
     pub subject: BindingSubject,
 }

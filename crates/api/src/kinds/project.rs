@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::binding::ClusterReference;
 
-/// A set of namespaces in one cluster. Roles can be bound in it.
+/// A set of namespaces in one cluster. Users can bind roles in the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -37,11 +37,11 @@ use super::binding::ClusterReference;
 pub struct ProjectSpec {
     /// The cluster of the project.
     pub cluster: ClusterReference,
-    /// Name for display. The default is the object's name.
+    /// Name to display. The default is the object's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub display_name: Option<String>,
-    /// Free-text description.
+    /// Description of the project, as free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub description: Option<String>,
@@ -61,7 +61,7 @@ pub struct ProjectSpec {
     pub pod_security: Option<PodSecurity>,
 }
 
-/// A desired namespace of a project.
+/// A namespace in the spec of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
@@ -71,8 +71,8 @@ pub struct ProjectNamespace {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')")
         .message("a namespace's name has lower-case letters, digits and \"-\", with a letter or digit at both ends")))]
     pub name: String,
-    /// True to add an existing namespace to the project. False to create the namespace. With false,
-    /// the server does not use an existing namespace, because otherwise every user who can change a
+    /// True to add an existing namespace to the project. False to create the namespace. If false,
+    /// the server rejects an existing namespace, because otherwise every user who can change a
     /// project could access any namespace.
     #[serde(default)]
     pub adopt: bool,
@@ -97,7 +97,8 @@ pub struct ProjectQuota {
     pub namespace: BTreeMap<String, String>,
 }
 
-/// Requests and limits of containers that do not specify their own, as Kubernetes quantities.
+/// Requests and limits of containers that do not specify requests or limits, as Kubernetes
+/// quantities.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
@@ -133,8 +134,8 @@ pub struct ProjectStatus {
     /// The namespaces that the server is creating.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub making: Vec<NamespaceInCreation>,
-    /// The existing namespaces to add, with their recorded UIDs. An entry remains while the
-    /// namespace has `adopt` in the spec, also after the deletion of the namespace.
+    /// The existing namespaces to add to the project, with their recorded UIDs. The server keeps an
+    /// entry while the spec contains the namespace with `adopt`, even if the namespace was deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adopted: Vec<OwnedNamespace>,
     /// The condition `Ready`. True if the namespaces match the spec. Otherwise, the message
@@ -155,8 +156,8 @@ pub struct OwnedNamespace {
     pub uid: String,
 }
 
-/// A namespace that the server is creating. After a restart during the creation, the server
-/// identifies its own namespace by the digest. Other clients cannot forge the digest.
+/// A namespace that the server is creating. If the server restarts during the creation, the digest
+/// identifies the namespace that the server created. Other clients cannot forge the digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! ProjectRoleTemplateBinding: binds a role in a project.
+//! ProjectRoleTemplateBinding: binds a RoleTemplate in a project.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,10 +51,10 @@ use super::binding::{BindingSubject, ProjectReference, RoleReference};
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectRoleTemplateBindingSpec {
-    /// The project of the binding.
+    /// The project in which the binding grants the role.
     pub project: ProjectReference,
-    /// The RoleTemplate, which must have the context `Project`.
+    /// The RoleTemplate to bind, which must have the context `Project`.
     pub role: RoleReference,
-    /// The user or group of the binding.
+    /// The user or the group to which the binding grants the role.
     pub subject: BindingSubject,
 }

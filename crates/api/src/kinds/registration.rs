@@ -33,17 +33,18 @@ use crate::ids::ClusterUid;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRegistrationTokenSpec {
-    /// Name of the Cluster, for display.
+    /// Name of the Cluster that the token can register, for display.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 63)))]
     pub cluster_name: String,
-    /// UID of the Cluster. The server identifies the Cluster by this UID.
+    /// UID of the Cluster that the token can register. The UID, not the name, identifies the
+    /// Cluster.
     pub cluster_uid: ClusterUid,
     /// SHA-256 of the secret: `sha256:` and 64 hexadecimal digits.
     #[cfg_attr(feature = "crd", schemars(length(max = 71)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^sha256:[0-9a-f]{64}$')")
         .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: only the server creates these objects")))]
     pub hash: String,
-    /// Expiry time.
+    /// Time after which the server rejects the registration token.
     pub expires_at: Time,
 }
 

@@ -38,13 +38,13 @@ use serde::{Deserialize, Serialize};
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct RoleTemplateSpec {
-    /// The scope of the role's bindings.
+    /// The scope of the role's bindings: clusters or projects.
     pub context: RoleContext,
-    /// Name for display. The default is the object's name.
+    /// Name to display. The default is the object's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub display_name: Option<String>,
-    /// Free-text description.
+    /// Description of the role, as free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub description: Option<String>,
@@ -56,15 +56,16 @@ pub struct RoleTemplateSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 100)))]
     pub cluster_rules: Vec<PolicyRule>,
-    /// Names of ClusterRoles in the clusters, for example `view`. The cluster determines their
-    /// permissions.
+    /// Names of ClusterRoles in the clusters, for example `view`. The ClusterRole in each cluster
+    /// determines the permissions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
         schemars(length(max = 32), inner(length(min = 1, max = 253)))
     )]
     pub external: Vec<String>,
-    /// Names of RoleTemplates with the same context, whose permissions the role includes.
+    /// Names of RoleTemplates with the same context. The role includes the permissions of these
+    /// RoleTemplates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",

@@ -1,9 +1,9 @@
-//! Setting: a setting of the server.
+//! Setting: one configurable value of the server.
 
 use serde::{Deserialize, Serialize};
 
-/// A setting of the server. The object's name is the name of the setting. `drover-access` defines
-/// all settings.
+/// One configurable value of the server. The object's name is the name of the setting. The crate
+/// `drover-access` defines all settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -51,7 +51,7 @@ pub struct SettingStatus {
     #[serde(default)]
     pub in_effect: String,
     /// The condition `Valid`. True if the value is valid. Otherwise, the message contains the
-    /// reason and the fix.
+    /// reason and the next step.
     #[serde(default)]
     #[cfg_attr(feature = "crd", x_kube(merge_strategy = ListMerge::Map(vec!["type".into()])))]
     pub conditions: Vec<k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition>,

@@ -5,7 +5,7 @@ use kube::CustomResourceExt as _;
 
 use super::*;
 
-/// Returns the definitions of all kinds.
+/// Returns the CustomResourceDefinitions of all kinds.
 fn all() -> Vec<CustomResourceDefinition> {
     let mut all = definitions();
     all.extend([

@@ -35,33 +35,33 @@ use crate::ids::{ClusterUid, ProviderUid, UserUid};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct TokenSpec {
-    /// Name of the user, for display.
+    /// Name of the user to whom the token belongs, for display.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253)))]
     pub user_name: String,
-    /// UID of the user. The server identifies the user by this UID.
+    /// UID of the user to whom the token belongs. The UID, not the name, identifies the user.
     pub user_uid: UserUid,
-    /// The purpose of the token. It limits the routes that accept the token.
+    /// The purpose of the token. The purpose limits the routes that accept the token.
     pub purpose: TokenPurpose,
     /// SHA-256 of the secret: `sha256:` and 64 hexadecimal digits.
     #[cfg_attr(feature = "crd", schemars(length(max = 71)))]
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self.matches('^sha256:[0-9a-f]{64}$')")
         .message("must be \"sha256:\" and 64 lower-case hexadecimal digits: only the server creates these objects")))]
     pub hash: String,
-    /// The cluster that the token is limited to. If unset, the token is not limited to a cluster.
+    /// The cluster to which the token is limited. If unset, the token is valid for all clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterScope>,
-    /// The identity provider that confirmed the user's identity for this token. The token is
-    /// invalid without this identity.
+    /// The identity provider that confirmed the user's identity for this token. The token becomes
+    /// invalid when the user loses this identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<TokenProvider>,
     /// Description of the token, as free text from the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub description: Option<String>,
-    /// Expiry time.
+    /// Time after which the server rejects the token.
     pub expires_at: Time,
-    /// Idle timeout in seconds: the token is refused after this time without use, accurate to a few
-    /// minutes.
+    /// Idle timeout in seconds. The server rejects a token that was unused for this time. The
+    /// server measures the time with an accuracy of a few minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(range(min = 60)))]
     pub idle_seconds: Option<u32>,
@@ -76,9 +76,10 @@ pub enum TokenPurpose {
     Session,
     /// A session of a browser. The token is valid only as the session cookie.
     Browser,
-    /// A login that must set a new password. The token is valid for no other request.
+    /// A sign-in of a user who must set a new password. The token is valid only for setting the
+    /// password.
     PasswordChange,
-    /// A program of the user.
+    /// A token that a user creates for a program.
     Api,
     /// A token in a kubeconfig.
     Kubeconfig,
@@ -86,14 +87,14 @@ pub enum TokenPurpose {
     Credential,
 }
 
-/// The cluster that a token is limited to.
+/// The cluster to which a token is limited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClusterScope {
     /// Name of the cluster, for display.
     pub name: String,
-    /// UID of the cluster. The server identifies the cluster by this UID.
+    /// UID of the cluster. The UID, not the name, identifies the cluster.
     pub uid: ClusterUid,
 }
 
@@ -104,7 +105,7 @@ pub struct ClusterScope {
 pub struct TokenProvider {
     /// Name of the AuthProvider, for display.
     pub name: String,
-    /// UID of the AuthProvider. The server identifies the AuthProvider by this UID.
+    /// UID of the AuthProvider. The UID, not the name, identifies the AuthProvider.
     pub uid: ProviderUid,
 }
 
@@ -113,7 +114,8 @@ pub struct TokenProvider {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TokenStatus {
-    /// Time of the last use, accurate to a few minutes because of batched writes.
+    /// Time of the last use, with an accuracy of a few minutes, because the server writes the times
+    /// in batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<Time>,
     /// The condition `Valid`. True if the server accepts the token. Otherwise, the message contains

@@ -34,11 +34,12 @@ use crate::ids::ProviderUid;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct UserSpec {
-    /// Name for display.
+    /// Name to display. The default is the login name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 256)))]
     pub display_name: Option<String>,
-    /// False to disable the user: tokens are refused, and open streams end within seconds.
+    /// False to disable the user. The server then rejects the user's tokens, and closes the user's
+    /// open streams within seconds.
     #[serde(default = "yes")]
     pub enabled: bool,
     /// True for an administrator, who has all permissions regardless of roles.
@@ -79,7 +80,7 @@ pub struct UserStatus {
 pub struct ProviderIdentity {
     /// Name of the AuthProvider, for display.
     pub provider: String,
-    /// UID of the AuthProvider. The server identifies the AuthProvider by this UID.
+    /// UID of the AuthProvider. The UID, not the name, identifies the AuthProvider.
     pub provider_uid: ProviderUid,
     /// The user's ID at the provider, which never changes.
     pub id: String,
@@ -89,18 +90,19 @@ pub struct ProviderIdentity {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1000)))]
     pub groups: Vec<IdentityGroup>,
-    /// The number of groups that Drover ignores, because their IDs are not valid in a group's name.
+    /// The number of groups that Drover ignores, because the groups' IDs are not valid in the names
+    /// of groups.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub groups_left_out: u32,
     /// Time at which the provider last confirmed the identity.
     pub confirmed_at: Time,
     /// The result of the last request to the provider.
     pub state: IdentityState,
-    /// The reason for a state other than `Confirmed`, for display.
+    /// The reason for a `state` other than `Confirmed`, for display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "crd", schemars(length(max = 1024)))]
     pub message: Option<String>,
-    /// Start time of a state other than `Confirmed`.
+    /// Time of the change from `Confirmed` to a different `state`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
 }
@@ -122,13 +124,13 @@ pub struct IdentityGroup {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum IdentityState {
-    /// The provider confirmed the identity, and the user is allowed to sign in.
+    /// The provider confirmed the user's identity, and the user is allowed to sign in.
     Confirmed,
-    /// The provider or the list of allowed users refused the user. Dependent sessions and tokens
-    /// have ended.
+    /// The provider rejected the user, or the user is not in the list of allowed users. The server
+    /// has ended the sessions and tokens that depend on the identity.
     Refused,
-    /// The provider did not respond with a valid answer. The last confirmation remains valid for a
-    /// limited time.
+    /// The provider did not respond, or its response is invalid. The previous confirmation remains
+    /// valid for a limited time.
     Unreachable,
 }
 

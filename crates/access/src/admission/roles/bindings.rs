@@ -57,8 +57,8 @@ impl Said {
         }
     }
 
-    /// Rejects a UID in a new binding, because the UID and the name could identify two different
-    /// objects.
+    /// Rejects a new binding that contains a UID. The name and the UID of such a reference could
+    /// identify two different objects.
     fn unpinned(&self) -> Result<(), Refusal> {
         let binding = self.binding();
         let subject = binding.subject();
@@ -101,7 +101,8 @@ impl Said {
         writer.check(|who| given.check_grantable(hub_roles.grants, who))
     }
 
-    /// Checks a deletion, which requires the same permissions as the creation.
+    /// Checks the deletion of a binding. The deletion requires the same permissions as the creation
+    /// of the binding.
     fn admit_delete(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         let mut roles = Roles::new(hub_roles.facts, Names::Current);
         match roles.resolve(self.binding()) {

@@ -43,7 +43,7 @@ pub(super) fn admit_template(
     })
 }
 
-/// The permissions of a role with this spec.
+/// Returns the permissions of the role `name` with the spec of the write.
 fn resolved(
     name: &str,
     said: &RoleTemplateSpec,
@@ -52,7 +52,8 @@ fn resolved(
     resolved_with(name, name, said, hub_roles)
 }
 
-/// Returns the permissions that `role` would have after a write of this spec to the role `name`.
+/// Returns the permissions of the role `role` after a write of this spec to the role `name`. The
+/// role `role` may inherit the role `name`.
 fn resolved_with(
     role: &str,
     name: &str,
@@ -70,8 +71,8 @@ fn resolved_with(
     resolve(role, find).unwrap_or_else(|| Ok(Scoped::default()))
 }
 
-/// Checks that every role that inherits this role can be resolved after the write. Users of a role
-/// that cannot be resolved lose their permissions.
+/// Checks that all roles that inherit the written role can be resolved after the write. A role that
+/// cannot be resolved grants nothing.
 fn check_inheriting_roles(
     name: &str,
     said: &RoleTemplateSpec,
@@ -98,7 +99,8 @@ fn check_inheriting_roles(
     Ok(())
 }
 
-/// Rejects the inheritance of a locked role, because it would create new grants.
+/// Rejects the inheritance of a locked role, because the inheriting role would create new grants of
+/// the locked role.
 fn unlocked(
     field: &str,
     now: &[String],
@@ -119,7 +121,8 @@ fn unlocked(
     }
 }
 
-/// Rejects the deletion of an inherited role, because other users would lose permissions.
+/// Rejects the deletion of an inherited role, because users of the inheriting roles would lose
+/// permissions.
 fn check_unused(name: &str, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
     let facts = hub_roles.facts;
     let heirs = facts.role_templates.iter();
@@ -188,7 +191,7 @@ pub(super) fn admit_global(
     })
 }
 
-/// Checks a role that each new user receives by a binding.
+/// Checks a GlobalRole that the server binds to each new user.
 fn check_new_user_default(
     said: &GlobalRoleSpec,
     writer: &WriterRights,

@@ -89,7 +89,7 @@ fn role_at(world: &World, role: usize, scope: &Scope) -> Scoped {
     world.scoped(&format!("{letter}{role}"))
 }
 
-/// Checks in several scopes that the first user has all permissions of the second.
+/// Checks in several scopes that the first user has all permissions of the second user.
 fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), TestCaseError> {
     for scope in scopes() {
         let (held, theirs) = (
@@ -103,7 +103,8 @@ fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), Te
 }
 
 proptest! {
-    /// A user who receives roles has only permissions that the granting user has.
+    /// Checks that a user who receives roles from another user does not have more permissions than
+    /// the granting user.
     #[test]
     fn granted_roles_contain_no_permissions_that_the_granting_user_lacks(
         said in (said(0), said(1), said(2)),
@@ -130,7 +131,7 @@ proptest! {
         covers(&world.gather(), &giver, &nobody)?;
     }
 
-    /// A write of a role adds only permissions that the writer has.
+    /// Checks that a write of a role adds only permissions that the writer has.
     #[test]
     fn role_update_adds_only_permissions_that_the_writer_has(
         said in (said(0), said(1), said(2)),
@@ -293,8 +294,8 @@ fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateS
 }
 
 proptest! {
-    /// For any sequence of writes and restorations of roles, the accomplice receives only
-    /// permissions that the attacker had.
+    /// Checks that the accomplice receives only permissions that the attacker had, for any sequence
+    /// of writes and restorations of roles.
     #[test]
     fn attacker_gains_no_permissions_with_any_sequence_of_writes(
         said in (said(0), said(1), said(2)),

@@ -181,7 +181,7 @@ fn rules(set: &Set, verbs: &[&str]) -> Vec<PolicyRule> {
     managed.chain(read).collect()
 }
 
-/// Names of the built-in project roles that manage resources.
+/// Names of the built-in roles that the role `project-member` inherits.
 const MANAGED: [&str; 6] = [
     "workloads-manage",
     "configmaps-manage",
@@ -191,7 +191,8 @@ const MANAGED: [&str; 6] = [
     "serviceaccounts-manage",
 ];
 
-/// Names of the built-in project roles that view resources. Excludes the role that reads Secrets.
+/// Names of the built-in roles that the role `read-only` inherits. Excludes the role that reads
+/// Secrets.
 const READ: [&str; 5] = [
     "workloads-view",
     "configmaps-view",
@@ -208,7 +209,7 @@ fn readable_objects() -> Vec<PolicyRule> {
     ]
 }
 
-/// Creates a role with all permissions that a project member of this kind needs.
+/// Creates a role from a ClusterRole of the cluster, rules, and inherited built-in roles.
 fn whole(
     name: &'static str,
     display_name: &str,

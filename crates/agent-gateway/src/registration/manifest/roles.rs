@@ -1,7 +1,8 @@
-//! Permissions of the agent and of its lanes' accounts. Each account has the minimum.
+//! Permissions of the agent's account and of the lanes' accounts. Each account has only the
+//! permissions that it needs.
 //!
 //! The user lane's account has no permissions in the manifest. The server's access controller
-//! allows the account to impersonate exactly the users with access to the cluster.
+//! allows the account to impersonate the users with access to the cluster, and no other users.
 
 use drover_access::admission::RBAC;
 use drover_api::group::AGENT_NAMESPACE;
@@ -87,8 +88,8 @@ fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> Poli
     }
 }
 
-/// Returns the rules of the agent's account: its Secrets and ConfigMaps, the lanes' tokens, and its
-/// events.
+/// Returns the rules of the agent's account. The rules cover the agent's Secrets, ConfigMaps and
+/// events, and the tokens of the lanes' accounts.
 fn agent() -> Vec<PolicyRule> {
     let lanes = ["drover-user", CONTROLLER, REPORT];
     vec![
@@ -114,8 +115,8 @@ fn agent() -> Vec<PolicyRule> {
 }
 
 /// Returns the rules of the server's controllers for roles and bindings. An account that can bind
-/// any role effectively has all permissions. RBAC has no narrower permission for this purpose: a
-/// role's name derives from its UID on the hub, and users define its rules.
+/// any role effectively has all permissions. RBAC cannot limit the account to certain roles,
+/// because the names of the roles contain UIDs from the hub and users define the rules.
 fn controller() -> Vec<PolicyRule> {
     let write = ["list", "create", "update", "delete"];
     let bindings = ["clusterrolebindings", "rolebindings"];

@@ -16,7 +16,7 @@ fn manifest() -> Manifest {
     }
 }
 
-/// Returns the objects of the manifest.
+/// Returns the objects of the generated manifest.
 fn objects() -> Vec<serde_json::Value> {
     let yaml = manifest().write().unwrap();
     serde_saphyr::from_multiple(yaml.expose_secret()).unwrap()
@@ -29,7 +29,8 @@ fn named<'a>(objects: &'a [serde_json::Value], kind: &str, name: &str) -> &'a se
         .unwrap_or_else(|| panic!("{kind} {name}"))
 }
 
-/// The chart and the manifest grant the same permissions, because the chart's file is generated.
+/// Checks that the agent's chart contains the generated RBAC objects, so that the chart and the
+/// manifest grant the same permissions.
 #[test]
 fn chart_of_the_agent_has_the_generated_rbac() {
     let mut stream = Stream::default();

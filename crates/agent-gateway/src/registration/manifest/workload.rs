@@ -25,8 +25,8 @@ const REPLICAS: i32 = 2;
 const HEALTH_PORT: i32 = 8081;
 /// User and group ID of the image's process.
 const USER: i64 = 65532;
-/// Grace period of the pod, in seconds. The period exceeds the agent's time limit for requests in
-/// flight at shutdown.
+/// Grace period of the pod, in seconds. The period is longer than the time that the agent waits at
+/// shutdown for requests in flight.
 const GRACE_SECONDS: i64 = 40;
 
 fn selector() -> LabelSelector {

@@ -12,14 +12,15 @@ use super::*;
 
 type Pipe = TokioIo<DuplexStream>;
 
-/// An API server for tests. `/endless` never ends, and other paths respond with the path.
+/// An API server for tests. The response to `/endless` never ends. The response to any other path
+/// contains the path.
 #[derive(Clone, Default)]
 struct ApiServer {
     served: Arc<AtomicUsize>,
 }
 
 impl ApiServer {
-    /// Opens a connection to the API server. The task ends when the connection ends.
+    /// Opens a connection to the API server. The spawned task ends when the connection closes.
     async fn connect(&self) -> (PooledConnection<Pipe>, JoinHandle<()>) {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let served = Arc::clone(&self.served);
