@@ -1,7 +1,7 @@
 //! Identity providers: clients for OpenID Connect, GitHub and LDAP that authenticate users.
 //!
-//! *Owns* the requests to providers and the validation of their responses. *Never* authorizes a
-//! user and stores no state. The crate does not depend on the hub or on HTTP requests of browsers:
+//! *Owns* the requests to providers and the validation of their responses. *Never* authorizes users
+//! and never stores state. The crate does not depend on the hub or on HTTP requests of browsers:
 //! the server passes configuration, secrets and callback queries, and receives the user.
 
 pub mod allowed;

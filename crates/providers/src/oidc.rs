@@ -1,13 +1,13 @@
 //! OpenID Connect client: authorization code flow with PKCE.
 //!
 //! Implements the client parts of OpenID Connect Core 1.0, Discovery 1.0, RP-Initiated Logout 1.0,
-//! RFC 6749, RFC 7636 (PKCE) and RFC 9207 (issuer identification) that Drover needs. This module
-//! contains the order of the requests. The submodules contain pure parsing and validation. Callers
-//! pass the current time; no function reads a clock.
+//! RFC 6749, RFC 7636 (PKCE) and RFC 9207 (issuer identification) as far as Drover needs them. This
+//! module contains the order of the requests. The submodules contain pure parsing and validation.
+//! Callers pass the current time; no function reads a clock.
 //!
-//! Only a rejection by the provider is `Refused`: `access_denied` at the authorization endpoint,
-//! and `invalid_grant` and similar codes at the token endpoint. Connection failures and 5xx
-//! responses are `Unavailable`.
+//! Only a rejection by the provider maps to `Refused`: `access_denied` at the authorization
+//! endpoint, and `invalid_grant` and similar codes at the token endpoint. Connection failures and
+//! 5xx responses are `Unavailable`.
 
 mod cache;
 mod check;
@@ -227,7 +227,8 @@ impl Oidc {
         self.mapping.person(id, &token, &userinfo)
     }
 
-    /// Returns the logout endpoint for browsers; `None` if the provider has none.
+    /// Returns the provider's logout endpoint for browsers. Returns `None` if the provider has no
+    /// logout endpoint.
     pub async fn end_session(&self, now: Timestamp) -> Result<Option<Url>, ProviderError> {
         Ok(self.metadata(now).await?.end_session.clone())
     }
@@ -252,7 +253,8 @@ impl Oidc {
         self.cache.metadata(&self.web, &self.issuer, now).await
     }
 
-    /// Validates the ID token of a token response. Returns `None` without an ID token.
+    /// Validates the ID token of a token response. Returns `None` if the response contains no ID
+    /// token.
     async fn validated_claims(
         &self,
         metadata: &Metadata,
@@ -328,7 +330,8 @@ impl Oidc {
         Ok(claims)
     }
 
-    /// Maps an error code of the authorization endpoint (RFC 6749 §4.1.2.1).
+    /// Converts an error code of the authorization endpoint (RFC 6749 §4.1.2.1) to a
+    /// [`ProviderError`].
     fn authorization_error(&self, error: &str) -> ProviderError {
         let misconfigured = |field: &'static str, problem: &str| ProviderError::Misconfigured {
             field,

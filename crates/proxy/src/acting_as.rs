@@ -7,9 +7,9 @@
 //! binding (CVE-2026-44945).
 //!
 //! Only names that Drover assigns can be impersonated: a user by the name that `drover user list`
-//! shows or by `drover:user:<uid>`, a group by `drover:<provider>:<id>`. An agent refuses every
-//! other name, so no `system:` name, node or service account is reachable. To check the permissions
-//! of a service account, run `kubectl auth can-i --list` on the cluster itself.
+//! shows or by `drover:user:<uid>`, a group by `drover:<provider>:<id>`. An agent refuses all other
+//! names, for example `system:` names, nodes and service accounts. To check the permissions of a
+//! service account, run `kubectl auth can-i --list` on the cluster itself.
 
 use std::time::Duration;
 
@@ -85,8 +85,8 @@ impl Proxy {
     }
 }
 
-/// Sends a `SubjectAccessReview` to the cluster for each requested name: may `who` impersonate the
-/// user and the groups in `asked`?
+/// Sends a `SubjectAccessReview` to the cluster for the user and each group of `asked`. Returns an
+/// error unless the cluster allows `who` to impersonate all of them.
 async fn cluster_allows(
     client: Client,
     who: &KubernetesIdentity,

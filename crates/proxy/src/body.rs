@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use super::open::AbortReason;
 use crate::open::in_flight::{InFlightRequest, Side};
 
-/// A request body whose frames were not read. The proxy can still send the body through a different
-/// tunnel.
+/// A request body from which the proxy has not read a frame. The proxy can still send the body
+/// through a different tunnel.
 #[derive(Clone)]
 pub(super) struct UnreadBody(Arc<Mutex<Option<Body>>>);
 
@@ -29,7 +29,7 @@ impl UnreadBody {
         self.0.lock().is_some()
     }
 
-    /// Returns the body to send to the cluster.
+    /// Converts the body into a stream that the proxy sends to the cluster.
     pub(super) fn outgoing(&self, in_flight: &Arc<InFlightRequest>) -> RequestBody {
         let (size, ended) = match &*self.0.lock() {
             Some(body) => (
@@ -48,7 +48,7 @@ impl UnreadBody {
     }
 }
 
-/// A request body on its way to the cluster.
+/// A request body that the proxy streams to the cluster.
 pub(super) struct RequestBody {
     unread: UnreadBody,
     body: Option<Body>,
@@ -97,10 +97,9 @@ impl http_body::Body for RequestBody {
     }
 }
 
-/// A response body on its way to the client.
-///
-/// An abort ends the body with an error so that the client detects the abort: a chunked body lacks
-/// its last chunk, an HTTP/2 stream is reset.
+/// A response body that the proxy streams to the client. An abort ends the body with an error so
+/// that the client detects the abort. A chunked body then lacks its last chunk, and an HTTP/2
+/// stream is reset.
 pub(super) struct ResponseBody<B> {
     inner: B,
     /// The value of `Content-Length`. Some HTTP servers stop reading after this many bytes and

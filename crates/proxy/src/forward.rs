@@ -23,17 +23,17 @@ use super::{Proxy, deny_reason, timeout};
 use crate::open::in_flight::InFlightRequest;
 use drover_agent_gateway::tunnels::Chosen;
 
-/// Maximum number of tunnels that are tried for one request.
+/// Maximum number of tunnels on which the proxy tries to send one request.
 const ATTEMPTS: usize = 3;
 
-/// The properties of a request that the conversion of the response uses.
+/// Properties of a request that are necessary to convert the response.
 pub(super) struct ResponseContext {
     name: String,
     host: Option<String>,
 }
 
 impl Proxy {
-    /// Sends a request over the user lane and returns the response.
+    /// Sends a request to a cluster over the user lane and returns the response.
     pub(super) async fn to_cluster(
         &self,
         cluster: &ClusterUid,
@@ -140,8 +140,8 @@ enum TargetResponse {
     Upgraded(HeaderMap, UpgradeRequest, Box<Splice>),
 }
 
-/// The retry state of one request. The proxy retries on a different tunnel, but only if the
-/// previous tunnel sent no byte to the cluster and no frame of the body was read.
+/// The retry state of one request. The proxy retries on a different tunnel only if the previous
+/// tunnel sent no byte to the cluster and the body is unread.
 struct Attempts<'a> {
     proxy: &'a Proxy,
     name: &'a str,
@@ -182,7 +182,7 @@ impl ResponseContext {
         }
     }
 
-    /// Converts the response of a target into the response for the client.
+    /// Converts the response of a cluster into the response for the client.
     pub(super) fn answer<B>(
         &self,
         answer: http::Response<B>,

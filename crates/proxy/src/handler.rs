@@ -1,5 +1,5 @@
-//! The handler of `/k8s/clusters/{name}/…`. It runs the security order and then forwards the
-//! request to the target.
+//! Handles `/k8s/clusters/{name}/…`: runs the security checks in a fixed order, and then forwards
+//! the request to the cluster or the hub.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,10 +36,10 @@ use drover_http_edge::listen;
 use drover_http_edge::networks;
 use drover_telemetry::PROXY_TARGET;
 
-/// A request that has passed all steps of the security order.
+/// A request that has passed all security checks.
 struct Admitted {
     permit: Permit,
-    /// The path and query for the target's API server.
+    /// Path and query of the request to the API server of the cluster or hub.
     rest: PathAndQuery,
     /// Name of the cluster in the request.
     name: String,
@@ -48,8 +48,8 @@ struct Admitted {
     acting: Option<UserUid>,
 }
 
-/// A request that is ready to be forwarded: its inbound headers are removed and its impersonation
-/// headers are set.
+/// A request without the headers that are meant for Drover, and with impersonation headers. The
+/// proxy can forward this request.
 pub(super) struct UpstreamRequest {
     pub(super) head: request::Parts,
     pub(super) body: Body,
@@ -124,8 +124,8 @@ impl Proxy {
         }
     }
 
-    /// The security order. Every request passes all steps in this order. Each step needs the result
-    /// of the previous step.
+    /// Runs all security checks of a request in a fixed order. Each check needs the result of the
+    /// previous check.
     async fn admit(
         &self,
         head: &mut request::Parts,
@@ -191,7 +191,8 @@ impl Proxy {
         })
     }
 
-    /// Returns the permit for the cluster with this name, and its UID unless the target is the hub.
+    /// Returns the permit for the cluster with this name, and the cluster's UID. The UID is `None`
+    /// for the hub.
     fn permit(
         &self,
         who: &Principal,
@@ -215,8 +216,8 @@ impl Proxy {
         }
     }
 
-    /// Decides whether the user may access the target. The cached grants may lack a recently
-    /// created binding, so recompute them before a denial.
+    /// Checks whether the user may access the cluster or hub. Recomputes the grants before a
+    /// denial, because cached grants may lack a recently created binding.
     fn decide(&self, who: &Principal, target: &Target) -> Result<Permit, Denied> {
         let (stores, now) = (self.hub.stores(), Timestamp::now());
         let grants = stores.grants.current();
@@ -299,7 +300,7 @@ impl Proxy {
     }
 }
 
-/// The result of a lookup by cluster name.
+/// The result of the search for a cluster by name.
 enum ClusterLookup {
     Hub,
     Cluster(ClusterUid),
@@ -323,8 +324,8 @@ fn subject(head: &request::Parts, id: RequestId) -> Subject {
     }
 }
 
-/// Rejects a request with two hosts, because a proxy in front of this server could route by the
-/// second host.
+/// Rejects a request with two different hosts, because a reverse proxy in front of this server
+/// could route by the second host.
 fn check_host(head: &request::Parts) -> Result<(), Refusal> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
@@ -344,8 +345,8 @@ fn check_host(head: &request::Parts) -> Result<(), Refusal> {
     if agrees { Ok(()) } else { Err(Refusal::Host) }
 }
 
-/// Sets the impersonation headers for the impersonated user. Without impersonation, sets them for
-/// the permit's holder.
+/// Sets the impersonation headers for the impersonated user. Without impersonation, sets the
+/// headers for the user who sends the request.
 fn impersonate(
     headers: &mut HeaderMap,
     permit: &Permit,
@@ -364,8 +365,8 @@ fn host(head: &request::Parts) -> Option<String> {
     authority.or_else(|| Some(head.headers.get(HOST)?.to_str().ok()?.to_owned()))
 }
 
-/// Returns the request head for the target. Replaces the path with the target's own path, and
-/// removes the headers for Drover.
+/// Returns the request head for the cluster or hub. Replaces the path with the path on that API
+/// server, and removes the headers that are meant for Drover.
 fn upstream_head(mut head: request::Parts, rest: PathAndQuery) -> request::Parts {
     head.headers.remove(HOST);
     // The server itself responds to `Expect` when it reads the body.

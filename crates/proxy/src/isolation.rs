@@ -1,7 +1,7 @@
-//! Prevents content of clusters from using this server's origin in a browser.
+//! Prevents a cluster from using this server's origin in a browser.
 //!
-//! All paths below `/k8s/clusters/` share this server's origin, but clusters serve the content:
-//! through `…/proxy/` any pod can return a page or a script.
+//! All paths below `/k8s/clusters/` share this server's origin, but clusters serve the content. For
+//! example, any pod can return a page or a script through `…/proxy/`.
 
 use drover_api::agent::REFUSED_HEADER;
 use http::header::{
@@ -83,14 +83,14 @@ fn passes(name: &HeaderName) -> bool {
 }
 
 /// Returns true if a browser requests the response as a page, a frame or a script (Fetch Metadata,
-/// W3C), and not through a script of Drover's own page.
+/// W3C). Returns false for requests of a script of Drover's own page.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     let mut wanted = headers.get_all("sec-fetch-dest").iter();
     wanted.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
 }
 
-/// Returns true for a service worker script. A service worker runs in the origin after its page is
-/// closed.
+/// Returns true if the request is for a service worker script. A service worker runs in the origin
+/// even after its page is closed.
 pub(super) fn is_for_service_worker(headers: &HeaderMap) -> bool {
     headers.contains_key("service-worker")
 }
@@ -98,9 +98,10 @@ pub(super) fn is_for_service_worker(headers: &HeaderMap) -> bool {
 /// The action for the `Location` header of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// Forward the header unchanged.
+    /// Forward the `Location` header unchanged.
     AsIs,
-    /// Replace the header: a path of the cluster's API server gets the cluster's prefix.
+    /// Add the cluster's prefix to the `Location` header, which contains a path of the cluster's
+    /// API server.
     Rewritten(HeaderValue),
     /// Refuse the response. The redirect would send a client, with its credentials, to a path of
     /// this server outside the cluster's prefix.
@@ -321,8 +322,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// A redirect of a hostile cluster causes no panic. A forwarded redirect leads to the same
-        /// cluster or to a different host.
+        /// Tests that a redirect of a hostile cluster causes no panic. A forwarded redirect leads
+        /// to the same cluster or to a different host.
         #[test]
         fn location_header_never_refers_to_a_path_outside_its_cluster(
             location in "[/\\\\.%25eEfFcC;:@a-c?#-]{0,24}|(https?:)?//[a-z@:.\\[\\]]{0,16}/[./a-c]{0,8}",
@@ -347,7 +348,7 @@ mod tests {
         }
     }
 
-    /// A minimal model of how a browser resolves a `Location`.
+    /// The URL of a page. Models how a browser resolves a `Location` header relative to this URL.
     struct Base(&'static str);
 
     fn url_like(text: &'static str) -> Base {

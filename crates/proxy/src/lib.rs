@@ -1,13 +1,14 @@
 //! The proxy for `/k8s/clusters/{name}/…`, with every verb and stream of the Kubernetes API.
 //!
-//! *Owns* the security order (one function: `handler::Proxy::admit`), forwarding through a tunnel
-//! or to the hub, and every request in flight. *Never* reads a body, follows a redirect, or
-//! forwards a request without a permit.
+//! *Owns* the security checks and their order (`handler::Proxy::admit`), forwarding to a cluster or
+//! the hub, and every request in flight. *Never* reads a body, follows a redirect, or forwards a
+//! request without a permit.
 //!
-//! Drover forwards the target's response unchanged, with these exceptions. Hop-by-hop headers are
-//! removed. Headers that affect this server's origin in a browser are removed, and content gets a
-//! sandbox (`isolation`). A redirect to a path of the target gets the cluster's prefix. A redirect
-//! to any other path of this server is refused. Drover's own errors are `metav1.Status`.
+//! Drover forwards the response of the cluster or hub unchanged, with these exceptions. Hop-by-hop
+//! headers are removed. Headers that affect this server's origin in a browser are removed, and
+//! content gets a sandbox (`isolation`). A redirect to a path of the cluster gets the cluster's
+//! prefix. A redirect to any other path of this server is refused. Drover's own errors are
+//! `metav1.Status`.
 
 mod acting_as;
 mod body;
@@ -37,7 +38,7 @@ use drover_identity::Authenticator;
 
 use drover_telemetry::Metrics;
 
-/// The state that all requests of the proxy share.
+/// State of the proxy. All requests share this state.
 pub struct Proxy {
     hub: Hub,
     authenticator: Authenticator,

@@ -84,13 +84,13 @@ impl Proxy {
 
 /// Sends requests with streaming bodies through the Kubernetes client.
 ///
-/// Only the client itself can build a `kube::client::Body` from a stream, as a response body. So
-/// this internal client returns each stream as a response body. Such a body cannot be cloned, so
-/// the hub's client cannot send a request twice.
+/// Only the client can build a `kube::client::Body` from a stream, and only as a response body.
+/// This internal client therefore returns each stream as a response body. The resulting body cannot
+/// be cloned, so the hub's client cannot send a request twice.
 #[derive(Clone)]
 pub(super) struct StreamingClient(kube::Client);
 
-/// A wrapper that makes the body cloneable. An HTTP extension must be `Clone`, but a stream is not
+/// A wrapper that makes the body cloneable. A stream is not `Clone`, but an HTTP extension must be
 /// `Clone`.
 #[derive(Clone)]
 struct StreamExtension(Arc<Mutex<Option<RequestBody>>>);

@@ -1,5 +1,5 @@
-//! The registry of requests in flight with their permits, and the controller that aborts requests
-//! whose permit was withdrawn.
+//! The registry of requests in flight with their permits. A controller aborts requests whose permit
+//! is withdrawn.
 
 pub(crate) mod in_flight;
 mod revocation;

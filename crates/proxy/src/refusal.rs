@@ -1,4 +1,4 @@
-//! Errors that Drover returns without a response of the cluster.
+//! Errors that Drover itself returns for a request to a cluster.
 
 use drover_access::headers::Unrepresentable;
 use drover_access::impersonation::ImpersonationError;
@@ -16,10 +16,10 @@ use drover_audit::AuditFull;
 use drover_http_edge::status::Status;
 use drover_identity::{IdentifyError, LookupError};
 
-/// The reason why Drover refuses a request.
+/// The reason why Drover refuses a request to a cluster.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// The audit log has no room for the request.
+    /// The audit log cannot store a record of the request, because its disk is full.
     #[error(
         "{0}; Drover refuses requests that it cannot record: try again, and ask an administrator to check the audit log's disk"
     )]
@@ -36,7 +36,7 @@ pub enum Refusal {
     /// The request has no valid token.
     #[error(transparent)]
     Identity(#[from] IdentifyError),
-    /// The user has no access to the target.
+    /// The user has no access to the cluster or hub.
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The cluster does not exist.
@@ -74,14 +74,14 @@ pub enum Refusal {
     /// The response is a service worker script. A service worker runs after its page is closed.
     #[error("service workers cannot be served through Drover")]
     ServiceWorker,
-    /// The application behind the cluster's service proxy could use the session of the signed-in
-    /// user.
+    /// A browser session requests the service proxy of a cluster. The application behind the
+    /// service proxy could misuse the session.
     #[error(
         "a browser session cannot open pods and services of a cluster: \
          use \"kubectl port-forward\" or \"kubectl proxy\""
     )]
     SessionAtProxy,
-    /// A signed-in browser would render a response of a cluster as a page.
+    /// A browser with a session would render a response of a cluster as a page.
     #[error(
         "a browser session cannot open responses of a cluster as a page: open the \
          cluster from Drover's own page, or use \"kubectl get --raw\""
@@ -94,7 +94,7 @@ pub enum Refusal {
     Unreachable {
         /// Name of the cluster.
         name: String,
-        /// The reason why the cluster has no usable tunnel.
+        /// Reason why the cluster has no usable tunnel.
         cause: NoTunnel,
     },
     /// The tunnel returned no response.
@@ -139,7 +139,7 @@ fn send_message(name: &str, cause: &SendError) -> String {
 }
 
 impl Refusal {
-    /// Adds the name of the cluster to a send error.
+    /// Converts a send error to a refusal with the name of the cluster.
     pub(super) fn sending(name: &str, error: TunnelSendError) -> Self {
         let name = name.to_owned();
         match error {
@@ -222,9 +222,9 @@ impl Refusal {
 
     /// Returns true if the response has a `Retry-After` header.
     ///
-    /// client-go repeats a request with any verb up to ten times when it receives this header.
-    /// Therefore the server sets the header only if the request had no effect and a retry can soon
-    /// succeed. Otherwise kubectl would seem to hang, or would repeat a change.
+    /// When client-go receives this header, client-go repeats a request with any verb up to ten
+    /// times. Therefore the server sets the header only if the request had no effect and a retry
+    /// can soon succeed. In all other cases, kubectl could repeat a change or wait for a long time.
     pub(super) const fn invites_retry(&self) -> bool {
         match self {
             Self::Unrecorded(_) | Self::Identity(IdentifyError::Lookup(LookupError::TooMany)) => {

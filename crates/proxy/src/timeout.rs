@@ -9,16 +9,17 @@ use drover_access::verb::{Verb, parameter};
 /// Time limit of requests without a `timeout` parameter. Equals the default of the Kubernetes API
 /// server.
 const DEFAULT: Duration = Duration::from_mins(1);
-/// Time added to a requested timeout, so that the API server's own timeout error arrives first.
+/// Time added to the timeout that the client requests. The client then receives the API server's
+/// own timeout error first.
 const GRACE: Duration = Duration::from_secs(2);
-/// Maximum requested timeout.
+/// Maximum timeout that a client can request.
 const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 
 /// Returns the time limit for the head of a response. `None` means no limit.
 ///
-/// Watches and logs can start late when there is no data yet, and an application behind a service
-/// proxy can respond slowly. They end with the client or the tunnel. A protocol upgrade to a
-/// container gets one minute. Other requests get their own timeout (`timeout=30s`,
+/// Watches, logs and requests to a service proxy have no limit, because the first data can arrive
+/// late. These requests end when the client disconnects or the tunnel closes. A protocol upgrade to
+/// a container gets one minute. Other requests get their own timeout (`timeout=30s`,
 /// `timeoutSeconds=30`), or one minute.
 pub(super) fn for_head(
     verb: Verb,

@@ -1,4 +1,5 @@
-//! Protocol upgrades: SPDY/3.1 and WebSocket. Drover forwards their bytes and never parses them.
+//! Protocol upgrades: SPDY/3.1 and WebSocket. Drover forwards the bytes of an upgraded connection
+//! and never parses them.
 
 use std::sync::Arc;
 
@@ -50,7 +51,8 @@ impl UpgradeRequest {
         headers.insert(UPGRADE, self.protocol.clone());
     }
 
-    /// Returns the response that accepts the upgrade. `headers` are the target's headers.
+    /// Returns the response that accepts the upgrade. `headers` are the headers of the cluster's
+    /// response.
     pub(super) fn accept_response(&self, mut headers: HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if self.extended_connect {
@@ -67,8 +69,8 @@ impl UpgradeRequest {
 /// Copies bytes in both directions. Ends when both directions have ended, when one direction fails,
 /// or when the request is aborted.
 ///
-/// Each direction ends separately, because a peer can stop sending while the other peer still
-/// sends.
+/// Each direction ends separately, because the client can stop sending while the cluster still
+/// sends, and vice versa.
 pub(super) fn copy_both_ways(
     splice: impl Future<Output = SpliceEnd> + Send + 'static,
     traffic: Arc<Traffic>,

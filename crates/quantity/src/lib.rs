@@ -1,5 +1,7 @@
-//! Kubernetes quantities such as `500m` and `64Mi` (apimachinery `resource.Quantity`): a decimal
-//! number and a suffix that is binary (`Ki`…`Ei`), decimal (`n`…`E`) or an exponent (`e3`).
+//! Kubernetes quantities such as `500m` and `64Mi` (apimachinery `resource.Quantity`).
+//!
+//! A quantity is a decimal number with a suffix. The suffix is binary (`Ki`…`Ei`), decimal
+//! (`n`…`E`) or an exponent (`e3`).
 
 use std::fmt;
 
@@ -22,10 +24,10 @@ enum Format {
     Binary,
 }
 
-/// Parse errors with apimachinery's messages.
+/// Parse errors with the messages of apimachinery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// The text is not a number and a suffix.
+    /// The text is not a number with an optional suffix.
     #[error(
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     )]
@@ -86,12 +88,12 @@ impl Quantity {
         }
     }
 
-    /// The amount in billionths.
+    /// Returns the amount in billionths.
     pub const fn nano(&self) -> i128 {
         self.nano
     }
 
-    /// The amount as a floating-point number of whole units.
+    /// Returns the amount in whole units as a floating-point number.
     #[expect(
         clippy::cast_precision_loss,
         reason = "for display; callers need no more than 15 digits"
@@ -105,7 +107,8 @@ impl Quantity {
         self.nano == 0
     }
 
-    /// Returns the sum, with the suffix family of `self`, or of `other` if `self` is zero.
+    /// Returns the sum. The result has the suffix family of `self`. If `self` is zero, the result
+    /// has the suffix family of `other`.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self {
@@ -133,7 +136,7 @@ impl Quantity {
         if other.nano > self.nano { other } else { self }
     }
 
-    /// The amount in thousandths, rounded away from zero.
+    /// Returns the amount in thousandths, rounded away from zero.
     pub const fn milli(&self) -> i128 {
         let rest = self.nano % 1_000_000;
         self.nano / 1_000_000
@@ -146,7 +149,7 @@ impl Quantity {
             }
     }
 
-    /// The amount in whole units, rounded away from zero.
+    /// Returns the amount in whole units, rounded away from zero.
     pub const fn value(&self) -> i128 {
         let rest = self.nano % NANO;
         self.nano / NANO
@@ -198,7 +201,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Splits the text into the number with its sign, and the suffix.
+/// Splits the text into the signed number and the suffix.
 fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     let sign = usize::from(text.starts_with(['+', '-']));
     let number = text[sign..]
@@ -213,7 +216,7 @@ fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     Ok((&text[..number], suffix))
 }
 
-/// Returns the format, the base and the exponent of a suffix.
+/// Returns the suffix family, the base and the exponent of a suffix.
 fn parse_suffix(suffix: &str) -> Option<(Format, u32, i32)> {
     let decimal = |exponent| Some((Format::Decimal, 10, exponent));
     let binary = |exponent| Some((Format::Binary, 2, exponent));

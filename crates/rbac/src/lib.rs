@@ -1,5 +1,5 @@
-//! Kubernetes RBAC rules (`rbac.authorization.k8s.io`): matching of requests, and coverage of rules
-//! by other rules.
+//! Kubernetes RBAC rules (`rbac.authorization.k8s.io`): matching of rules with requests, and checks
+//! whether rules cover a different rule.
 //!
 //! The embedded API and Drover's roles share this crate. The crate has no types for subjects,
 //! bindings or namespaces.

@@ -1,24 +1,25 @@
-//! Policy rules: matching and coverage.
+//! Policy rules of RBAC: matches rules with requests, and computes the permissions that a list of
+//! rules lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-/// Maximum number of atomic permissions to which [`missing`] expands a rule.
+/// Maximum number of atomic permissions into which [`missing`] expands a rule.
 pub const MAX_ATOMS: usize = 100_000;
-/// Maximum number of missing permissions that [`missing`] returns.
+/// Maximum number of permissions that [`missing`] returns.
 pub const MAX_MISSING: usize = 1_000;
 
 /// The resource or path that a rule is matched against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleTarget<'a> {
-    /// An API object or a collection. Components that are absent in the request are empty.
+    /// An API object or a collection. Absent components are empty strings.
     Resource {
         /// API group. Empty for the core group.
         group: &'a str,
-        /// The plural name.
+        /// The plural resource name, for example `pods`.
         resource: &'a str,
-        /// A subresource such as `status`, or empty.
+        /// Name of the subresource, for example `status`. Empty for the resource itself.
         subresource: &'a str,
         /// Name of the object. Empty for a collection.
         name: &'a str,
@@ -32,18 +33,18 @@ pub enum RuleTarget<'a> {
 pub struct Rule {
     /// Verbs, or `*`.
     pub verbs: Vec<String>,
-    /// API groups, or `*`; the core group is empty.
+    /// API groups, or `*`. The core group is the empty string.
     pub groups: Vec<String>,
     /// Resources, such as `pods`, `pods/log`, `*/scale` or `*`.
     pub resources: Vec<String>,
-    /// Object names; empty for all objects.
+    /// Object names. An empty list allows all objects.
     pub names: Vec<String>,
     /// Non-resource paths; a trailing `*` matches any suffix.
     pub urls: Vec<String>,
 }
 
 impl Rule {
-    /// Parses a rule of a stored role; absent fields are empty.
+    /// Parses a rule of a stored role. Absent fields become empty lists.
     pub fn parse(value: &Value) -> Self {
         Self {
             verbs: strings(&value["verbs"]),
@@ -62,7 +63,7 @@ impl Rule {
             .unwrap_or_default()
     }
 
-    /// The rule as JSON of `PolicyRule`.
+    /// Returns the rule as JSON of `PolicyRule`.
     pub fn to_value(&self) -> Value {
         let mut value = json!({ "verbs": self.verbs });
         for (key, list) in [
@@ -78,7 +79,8 @@ impl Rule {
         value
     }
 
-    /// Reports whether the rule allows the request. The verb of a path is the lower-case HTTP method.
+    /// Reports whether the rule allows the verb `verb` for the target. For a path, the verb is the
+    /// HTTP method in lower case.
     pub fn allows(&self, verb: &str, target: RuleTarget<'_>) -> bool {
         if !contains(&self.verbs, verb) {
             return false;
@@ -113,7 +115,8 @@ impl Rule {
         })
     }
 
-    /// The number of atomic permissions: combinations of one verb, group, resource and name.
+    /// Returns the number of atomic permissions of the rule. An atomic permission has one verb,
+    /// group, resource and name.
     pub fn size(&self) -> usize {
         let on_objects = [&self.groups, &self.resources, &self.verbs]
             .iter()
@@ -123,7 +126,8 @@ impl Rule {
         on_objects.saturating_add(self.urls.len().saturating_mul(self.verbs.len()))
     }
 
-    /// The rule expanded to atomic permissions of one verb, group, resource and name.
+    /// Expands the rule to atomic permissions. An atomic permission has one verb, group, resource
+    /// and name.
     fn atoms(&self) -> impl Iterator<Item = Self> {
         let names = self.names.iter().map(Some);
         let any = self.names.is_empty().then_some(None);
@@ -154,7 +158,7 @@ impl Rule {
         on_objects.chain(on_paths)
     }
 
-    /// Reports whether this rule allows all requests that `atom` allows.
+    /// Reports whether this rule allows all requests that the rule `atom` allows.
     fn covers(&self, atom: &Self) -> bool {
         let includes =
             |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| contains(own, wanted));
@@ -184,8 +188,8 @@ impl Rule {
         })
     }
 
-    /// Formats the rule like kube-apiserver's escalation messages: `{APIGroups:["apps"], Resources:["pods"],
-    /// Verbs:["get"]}`.
+    /// Formats the rule in the format of kube-apiserver's privilege escalation errors:
+    /// `{APIGroups:["apps"], Resources:["pods"], Verbs:["get"]}`.
     pub fn compact(&self) -> String {
         let parts: Vec<String> = [
             ("APIGroups", &self.groups),
@@ -202,7 +206,7 @@ impl Rule {
     }
 }
 
-/// Returns rules that allow all requests.
+/// Returns two rules that together allow all requests: one for objects, one for paths.
 pub fn everything() -> [Rule; 2] {
     let all = || vec!["*".to_owned()];
     [
@@ -220,11 +224,11 @@ pub fn everything() -> [Rule; 2] {
     ]
 }
 
-/// The permissions of `wanted` that `owned` does not cover, as atomic rules; at most
-/// [`MAX_MISSING`].
+/// Returns the permissions of `wanted` that `owned` does not cover, as at most [`MAX_MISSING`]
+/// atomic rules.
 ///
-/// A rule of more than [`MAX_ATOMS`] permissions is not expanded: the function returns the complete
-/// rule, unless a single owned rule covers it.
+/// A rule with more than [`MAX_ATOMS`] atomic permissions is not expanded. The result then contains
+/// the complete rule, unless a single rule of `owned` covers it.
 pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     let mut missing = Vec::new();
     for rule in wanted {
@@ -273,13 +277,13 @@ pub fn describe_missing(missing: &[Rule]) -> String {
     lines.into_iter().collect::<Vec<_>>().join("\n")
 }
 
-/// Formats a list like Go's `%q`: `["a" "b"]`.
+/// Formats a list in the format of Go's `%q`: `["a" "b"]`.
 pub fn quoted_list(list: &[String]) -> String {
     let quoted: Vec<String> = list.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", quoted.join(" "))
 }
 
-/// Returns the strings of a JSON array. Ignores other values.
+/// Returns the strings of a JSON array. Ignores elements of other types.
 pub fn strings(value: &Value) -> Vec<String> {
     value
         .as_array()

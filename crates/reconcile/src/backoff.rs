@@ -3,10 +3,8 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-/// A delay that doubles with each failure, up to an upper bound.
-///
-/// The second half of each delay is random, so that keys that failed together are not retried
-/// together.
+/// A delay that doubles with each failure, up to an upper bound. The second half of each delay is
+/// random, so that keys with simultaneous failures are not retried at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
     first: Duration,
@@ -14,13 +12,13 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Creates delays between `first` and `longest`.
+    /// Creates a backoff with delays between `first` and `longest`.
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest }
     }
 
-    /// Returns the delay before the next retry. `failures` is the number of earlier failures.
-    /// `jitter` is in `0..=1`.
+    /// Returns the delay before the next retry. `failures` is the number of failures since the last
+    /// success. `jitter` is in `0..=1`.
     pub fn delay(&self, failures: u32, jitter: f64) -> Duration {
         let doubled = self.first.saturating_mul(2_u32.saturating_pow(failures));
         doubled
@@ -34,8 +32,8 @@ impl Backoff {
     }
 }
 
-/// Returns a random number in `0..=1`. Do not use it for secrets: the system seeds `RandomState`
-/// once per thread.
+/// Returns a random number in `0..=1`. The number is not suitable for secrets, because the system
+/// seeds `RandomState` once per thread.
 pub(crate) fn jitter() -> f64 {
     let number = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
     f64::from(number) / f64::from(u32::MAX)

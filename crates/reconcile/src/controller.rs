@@ -20,39 +20,40 @@ use crate::options::Shutdown;
 use crate::queue::{Attempt, Outcome};
 use crate::trigger::Trigger;
 
-/// Moves the state towards the desired state of one object.
+/// Changes the actual state of one object to the desired state.
 pub trait Reconciler: Send + Sync + 'static {
-    /// The key of the reconciled object: a name or UID, or `()` for a single task.
+    /// Identifies a reconciled object, for example by name or UID. A reconciler of a single task
+    /// uses `()`.
     type Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
-    /// The error of a failed call.
+    /// The error of a failed call to the reconciler.
     type Error: Error + Send + Sync + 'static;
 
-    /// Reads the current state, decides, and acts. The controller may call the function at any time
-    /// and repeatedly, and may cancel it at any await.
+    /// Reads the current state and makes the necessary changes. The controller may call the
+    /// function at any time and repeatedly, and may cancel it at any await.
     fn reconcile(
         &self,
         key: &Self::Key,
         attempt: &Attempt,
     ) -> impl Future<Output = Result<Action, Self::Error>> + Send;
 
-    /// Returns true for an error of an ordinary race, usually a conflict. The controller logs such
-    /// an error at level debug.
+    /// Returns true for an error that concurrent changes cause, usually a conflict. The controller
+    /// logs such an error at level debug.
     fn is_expected(&self, _error: &Self::Error) -> bool {
         false
     }
 }
 
-/// The time of the next call for a key after a success.
+/// Determines when the controller calls the reconciler again after a successful call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(Option<Duration>);
 
 impl Action {
-    /// Waits for the next trigger.
+    /// Calls the reconciler when the next trigger occurs.
     pub const fn await_change() -> Self {
         Self(None)
     }
 
-    /// Waits for the next trigger, but at most for this time.
+    /// Calls the reconciler after the duration `after`, or earlier if a trigger occurs.
     pub const fn requeue(after: Duration) -> Self {
         Self(Some(after))
     }
@@ -101,7 +102,8 @@ impl<R: Reconciler> Controller<R> {
         }
     }
 
-    /// Enqueues these keys, without debounce, each time the controller becomes the leader.
+    /// Enqueues the keys that `keys` returns, without debounce, each time the controller becomes
+    /// the leader.
     #[must_use]
     pub fn at_start(mut self, keys: impl Fn() -> Vec<R::Key> + Send + Sync + 'static) -> Self {
         self.at_start = Box::new(keys);
@@ -115,10 +117,9 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
-    /// Reconciles until `stop`, while the gate is open.
-    ///
-    /// When the gate closes, the controller aborts running calls. When the gate opens again, the
-    /// controller repeats these calls.
+    /// Runs the controller until `stop` is cancelled. The controller calls the reconciler only
+    /// while the gate is open. When the gate closes, the controller aborts running calls. When the
+    /// gate opens again, the controller repeats these calls.
     pub async fn run(mut self, mut leader: LeaderGate, stop: CancellationToken) {
         let trigger = self.trigger.clone();
         let mut leads = false;
@@ -230,7 +231,7 @@ impl<R: Reconciler> Controller<R> {
     }
 }
 
-/// Joins an error and its causes on one line.
+/// Joins the messages of an error and its causes in one line.
 fn chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! The gate that allows a controller to run while its process is the leader.
+//! The gate that allows a controller to run only while its process is the leader.
 
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -54,7 +54,7 @@ impl LeaderGate {
         Self::watching(watch::Sender::new(()).subscribe(), |()| true)
     }
 
-    /// Returns true if the controller may act at present.
+    /// Returns true if the gate is open.
     pub fn is_open(&self) -> bool {
         self.0.is_open()
     }

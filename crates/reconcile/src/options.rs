@@ -11,21 +11,22 @@ pub struct Options {
     pub name: &'static str,
     /// Maximum number of concurrent calls, for different keys.
     pub concurrency: usize,
-    /// Timeout of one call. `None` means no timeout.
+    /// Timeout of one call. `None` disables the timeout.
     pub timeout: Option<Duration>,
-    /// Delays after failures.
+    /// Delays before retries of a failed call.
     pub backoff: Backoff,
-    /// Delay from the first trigger to the call. One call handles all changes within this time.
+    /// Debounce: delay between the first trigger and the call. One call handles all triggers during
+    /// this delay.
     pub debounce: Duration,
     /// Minimum delay from the end of a call to the next call for the same key.
     pub cooldown: Duration,
-    /// Number of ready keys at which the controller stops reading streams.
+    /// Number of ready keys at which the controller pauses the streams of its triggers.
     pub capacity: usize,
-    /// Handling of running calls when the controller stops.
+    /// Determines whether the controller aborts running calls when it stops.
     pub shutdown: Shutdown,
 }
 
-/// The handling of running calls when the controller stops, see [`Options::shutdown`].
+/// Determines how the controller ends running calls when it stops, see [`Options::shutdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
     /// Aborts the calls at their next await.
@@ -35,8 +36,8 @@ pub enum Shutdown {
 }
 
 impl Options {
-    /// Creates options for one call at a time with a timeout of two minutes, and retries after one
-    /// second up to one minute.
+    /// Creates options with one call at a time and a timeout of two minutes. Delays between retries
+    /// increase from one second to one minute.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,

@@ -1,5 +1,5 @@
-//! A queue of keys. It contains each key at most once and passes each key to at most one call at a
-//! time.
+//! A queue of keys. The queue contains each key at most once. Two concurrent calls never receive
+//! the same key.
 //!
 //! ```text
 //!            trigger                    take                  done
@@ -23,14 +23,14 @@ use crate::backoff::jitter;
 use crate::metrics::ControllerMetrics;
 use crate::options::Options;
 
-/// Information about one call for a key: the preceding failures and the retry delay.
+/// Information about one call for a key: the preceding failures, and the delay before a retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// Number of consecutive failures of this key before the call.
     pub failures: u32,
     /// Error text of the last failure.
     pub last_failure: Option<Arc<str>>,
-    /// Delay until the next call if this call fails.
+    /// Delay before the retry if this call fails.
     pub retry_in: Duration,
 }
 
@@ -47,7 +47,8 @@ struct State<K> {
     ready: VecDeque<K>,
     entries: HashMap<K, Entry>,
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// Delayed keys, by the number in `timers`. A cancelled timer has no entry.
+    /// Keys with a delay, indexed by the number of their timer in `timers`. A cancelled timer has
+    /// no entry.
     timed: HashMap<u64, K>,
     next_timer: u64,
 }
@@ -56,7 +57,7 @@ struct State<K> {
 struct Entry {
     phase: Phase,
     timer: Option<u64>,
-    /// Earliest time of the next call, regardless of triggers.
+    /// Earliest time of the next call. Triggers do not cause an earlier call.
     not_before: Option<Instant>,
     failures: u32,
     last_failure: Option<Arc<str>>,
@@ -74,7 +75,7 @@ enum Phase {
     },
 }
 
-/// The result of a call.
+/// The result of a call to the reconciler.
 pub(crate) enum Outcome {
     Done {
         requeue: Option<Duration>,
@@ -82,7 +83,7 @@ pub(crate) enum Outcome {
     Failed {
         reason: Arc<str>,
     },
-    /// The controller aborted the call and repeats it.
+    /// The controller aborted the call. The queue schedules the call again.
     Interrupted,
 }
 
@@ -112,12 +113,12 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Adds a key, even if the queue is at its capacity.
+    /// Adds a key, even if the queue has reached its capacity.
     pub fn enqueue(&self, key: K) {
         self.enqueue_after(key, self.options.debounce);
     }
 
-    /// Adds a key that becomes due after this time.
+    /// Adds a key that becomes ready after the duration `after`.
     pub(crate) fn enqueue_after(&self, key: K, after: Duration) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -127,8 +128,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         self.work.notify_one();
     }
 
-    /// Adds a key. Waits until the number of ready keys is below the queue's capacity. The wait
-    /// slows the caller down.
+    /// Adds a key. Waits until the number of ready keys is below the queue's capacity.
     pub async fn enqueue_when_room(&self, key: K) {
         loop {
             let room = self.room.notified();
@@ -173,7 +173,7 @@ impl<K: Clone + Eq + Hash> Queue<K> {
         }
     }
 
-    /// Records the end of a call and schedules the next one.
+    /// Records the end of a call for a key, and schedules the next call for the key.
     pub(crate) fn finish(&self, key: &K, outcome: Outcome) {
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -259,7 +259,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// Makes a key ready at `due`, unless the key is already due earlier.
+    /// Makes a key ready at the time `due`. Keeps the current time if it is earlier.
     fn delay(&mut self, key: K, due: Instant, now: Instant) {
         let entry = self.entries.entry(key.clone()).or_default();
         if matches!(entry.phase, Phase::Delayed(at) if at <= due) {
@@ -294,7 +294,8 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// Makes due keys ready. Removes keys that only waited for their cooldown.
+    /// Makes keys ready whose time is reached. Removes keys whose only purpose was to remember the
+    /// cooldown.
     fn make_due_ready(&mut self, now: Instant) {
         while let Some(Reverse((at, number))) = self.timers.peek().copied() {
             if at > now && self.timed.contains_key(&number) {
@@ -319,7 +320,8 @@ impl<K: Clone + Eq + Hash> State<K> {
 }
 
 impl Entry {
-    /// Returns the time at which the key is due if it becomes due `after` this delay.
+    /// Returns the time at which the key becomes ready: after the delay `after`, but not before the
+    /// end of the cooldown.
     fn due(&self, now: Instant, after: Duration) -> Instant {
         let due = now + after;
         self.not_before.map_or(due, |at| at.max(due))

@@ -1,4 +1,4 @@
-//! The metrics, leadership and shutdown that the controllers of a process share.
+//! State that the controllers of a process share: metrics, leadership and shutdown.
 
 use std::hash::Hash;
 
@@ -12,14 +12,14 @@ use crate::options::Options;
 use crate::source::on_change;
 use crate::trigger::Trigger;
 
-/// Metrics, leadership and shutdown of controllers. Clones share the state.
+/// Metrics, leadership and shutdown of all controllers of a process. Clones share the state.
 #[derive(Clone, Debug)]
 pub struct Runtime {
     /// The metrics of all controllers.
     pub metrics: Metrics,
     /// The gate that is open while this process is the leader.
     pub leader: LeaderGate,
-    /// Stops all controllers when cancelled.
+    /// Token whose cancellation stops all controllers.
     pub stop: CancellationToken,
 }
 
@@ -44,8 +44,8 @@ impl Runtime {
         controller.run(self.leader.clone(), self.stop.clone()).await;
     }
 
-    /// Runs a controller with a single key. The controller reconciles when it becomes the leader,
-    /// and after each change of the channels.
+    /// Runs a controller with a single key. The controller calls the reconciler when the process
+    /// becomes the leader, and after each change of the channels.
     pub async fn run_single<R: Reconciler<Key = ()>>(
         &self,
         options: Options,

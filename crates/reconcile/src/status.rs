@@ -9,21 +9,21 @@ use tokio::time::Instant;
 #[derive(Debug, Default)]
 pub struct StatusWriter {
     last: Option<Instant>,
-    /// Number of urgent writes above the regular rate. Each interval without a write reduces the
-    /// number.
+    /// Number of urgent writes that exceeded the regular rate. Each interval without a write
+    /// reduces the number.
     urgent: u32,
 }
 
 /// The urgency of a status change. Urgent changes may exceed the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
-    /// The change waits for the next regular write.
+    /// The status is written at the next regular write.
     Normal,
-    /// The change is written immediately, at most [`StatusWriter::URGENT`] times in a row.
+    /// The status is written immediately, at most [`StatusWriter::URGENT`] times in a row.
     Urgent,
 }
 
-/// The decision about writing a status.
+/// Determines whether and when to write a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
     /// Do not write, because the current status has the same meaning.
@@ -37,12 +37,12 @@ pub enum Write {
 impl StatusWriter {
     /// Minimum interval between two writes that are not urgent.
     pub const INTERVAL: Duration = Duration::from_secs(10);
-    /// Maximum number of consecutive urgent writes. After this number, the rate also applies to
+    /// Maximum number of consecutive urgent writes. The minimum interval applies to all further
     /// urgent writes.
     pub const URGENT: u32 = 6;
 
-    /// Compares the current status with the desired status. A returned [`Write::Now`] counts as
-    /// written.
+    /// Compares the current status with the desired status. If the result is [`Write::Now`],
+    /// records a write.
     pub fn decide<S: PartialEq>(
         &mut self,
         present: Option<&S>,

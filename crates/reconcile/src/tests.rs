@@ -15,7 +15,7 @@ mod properties;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The behavior of one call in a test's script.
+/// The scripted behavior of one call to the reconciler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Behavior {
     Succeed,
@@ -28,7 +28,7 @@ enum Behavior {
 #[error("refused")]
 struct Refused;
 
-/// One recorded call, with its sequence numbers among all recorded events.
+/// One recorded call, with the sequence numbers of its start and end among all recorded events.
 #[derive(Clone, Debug)]
 struct Call {
     key: u8,
@@ -52,7 +52,7 @@ struct Record {
 #[derive(Clone, Default)]
 struct Scripted(Arc<Mutex<Record>>);
 
-/// Records the end of a call, also when the call is aborted.
+/// Records the end of a call when it is dropped. An aborted call is also recorded.
 struct Running<'a>(&'a Mutex<Record>, usize);
 
 impl Drop for Running<'_> {
@@ -80,7 +80,7 @@ impl Scripted {
         self.0.lock().calls.clone()
     }
 
-    /// Returns the seconds between calls.
+    /// Returns the seconds between the starts of consecutive calls.
     fn pauses(&self) -> Vec<f64> {
         let calls = self.calls();
         let pairs = calls.windows(2);

@@ -12,7 +12,7 @@ use crate::metrics::Metrics;
 use crate::options::Options;
 use crate::queue::Queue;
 
-/// Adds keys to a controller's queue. Clones share the queue.
+/// A handle that adds keys to a controller's queue. Clones share the queue.
 pub struct Trigger<K> {
     pub(crate) options: Options,
     pub(crate) queue: Arc<Queue<K>>,
@@ -59,12 +59,12 @@ impl<K: Clone + Eq + Hash> Trigger<K> {
     }
 
     /// Enqueues a key. If a call for the key is running, the controller calls the reconciler again
-    /// afterwards.
+    /// after that call.
     pub fn enqueue(&self, key: K) {
         self.queue.enqueue(key);
     }
 
-    /// Enqueues a key. Waits while too many keys are ready.
+    /// Enqueues a key. Waits until the number of ready keys is below the capacity of the queue.
     pub async fn enqueue_when_room(&self, key: K) {
         self.queue.enqueue_when_room(key).await;
     }

@@ -1,4 +1,4 @@
-//! Routes of roles, members and explanations of access.
+//! Routes for roles, members, and explanations of permissions.
 
 pub(crate) mod explain;
 pub(crate) mod global_members;

@@ -1,4 +1,4 @@
-//! The route of the audit log.
+//! The route that lists records of the audit log.
 
 use axum::extract::State;
 use drover_api::rest::{AuditList, AuditOutcome};
@@ -15,19 +15,19 @@ use drover_identity::caller::Administrator;
 /// Default and maximum number of records on a page.
 const MAX_RECORDS: usize = 500;
 
-/// Query parameters that filter the records.
+/// Query parameters that filter the records of the audit log.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AuditQuery {
     /// Number of records on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the previous page.
+    /// Value of `continue` in the response with the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
-    /// Name of the caller of the request.
+    /// Name of the user who sent the request.
     user: Option<String>,
-    /// Name of the cluster.
+    /// Name of the cluster to which the request was sent.
     cluster: Option<String>,
     /// A verb such as `get`, `list`, `watch` or `create`, or `changes` for all verbs that change
     /// objects.

@@ -1,8 +1,7 @@
-//! Writes of API objects with the server's identity on behalf of a caller.
+//! Writes API objects with the server's identity on behalf of a caller.
 //!
-//! The hub does not call the server's admission rules for the server's own writes.
-//! [`AuthorizedWriter`] therefore checks each write with the rules that apply to the caller's
-//! writes with kubectl.
+//! The hub does not call the admission rules for writes of the server itself. [`AuthorizedWriter`]
+//! therefore checks each write with the rules that apply to the caller's writes with kubectl.
 
 use std::fmt::Debug;
 
@@ -87,7 +86,7 @@ where
         self.create(&requested, &object).await
     }
 
-    /// Checks a caller's change of an object, without writing the object.
+    /// Checks a caller's change of an object with the admission rules. Does not write the object.
     pub(super) async fn check_replace(&self, old: &K, object: &K) -> Result<(), Status> {
         let (before, after) = (value(old)?, value(object)?);
         let name = object.name_any();
@@ -95,7 +94,7 @@ where
             .await
     }
 
-    /// Checks a caller's creation of an object, without writing the object.
+    /// Checks a caller's creation of an object with the admission rules. Does not write the object.
     pub(super) async fn check_create(&self, object: &K) -> Result<(), Status> {
         let requested = value(object)?;
         let name = object.name_any();
@@ -103,7 +102,8 @@ where
             .await
     }
 
-    /// Checks a caller's deletion of an object, without deleting the object.
+    /// Checks a caller's deletion of an object with the admission rules. Does not delete the
+    /// object.
     pub(super) async fn check_delete(&self, object: &K) -> Result<(), Status> {
         let (name, before) = (object.name_any(), value(object)?);
         self.check(Operation::Delete, &name, None, Some(&before))
@@ -151,8 +151,8 @@ where
     }
 }
 
-/// Deletes a created object if the owner role could not be bound. Otherwise the caller could not
-/// use the object, and could not create an object with the same name.
+/// Deletes a created object if its creator did not receive the owner role. Without the role, the
+/// caller can neither use nor recreate the object.
 pub(super) async fn delete_without_owner<K>(
     api: &Api<K>,
     created: &K,

@@ -1,4 +1,4 @@
-//! Extractors that require a role of the caller.
+//! Extractors that require a permission of the caller.
 
 use std::marker::PhantomData;
 
@@ -15,15 +15,15 @@ use drover_hub::visibility::Visibility;
 use drover_identity::Authenticator;
 use drover_identity::caller::Caller;
 
-/// A caller whose global roles allow the creation of clusters.
+/// A caller with a global role that allows the creation of clusters.
 #[derive(Debug)]
 pub(crate) struct Importer(pub Identity);
 
-/// A caller whose global roles allow the request method's verb (such as `create` for POST) for
-/// objects of the kind `K`.
+/// A caller with a global role that allows the verb of the request for objects of the kind `K`. The
+/// HTTP method determines the verb, for example `create` for POST.
 #[derive(Debug)]
 pub(crate) struct OnHub<K> {
-    /// The caller's identity.
+    /// The caller's user and token.
     pub caller: Identity,
     kind: PhantomData<fn() -> K>,
 }

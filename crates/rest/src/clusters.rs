@@ -21,7 +21,7 @@ use drover_hub::visibility::{Visibility, cluster_scope};
 use drover_hub::{Writer, call, only};
 use drover_identity::caller::Caller;
 
-/// Maximum length of a description, in characters.
+/// Maximum length of a cluster's description, in characters.
 const MAX_DESCRIPTION: usize = 256;
 
 fn view(visibility: &Visibility, cluster: &Cluster) -> ClusterView {
@@ -105,7 +105,7 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, axum::Json(view(&visibility, &created))))
 }
 
-/// Deletes a cluster. The server removes Drover's objects from the cluster if the cluster is
+/// Deletes a cluster. The server also removes Drover's objects from the cluster if the cluster is
 /// connected.
 #[utoipa::path(delete, path = "/v1/clusters/{name}", tag = "clusters",
     params(("name" = String, Path, description = "The cluster's name")),
@@ -129,7 +129,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Applies the validation rule of the kind's schema.
+/// Checks the name of a cluster with the rule of the CRD schema.
 fn check_name(name: &str) -> Result<(), Status> {
     if name == LOCAL_CLUSTER {
         return Err(Status::invalid(

@@ -1,4 +1,4 @@
-//! Parts of the OpenAPI document that apply to all routes: security schemes and errors.
+//! Elements of the OpenAPI document that all routes share: security schemes and errors.
 
 use drover_api::agent::PROOF_HEADER;
 use serde_json::{Value, json};
@@ -9,10 +9,11 @@ use drover_http_edge::routes::{Right, Route};
 const TOKEN: &str = "token";
 /// Name of the security scheme of registration tokens.
 const REGISTRATION_TOKEN: &str = "registrationToken";
-/// Name of the security scheme of agents' proofs.
+/// Name of the security scheme of agent proofs, which agents send in a header.
 const PROOF: &str = "proof";
 
-/// Adds the security schemes, and the security and errors of the operation of each route.
+/// Adds the security schemes to the OpenAPI document. Adds the security and the errors to the
+/// operation of each route.
 pub(super) fn complete(mut document: Value, routes: &[Route]) -> Value {
     document["components"]["securitySchemes"] = json!({
         TOKEN: { "type": "http", "scheme": "bearer", "bearerFormat": "drover_<id>_<secret>" },

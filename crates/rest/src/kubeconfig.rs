@@ -1,4 +1,4 @@
-//! Creation of kubeconfigs with a context per cluster.
+//! Creates kubeconfigs with one context per cluster.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ use drover_identity::tokens::NewToken;
 /// Maximum number of clusters in a kubeconfig with embedded tokens.
 const MAX_CLUSTERS_WITH_TOKENS: usize = 100;
 
-/// Creates a kubeconfig. Embedded tokens are limited to their cluster.
+/// Creates a kubeconfig. Each embedded token is valid only for its cluster.
 #[utoipa::path(post, path = "/v1/kubeconfig", tag = "clusters", request_body = KubeconfigRequest,
     responses((status = 201, body = KubeconfigResponse)))]
 pub(super) async fn create(
@@ -201,7 +201,7 @@ struct File {
     users: Vec<Value>,
 }
 
-/// Renders the file. The serializer escapes all names.
+/// Renders the kubeconfig as YAML. The serializer escapes all names.
 fn file(
     url: &str,
     trust: Option<&str>,

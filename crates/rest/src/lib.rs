@@ -1,7 +1,8 @@
 //! The REST API under `/v1`.
 //!
-//! [`Routes`] builds the router, the OpenAPI document and the list of required permissions from one
-//! declaration of each route. The handler's extractor (`caller`) enforces the permission.
+//! Each route is declared once. [`Routes`] builds the router, the OpenAPI document and the list of
+//! required permissions from these declarations. The handler's extractor (`caller`) enforces the
+//! permission.
 
 mod access;
 mod accounts;
@@ -45,18 +46,18 @@ use drover_identity::{
     SignInSources,
 };
 
-/// The state of all handlers. Clones are cheap.
+/// State that all handlers share. Clones are cheap.
 #[derive(Clone, Debug)]
 pub struct RestState {
     /// The hub.
     pub hub: Hub,
-    /// Identifies the callers of routes.
+    /// Authenticates the callers of routes.
     pub authenticator: Authenticator,
-    /// Login of local users.
+    /// Login of local users with a password.
     pub logins: PasswordLogins,
     /// Login with identity providers.
     pub provider_logins: ProviderLogins,
-    /// Addresses from which users sign in.
+    /// Network addresses from which users sign in.
     pub sign_in_sources: SignInSources,
     /// Sign-out at identity providers.
     pub provider_logouts: ProviderLogouts,
@@ -66,7 +67,7 @@ pub struct RestState {
     pub devices: DeviceLogins,
     /// Tunnels to clusters.
     pub tunnels: Tunnels,
-    /// Concurrency limit of requests to clusters' own RBAC objects.
+    /// Concurrency limit of queries for RBAC objects in clusters.
     pub cluster_queries: ClusterQueryLimiter,
     /// Rate limit of user searches.
     pub lookups: Lookups,
@@ -87,7 +88,7 @@ pub struct RestState {
 ))]
 struct Document;
 
-/// The routes of the REST API, except those of agents and telemetry.
+/// Declares the routes of the REST API. Excludes the routes of agents and telemetry.
 fn declared() -> Routes<RestState> {
     Routes::default()
         .add(Right::Anyone, routes!(me::login))
@@ -176,7 +177,7 @@ fn declared() -> Routes<RestState> {
         .add_undocumented(Right::Anyone, "/v1/openapi.json", server::openapi)
 }
 
-/// The OpenAPI document of all routes under `/v1`.
+/// Returns the OpenAPI document of all routes under `/v1`.
 pub fn document() -> serde_json::Value {
     let mut document = Document::openapi();
     let mut list = Vec::new();
@@ -187,7 +188,7 @@ pub fn document() -> serde_json::Value {
     document::complete(serde_json::to_value(document).unwrap_or_default(), &list)
 }
 
-/// The router of `declared`.
+/// Creates the router of all routes that [`declared`] returns.
 pub fn router(state: RestState) -> Router {
     declared()
         .into_router()

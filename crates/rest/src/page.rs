@@ -1,4 +1,4 @@
-//! Pagination of lists.
+//! Pagination of list responses.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,20 +13,20 @@ use drover_hub::Store;
 /// Default and maximum number of items on a page.
 const MAX_ITEMS: usize = 500;
 
-/// Query parameters of a page.
+/// Query parameters that select a page of a list.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
     /// Number of items on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the previous page.
+    /// Value of `continue` in the response with the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
 }
 
 impl PageQuery {
-    /// Returns the page that the parameters select.
+    /// Returns the page that the query parameters select.
     pub(super) fn new(limit: Option<usize>, continue_token: Option<String>) -> Self {
         Self {
             limit,

@@ -26,19 +26,19 @@ use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, created_at, project_scope};
 use drover_identity::caller::Caller;
 
-/// Timeout of the lookup of namespaces' UIDs in a cluster.
+/// Timeout of the requests that read the UIDs of namespaces from a cluster.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Query parameters of the list of projects.
+/// Query parameters of the route that lists projects.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ProjectQuery {
-    /// Only projects in this cluster.
+    /// Name of a cluster. The response then contains only projects in this cluster.
     cluster: Option<String>,
     /// Number of items on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the previous page.
+    /// Value of `continue` in the response with the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
 }
@@ -199,11 +199,11 @@ pub(super) async fn patch(
     Ok(axum::Json(view(&visibility, &changed)))
 }
 
-/// Maximum number of namespaces that one request looks up in a cluster.
+/// Maximum number of namespaces whose UIDs one request reads from a cluster.
 const MAX_LOOKED_UP: usize = 50;
 
-/// Sets the UIDs of the namespaces to adopt, from the project's previous spec or from the cluster.
-/// If the cluster does not respond, the server records the UIDs when it first sees the namespaces.
+/// Sets the UIDs of the namespaces to adopt. The UIDs are from the project's previous spec or from
+/// the cluster. If the cluster does not respond, the server records the UIDs later.
 async fn fill_uids(state: &RestState, before: &[ProjectNamespace], spec: &mut ProjectSpec) {
     let namespaces = spec.namespaces.iter_mut();
     let mut new = Vec::new();

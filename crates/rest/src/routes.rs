@@ -9,8 +9,8 @@ use utoipa::openapi::OpenApi;
 
 use crate::telemetry;
 
-/// Routes that are not part of the REST API. The UI, the hub's admission and the proxy register
-/// their handlers.
+/// Routes outside the REST API. The handlers are in the UI, in the hub's admission and in the
+/// proxy.
 const OTHER_ROUTES: [Route; 4] = [
     other(Method::GET, "/", Right::Anyone),
     other(Method::GET, "/assets/{name}", Right::Anyone),
@@ -27,7 +27,7 @@ const fn other(method: Method, path: &'static str, right: Right) -> Route {
     }
 }
 
-/// The routes and the OpenAPI operations of each part of the REST API.
+/// Returns the routes and the OpenAPI operations of each module of the REST API.
 pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 3] {
     [
         crate::declared().into_parts(),
@@ -36,7 +36,7 @@ pub(crate) fn parts() -> [(Vec<Route>, OpenApi); 3] {
     ]
 }
 
-/// All routes of the server.
+/// Returns all routes of the server.
 pub fn all() -> Vec<Route> {
     let routes = parts().into_iter().flat_map(|(routes, _)| routes);
     routes.chain(OTHER_ROUTES).collect()

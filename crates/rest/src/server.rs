@@ -1,4 +1,4 @@
-//! Routes of the server's version and the OpenAPI document.
+//! Routes that return the server's version and the OpenAPI document.
 
 use std::sync::LazyLock;
 
@@ -14,8 +14,9 @@ use super::RestState;
 use drover_http_edge::status::Status;
 use drover_identity::caller::Administrator;
 
-/// Returns the server's version. Administrators also receive the network address from which most
-/// users sign in, if most users share an address.
+/// Returns the server's version.
+///
+/// If most users share one network address, administrators also receive this address.
 #[utoipa::path(get, path = "/v1/version", tag = "server",
     responses((status = 200, body = Version)))]
 pub(super) async fn version(

@@ -1,4 +1,4 @@
-//! Routes of the server's settings.
+//! Routes that list and change the server's settings.
 
 use axum::extract::State;
 use drover_access::grants::Scope;
@@ -19,8 +19,8 @@ use drover_hub::settings::Settings;
 use drover_hub::visibility::Visibility;
 use drover_hub::{HubError, call};
 
-/// Returns the reason why the caller cannot change the setting; `None` if the caller can. The hub's
-/// admission applies the same rule.
+/// Returns the reason why the caller cannot change the setting. Returns `None` if the caller can
+/// change the setting. The hub's admission applies the same rule.
 fn read_only(visibility: &Visibility, setting: Setting) -> Option<String> {
     if setting.needs_administrator() {
         let may = visibility.grants().administers(visibility.rights_holder());
@@ -64,7 +64,7 @@ pub(super) async fn list(
     })
 }
 
-/// Sets a setting. An empty value restores the default.
+/// Changes the value of a setting. An empty value restores the default.
 #[utoipa::path(put, path = "/v1/settings/{name}", tag = "settings", request_body = SettingUpdate,
     params(("name" = String, Path, description = "The setting's name")),
     responses((status = 200, body = SettingView)))]
@@ -86,7 +86,7 @@ pub(super) async fn update(
     Ok(axum::Json(view(&state, &visibility, setting)))
 }
 
-/// Checks the caller's change with the admission rules.
+/// Checks the caller's change of a setting with the admission rules.
 async fn check(
     state: &RestState,
     caller: &Identity,

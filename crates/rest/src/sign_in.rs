@@ -1,4 +1,5 @@
-//! Sessions, sign-in with identity providers, and the providers themselves.
+//! Routes for sessions, for sign-in with identity providers, and for the administration of identity
+//! providers.
 
 pub(crate) mod auth_providers;
 pub(crate) mod device;

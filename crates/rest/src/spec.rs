@@ -1,4 +1,4 @@
-//! Parsing of objects' specs in request bodies.
+//! Parses the specs of objects in request bodies.
 
 use drover_api::strict::unknown_field;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use drover_http_edge::status::Status;
 
-/// Parses a spec. An error names the invalid or unknown field.
+/// Parses the spec of an object. The error names the invalid or unknown field.
 pub(super) fn read<S: Serialize + DeserializeOwned>(sent: &Value) -> Result<S, Status> {
     let read: Result<S, _> = serde_path_to_error::deserialize(sent);
     let spec = read.map_err(|error| {

@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz`, `/metrics` and `/v1/log-filter`.
+//! The routes `/livez`, `/readyz`, `/metrics` and `/v1/log-filter`.
 
 use axum::extract::{FromRequest as _, Request, State};
 use axum::response::{IntoResponse as _, Response};
@@ -18,18 +18,18 @@ use drover_identity::caller::check_administrator;
 use drover_identity::caller::identify;
 use drover_telemetry::{Findings, Health, LogFilter, LogFilterError, Metrics};
 
-/// The state of the telemetry routes.
+/// State that the telemetry routes share.
 #[derive(Clone)]
 pub struct Telemetry {
     /// Metrics of the server.
     pub metrics: Metrics,
-    /// Metrics of an embedded hub.
+    /// Metrics of the embedded hub.
     pub hub_metrics: HubMetrics,
     /// Health checks.
     pub health: Health,
     /// The log filter of the process.
     pub log_filter: LogFilter,
-    /// Identifies the callers of routes.
+    /// Authenticates the callers of routes.
     pub authenticator: Authenticator,
 }
 
@@ -41,7 +41,7 @@ pub struct LogFilterBody {
     pub filter: String,
 }
 
-/// The routes of this module.
+/// Declares the telemetry routes.
 pub fn declared() -> Routes<Telemetry> {
     Routes::default()
         .add(Right::Administrator, routes!(log_filter, set_log_filter))
@@ -50,7 +50,7 @@ pub fn declared() -> Routes<Telemetry> {
         .add_undocumented(Right::Administrator, "/metrics", metrics)
 }
 
-/// The router of [`declared`].
+/// Creates the router of the routes that [`declared`] returns.
 pub fn router(telemetry: Telemetry) -> Router {
     declared().into_router().with_state(telemetry)
 }
@@ -63,7 +63,7 @@ async fn readyz(State(telemetry): State<Telemetry>, uri: Uri) -> Response {
     health_response(&telemetry.health.examine(), "readyz", &uri)
 }
 
-/// Returns `ok`, or the failed checks. `?verbose` lists all checks.
+/// Returns `ok`, or the list of failed checks. The query `?verbose` lists all checks.
 fn health_response(findings: &Findings, endpoint: &str, uri: &Uri) -> Response {
     let verbose = uri.query().is_some_and(|query| {
         query
@@ -98,12 +98,12 @@ async fn metrics(State(telemetry): State<Telemetry>, request: Request) -> Result
     Ok(([(CONTENT_TYPE, content), (CACHE_CONTROL, "no-store")], text).into_response())
 }
 
-/// Concatenates two texts in OpenMetrics format, and removes the end marker of the first text.
+/// Concatenates two texts in OpenMetrics format. Removes the end marker of the first text.
 fn joined(first: &str, last: &str) -> String {
     format!("{}{last}", first.strip_suffix("# EOF\n").unwrap_or(first))
 }
 
-/// Returns the log filter in effect.
+/// Returns the log filter of the running process.
 #[utoipa::path(get, path = "/v1/log-filter", tag = "server",
     responses((status = 200, body = LogFilterBody)))]
 async fn log_filter(
@@ -116,7 +116,8 @@ async fn log_filter(
     }))
 }
 
-/// Sets the log filter until the server stops or the setting changes.
+/// Sets the log filter. The filter stays in effect until the server stops or the setting
+/// `log-filter` changes.
 #[utoipa::path(put, path = "/v1/log-filter", tag = "server", request_body = LogFilterBody,
     responses((status = 200, body = LogFilterBody)))]
 async fn set_log_filter(
@@ -139,7 +140,7 @@ async fn set_log_filter(
     Ok(Json(body))
 }
 
-/// Returns the name of the calling administrator. Refuses all other callers.
+/// Returns the name of the caller. Returns an error unless the caller is an administrator.
 async fn administrator(
     telemetry: &Telemetry,
     head: Head<'_>,

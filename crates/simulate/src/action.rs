@@ -1,4 +1,4 @@
-//! The actions of decisions, and their execution.
+//! Changes to a simulated cluster, and their execution through the API.
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::world::{Kind, World};
 
-/// The simulated component that performs an action. It is the field manager of writes and the
-/// source of events.
+/// The simulated component that performs an action. The component is the field manager of writes
+/// and the source of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// The controllers of workloads and nodes (kube-controller-manager).
@@ -22,7 +22,7 @@ pub enum Component {
 }
 
 impl Component {
-    /// Returns the field manager.
+    /// Returns the field manager that the component uses in writes.
     pub fn manager(self) -> &'static str {
         match self {
             Self::Controllers => "kube-controller-manager",
@@ -66,7 +66,7 @@ pub enum Severity {
     Warning,
 }
 
-/// A change in the cluster.
+/// A change of the simulated cluster that a component performs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Creates an object.
@@ -84,7 +84,7 @@ pub enum Action {
         component: Component,
         /// The object to patch.
         target: ObjectRef,
-        /// The subresource `status`. Empty for a patch of the whole object.
+        /// The subresource `status`. Empty for a patch of the object itself.
         subresource: &'static str,
         /// The JSON merge patch.
         patch: Value,
@@ -107,11 +107,11 @@ pub enum Action {
     EmitEvent {
         /// The component that performs the action.
         component: Component,
-        /// The object that the event is about.
+        /// The object of the event (`involvedObject`).
         about: ObjectRef,
         /// The type of the event: `Normal` or `Warning`.
         severity: Severity,
-        /// The reason, in CamelCase.
+        /// The reason of the event, in CamelCase.
         reason: &'static str,
         /// Text of the event.
         message: String,
@@ -135,8 +135,8 @@ pub enum Action {
 }
 
 impl Action {
-    /// Describes the action for a log. The description contains the object's name, but no other
-    /// content of the object.
+    /// Describes the action for a log. The description contains only the kind, namespace and name
+    /// of the object.
     pub fn name(&self) -> String {
         let of = |verb: &str, target: &ObjectRef| {
             let ObjectRef {
@@ -163,8 +163,8 @@ impl Action {
 }
 
 impl Action {
-    /// Returns the key under which failures of the action are counted. Equals [`Self::name`], but
-    /// also distinguishes new objects whose name the API generates.
+    /// Returns the key that identifies the action when the retry code counts failures. The key is
+    /// [`Self::name`], with an addition for objects whose name the API generates.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::Create { kind, object, .. } => {
@@ -178,17 +178,17 @@ impl Action {
     }
 }
 
-/// The result of an action.
+/// The result of an executed action.
 pub(crate) enum Outcome {
-    /// An object was written.
+    /// The API stored an object.
     Written(Kind, Value),
-    /// An object was deleted.
+    /// The API deleted an object.
     Deleted(ObjectRef),
-    /// A Lease was renewed.
+    /// The API renewed a Lease.
     LeaseRenewed(String, Timestamp),
-    /// The reason of an unschedulable pod was recorded.
+    /// The simulation recorded the reason why a pod is unschedulable.
     Recorded(String, String),
-    /// The action did not change the world.
+    /// The action did not change the in-memory state.
     Nothing,
 }
 
@@ -226,7 +226,7 @@ fn written(kind: Kind, object: &DynamicObject) -> Result<Outcome, kube::Error> {
     Ok(Outcome::Written(kind, value))
 }
 
-/// Executes an action.
+/// Executes the action through the API.
 pub(crate) async fn execute(
     client: &Client,
     action: Action,

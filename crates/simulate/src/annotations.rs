@@ -1,4 +1,4 @@
-//! Annotations of pods, templates and nodes that request delays and failures.
+//! Annotations on pods, templates and nodes that request delays and failures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,23 +7,25 @@ use jiff::SignedDuration;
 
 /// Seconds from the binding of a pod until its containers run.
 pub const START_SECONDS: &str = "simulate.drover.dev/start-seconds";
-/// Seconds from the start of the containers until the pod is ready.
+/// Seconds between the start of the containers and the readiness of the pod.
 pub const READY_SECONDS: &str = "simulate.drover.dev/ready-seconds";
-/// Seconds until the containers end. Without this annotation, only the containers of Jobs end.
+/// Seconds between the start and the end of the containers. Without this annotation, only the
+/// containers of Jobs end.
 pub const RUN_SECONDS: &str = "simulate.drover.dev/run-seconds";
 /// Exit code of the containers. The default is 0.
 pub const EXIT_CODE: &str = "simulate.drover.dev/exit-code";
-/// Seconds until a deleted pod ends. The grace period of the pod is the maximum.
+/// Seconds between the deletion request for a pod and its end. The maximum is the grace period of
+/// the pod.
 pub const STOP_SECONDS: &str = "simulate.drover.dev/stop-seconds";
-/// The requested failure: `ImagePullBackOff`, `CrashLoopBackOff` or `NotReady` of a pod, or
-/// `NotReady` of a node.
+/// The requested failure. Pods support `ImagePullBackOff`, `CrashLoopBackOff` and `NotReady`. Nodes
+/// support `NotReady`.
 pub const FAIL: &str = "simulate.drover.dev/fail";
-/// CPU usage of a pod, such as `250m`. The default is a fraction of its requests.
+/// CPU usage of a pod, such as `250m`. The default is a fraction of the pod's CPU request.
 pub const USAGE_CPU: &str = "simulate.drover.dev/usage-cpu";
-/// Memory usage of a pod, such as `64Mi`. The default is a fraction of its requests.
+/// Memory usage of a pod, such as `64Mi`. The default is a fraction of the pod's memory request.
 pub const USAGE_MEMORY: &str = "simulate.drover.dev/usage-memory";
 
-/// Maximum delay of an annotation in seconds.
+/// Maximum delay that an annotation can request, in seconds.
 const MAX_SECONDS: f64 = 86_400.0;
 
 /// The delays of pods and nodes without annotations.
@@ -37,8 +39,8 @@ pub struct Timing {
     pub stop: Duration,
     /// Run time of a Job's pod.
     pub job: Duration,
-    /// Backoff after the first failure of a container or a Job's pod. The backoff doubles with each
-    /// failure.
+    /// Backoff after the first failure of a container or of a Job's pod. Each further failure
+    /// doubles the backoff.
     pub backoff: Duration,
     /// Interval between renewals of a node's Lease.
     pub heartbeat: Duration,
@@ -57,7 +59,7 @@ impl Default for Timing {
     }
 }
 
-/// The requested failure of a pod.
+/// The failure that the annotations of a pod request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodFailure {
     /// The images cannot be pulled.
@@ -68,7 +70,7 @@ pub enum PodFailure {
     NotReady,
 }
 
-/// The requested behavior of a pod.
+/// The behavior that the annotations of a pod request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Behaviour {
     /// Duration from the binding of the pod until its containers run.
@@ -77,16 +79,16 @@ pub struct Behaviour {
     pub ready: SignedDuration,
     /// Duration from the deletion request until the pod is removed.
     pub stop: SignedDuration,
-    /// Run time of the containers. `None` if they do not end.
+    /// Run time of the containers. `None` if the containers run until the pod is deleted.
     pub run: Option<SignedDuration>,
     /// Exit code of the containers.
     pub exit_code: i32,
-    /// The requested failure, if any.
+    /// The requested failure. `None` for a pod that does not fail.
     pub failure: Option<PodFailure>,
 }
 
 impl Behaviour {
-    /// Reads the annotations of a pod. Invalid values count as absent.
+    /// Reads the annotations of a pod. Ignores invalid values.
     pub fn read(
         annotations: Option<&BTreeMap<String, String>>,
         timing: &Timing,

@@ -1,4 +1,5 @@
-//! Responses without data from the store: logs, resource usage, and rejected connections.
+//! Responses of the simulated API that need no data from the store: logs, resource usage, and
+//! rejected connections.
 
 mod logs;
 mod usage;
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::world::World;
 
-/// Handlers for requests that are already authorized.
+/// Handlers for requests that the API server has authorized.
 pub(crate) struct Answers {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) clock: Clock,

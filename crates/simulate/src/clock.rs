@@ -7,10 +7,10 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-/// A clock. Clones show the same time.
+/// A clock. Clones share the time.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
-    /// The manual time. `None` for the system clock.
+    /// The time of a manual clock. `None` for the system clock.
     manual: Option<Arc<watch::Sender<Timestamp>>>,
 }
 
@@ -37,8 +37,8 @@ impl Clock {
         }
     }
 
-    /// Returns the remaining duration until `at`. Returns `None` if only [`Clock::advance`] can end
-    /// the wait.
+    /// Returns the remaining duration until `at`. For a manual clock, returns `None` before `at`,
+    /// because only [`Clock::advance`] ends the wait.
     pub fn left(&self, at: Timestamp) -> Option<Duration> {
         if self.manual.is_some() {
             return (at <= self.now()).then_some(Duration::ZERO);
@@ -59,7 +59,7 @@ impl Clock {
         advances.boxed()
     }
 
-    /// Waits until this time.
+    /// Waits until the clock reaches the time `at`.
     pub async fn until(&self, at: Timestamp) {
         match &self.manual {
             None => {

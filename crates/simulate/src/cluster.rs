@@ -1,4 +1,4 @@
-//! A simulated cluster: API, listener and simulation.
+//! A simulated cluster, which consists of an embedded API, a listener and a simulation.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -28,17 +28,17 @@ use crate::plan::{Plan, VERSION};
 use crate::run::Simulation;
 use crate::setup::{self, SetupError};
 
-/// User name of the simulation at its own API.
+/// User name with which the simulation sends requests to its own API.
 const CALLER: &str = "system:drover-simulation";
-/// Timeout for open requests after the end of a cluster.
+/// Timeout for open requests when a cluster stops.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The options of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// File with the state. It is created if it does not exist.
+    /// File with the state of the cluster. The first start creates the file.
     pub path: PathBuf,
-    /// The nodes and objects that the first start creates.
+    /// The nodes and objects that the simulation creates at the first start.
     pub plan: Plan,
     /// Default delays of simulated pods and nodes.
     pub timing: Timing,
@@ -67,12 +67,12 @@ pub enum StartError {
     /// The listener cannot be started.
     #[error("cannot start the listener of the simulated cluster")]
     Listen(#[from] ListenError),
-    /// The setup failed.
+    /// The nodes and sample workloads cannot be created.
     #[error("cannot create nodes and workloads of the simulated cluster")]
     Setup(#[from] SetupError),
 }
 
-/// A running cluster. It ends when it is stopped or dropped.
+/// A running simulated cluster. The cluster stops when this value is stopped or dropped.
 pub struct Cluster {
     client: Client,
     door: ApiAccess,
@@ -98,7 +98,8 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// Opens the API, applies the plan at the first start, and starts the simulation.
+    /// Opens the API and starts the simulation. The first start also creates the objects of the
+    /// plan.
     ///
     /// # Errors
     /// Returns an error if the file, the port or the plan cannot be used.
@@ -139,22 +140,23 @@ impl Cluster {
         })
     }
 
-    /// Returns an in-process client with all permissions.
+    /// Returns a client for the API in this process. The client has all permissions.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Returns the address of the API, which uses TLS.
+    /// Returns the address of the API server's TLS listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the certificate of the API, which clients trust as root.
+    /// Returns the certificate of the API server. Clients trust the certificate as root.
     pub fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 
-    /// Stops the cluster and waits until its file is closed. The file preserves the state.
+    /// Stops the cluster and waits until its file is closed. The next start reads the state from
+    /// the file.
     pub async fn stop(mut self) {
         self.stop.cancel();
         self.tasks.close();
@@ -200,18 +202,18 @@ fn api(
     api
 }
 
-/// A service that forwards requests to the API in this process. The cluster closes the service when
-/// it stops, because clients can outlive the cluster.
+/// Forwards requests of in-process clients to the API. When the cluster stops, it closes this
+/// service, because clients may still exist.
 #[derive(Clone)]
 struct ApiAccess(Arc<RwLock<Option<Router>>>);
 
-/// The error of calls after the cluster has stopped.
+/// The error that clients receive after the cluster has stopped.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the simulated cluster is stopped")]
 struct ClusterStopped;
 
 impl ApiAccess {
-    /// Returns a client with all permissions.
+    /// Returns an in-process client with all permissions.
     fn client(&self) -> Client {
         let door = self.clone();
         let service = tower::service_fn(move |mut request: http::Request<kube::client::Body>| {

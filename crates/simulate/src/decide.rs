@@ -2,7 +2,7 @@
 //! the time is a parameter.
 //!
 //! Each submodule simulates one component and evaluates the whole world each time. Decisions are
-//! deterministic. If an action was not executed, the next decision contains it again.
+//! deterministic. If an action is not executed, the next decision contains the action again.
 
 mod daemon_sets;
 mod deployments;
@@ -32,9 +32,10 @@ pub(crate) use scheduler::amounts;
 /// The next actions, and the time of the next decision.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// The actions. They are independent and have no order.
+    /// The actions to execute. The actions are independent and have no order.
     pub actions: Vec<Action>,
-    /// The time of the next decision if no change occurs.
+    /// The time of the next decision if the cluster does not change. `None` if only a change causes
+    /// the next decision.
     pub wake: Option<Timestamp>,
 }
 
@@ -58,12 +59,12 @@ pub fn decide(world: &World, timing: &Timing, now: Timestamp) -> Decision {
     decision.result
 }
 
-/// Maximum number of pods in a cluster without nodes. Each node increases the maximum by twice its
-/// allocatable pods.
+/// Maximum number of pods in a cluster without nodes. Each node increases the maximum by twice the
+/// number of its allocatable pods.
 const BASE_POD_LIMIT: usize = 500;
 
-/// Returns the maximum number of pods. The limit prevents a typo in `replicas` from filling the
-/// memory and the disk, which all simulated clusters share.
+/// Returns the maximum number of pods. The limit protects the memory and the disk, which all
+/// simulated clusters share, against a typo in `replicas`.
 fn pod_limit(world: &World) -> usize {
     let takes = |node: &Node| -> Option<usize> {
         let pods = &node.status.as_ref()?.allocatable.as_ref()?.get("pods")?.0;
@@ -86,8 +87,8 @@ impl DecisionBuilder {
         self.result.actions.push(action);
     }
 
-    /// Removes the creation of pods beyond the limit. Later decisions create these pods when the
-    /// number of pods has decreased.
+    /// Removes actions that create pods beyond the limit. Later decisions create these pods when
+    /// the number of pods has decreased.
     fn limit_pods(&mut self, world: &World) {
         let mut room = pod_limit(world).saturating_sub(world.pods.iter().count());
         self.result.actions.retain(|action| {
@@ -104,7 +105,8 @@ impl DecisionBuilder {
         });
     }
 
-    /// Requests a decision at this time. Returns true if the time is not in the future.
+    /// Returns true if the time `at` is reached. If the time is in the future, requests a decision
+    /// at that time.
     fn due(&mut self, at: Timestamp) -> bool {
         if at <= self.now {
             return true;
@@ -114,8 +116,8 @@ impl DecisionBuilder {
         false
     }
 
-    /// Requests a decision after a delay of `pause` since `since`. If the sum exceeds the range of
-    /// timestamps, the decision never occurs.
+    /// Returns true if `pause` has passed since `since`. If not, requests a decision at the end of
+    /// `pause`. If the sum exceeds the range of timestamps, the decision never occurs.
     fn due_after(&mut self, since: Timestamp, pause: SignedDuration) -> bool {
         self.due(since.saturating_add(pause).unwrap_or(Timestamp::MAX))
     }
@@ -189,12 +191,12 @@ impl DecisionBuilder {
     }
 }
 
-/// Encodes a time for a status.
+/// Formats a time for the status of an object.
 fn time(at: Timestamp) -> Value {
     serde_json::json!(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(at))
 }
 
-/// Converts a count for a status.
+/// Converts a count to the type of status fields.
 fn count(length: usize) -> i32 {
     i32::try_from(length).unwrap_or(i32::MAX)
 }

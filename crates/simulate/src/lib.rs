@@ -1,9 +1,10 @@
 //! Simulated clusters: a real Kubernetes API with simulated nodes and workloads.
 //!
-//! A [`Cluster`] is the embedded API of `drover-apiserver` and a task that simulates the controllers
-//! of workloads, the scheduler and the kubelets. The task keeps a [`world::World`] in memory from
-//! watches, passes it to the pure function [`decide::decide`], and executes the actions of the
-//! decision. The task does not poll: a decision contains the time of the next one.
+//! A [`Cluster`] is the embedded API of `drover-apiserver` and a task that simulates the
+//! controllers of workloads, the scheduler and the kubelets. The task keeps a [`world::World`] in
+//! memory from watches, passes it to the pure function [`decide::decide`], and executes the actions
+//! of the decision. The task does not poll, because each decision contains the time of the next
+//! decision.
 
 pub mod action;
 pub mod annotations;

@@ -1,4 +1,5 @@
-//! The listener of a cluster on the loopback interface: TLS with a certificate created at the start.
+//! The listener of a simulated cluster on the loopback interface. Serves TLS with a certificate
+//! that is created at the start.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -20,9 +21,10 @@ use tokio_util::task::TaskTracker;
 const MAX_CONNECTIONS: usize = 1024;
 /// Timeout of the TLS handshake.
 const TLS_TIMEOUT: Duration = Duration::from_secs(10);
-/// Idle timeout of a connection. Longer than the idle timeout of common clients.
+/// Idle timeout of a connection. The timeout is longer than the idle timeout of common clients.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
-/// Delay after a failed accept, for example with too many open files.
+/// Delay after a failed accept. For example, an accept fails if the process has too many open
+/// files.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// The reason why the listener cannot start.
@@ -70,7 +72,7 @@ impl Listener {
         })
     }
 
-    /// Serves requests until `stop`.
+    /// Serves requests until `stop` is cancelled.
     pub(crate) async fn serve(self, router: Router, tasks: TaskTracker, stop: CancellationToken) {
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::annotations::FAIL;
 
-/// A simulated node.
+/// A node in the plan of a simulated cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodePlan {
     /// Name of the node. Starts with `simulated-`.
@@ -15,9 +15,10 @@ pub struct NodePlan {
     pub cpus: u32,
     /// Memory in GiB.
     pub memory_gib: u32,
-    /// True if the node belongs to the control plane and runs no other pods.
+    /// True if the node belongs to the control plane. Only pods that tolerate its taint run on the
+    /// node.
     pub control_plane: bool,
-    /// True if the kubelet sends no heartbeats.
+    /// True if the kubelet of the node sends no heartbeats.
     pub silent: bool,
 }
 
@@ -33,10 +34,10 @@ pub struct Plan {
     pub objects: Vec<Value>,
 }
 
-/// The version that `/version` reports.
+/// The Kubernetes version that `/version` reports.
 pub const VERSION: &str = "v1.36.3+simulated";
 
-/// Allocatable pods of a node.
+/// Number of allocatable pods of a node.
 const PODS: u32 = 110;
 
 impl Plan {
@@ -49,9 +50,8 @@ impl Plan {
         }
     }
 
-    /// Returns the plan of a cluster of the demonstration. The numbers start at 0. Cluster 0 is
-    /// small, cluster 1 is large, and cluster 2 has failing workloads. The other plans are
-    /// generated from the number.
+    /// Returns the plan of a cluster in the demonstration. Cluster 0 is small, cluster 1 is large,
+    /// and cluster 2 has failing workloads. The number of each further cluster determines its plan.
     pub fn demo(number: u32) -> Self {
         match number {
             0 => Self::small(),
@@ -146,7 +146,7 @@ fn worker(number: u32, cpus: u32, memory_gib: u32) -> NodePlan {
 }
 
 impl NodePlan {
-    /// Returns the Node without its status.
+    /// Returns the Node object without its status.
     pub(crate) fn node(&self) -> Value {
         let mut labels = json!({
             "kubernetes.io/hostname": self.name, "kubernetes.io/os": "linux",
@@ -171,7 +171,7 @@ impl NodePlan {
         })
     }
 
-    /// Returns the status of the Node.
+    /// Returns the status of the Node object.
     pub(crate) fn status(&self) -> Value {
         let amounts = |cpu_millis: u32, memory_mib: u32| {
             json!({

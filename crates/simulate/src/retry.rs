@@ -1,4 +1,5 @@
-//! Delays actions: backoff after failures, and throttling of decisions that never end.
+//! Delays actions of a simulation. Failed actions are retried after a backoff. Decisions that never
+//! come to an end are throttled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,17 +11,18 @@ use crate::action::Action;
 
 /// Delay after the first failure. The delay doubles with each failure.
 const MIN_DELAY: Duration = Duration::from_millis(50);
-/// Maximum delay. Throttling also delays reactions to changes by users.
+/// Maximum delay of an action. A throttled simulation reacts to changes of users after at most this
+/// delay.
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(3);
 const BACKOFF: Backoff = Backoff::new(MIN_DELAY, MAX_DELAY);
-/// Number of successive decisions with actions after which decisions are throttled. Objects that
-/// never reach their desired state must not use a whole CPU.
+/// Number of successive decisions with actions after which decisions are throttled. Without
+/// throttling, an object that never reaches its desired state would use a complete CPU.
 const BURST: u32 = 500;
 
-/// The backoff of failed actions, and the number of successive decisions with actions.
+/// The backoff of failed actions, and the throttling of successive decisions with actions.
 #[derive(Default)]
 pub(crate) struct Retries {
-    /// Failed actions by [`Action::subject`].
+    /// Number of failures and next attempt of failed actions, by [`Action::subject`].
     failing: BTreeMap<String, Failing>,
     busy: u32,
 }
@@ -60,14 +62,14 @@ impl Retries {
         failing.until = now + delay(failing.times);
     }
 
-    /// Records a decision without actions to execute. Returns the delay until the next retry.
+    /// Records a decision without executable actions. Returns the delay until the next retry.
     pub(crate) fn idle(&mut self, now: Instant) -> Option<Duration> {
         self.busy = 0;
         let first = self.failing.values().map(|failing| failing.until).min();
         first.map(|first| first.saturating_duration_since(now))
     }
 
-    /// Records a decision with actions. Returns the delay before the next decision.
+    /// Records a decision with executable actions. Returns the delay before the next decision.
     pub(crate) fn throttle(&mut self) -> Duration {
         self.busy = self.busy.saturating_add(1);
         match self.busy.saturating_sub(BURST) {

@@ -1,4 +1,4 @@
-//! The controller of a simulated cluster: observe, decide, execute.
+//! The control loop of a simulated cluster: observes changes, decides, and executes actions.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,14 +20,15 @@ use crate::retry::Retries;
 use crate::watch;
 use crate::world::World;
 
-/// Maximum number of changes that are applied before the next decision.
+/// Maximum number of observed changes that are applied before the next decision.
 const MAX_CHANGES: usize = 1000;
-/// Maximum number of concurrent actions. The store commits waiting writes together.
+/// Maximum number of concurrent actions. Concurrent writes are faster, because the store commits
+/// them together.
 const CONCURRENCY: usize = 16;
-/// Timeout of an action.
+/// Timeout of one action.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The simulation of a cluster.
+/// The state of a running simulation.
 pub(crate) struct Simulation {
     pub(crate) client: Client,
     pub(crate) world: Arc<Mutex<World>>,
@@ -37,8 +38,8 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    /// Simulates the cluster until `stop`. Actions in progress are cancelled. The next start
-    /// decides them again.
+    /// Simulates the cluster until `stop` is cancelled. Cancels actions in progress. The next start
+    /// repeats the decision on these actions.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let changes = watch::all(&self.client);
         self.run_on(changes, stop).await;
@@ -70,7 +71,7 @@ impl Simulation {
             .await;
     }
 
-    /// Decides and executes the actions.
+    /// Decides the next actions and executes them.
     async fn step(&self) -> drover_reconcile::Action {
         let now = self.clock.now();
         let Decision { actions, wake } = {
@@ -97,7 +98,7 @@ impl Simulation {
         drover_reconcile::Action::requeue(Duration::ZERO)
     }
 
-    /// Executes the actions and records failures.
+    /// Executes the actions and records their failures.
     async fn execute_all(&self, actions: Vec<Action>, now: Timestamp) {
         let doing = stream::iter(actions).map(|one| async move {
             let (name, subject) = (one.name(), one.subject());

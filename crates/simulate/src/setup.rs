@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::plan::Plan;
 
-/// The ConfigMap that marks a completed setup. Later starts do not revert changes by users.
+/// Name of the ConfigMap that marks a completed setup. If the ConfigMap exists, a start does not
+/// create objects, so that changes of users persist.
 const MARKER: &str = "simulated-cluster";
 const NAMESPACE: &str = "kube-system";
 const MANAGER: &str = "drover-simulate";
@@ -18,7 +19,7 @@ pub enum SetupError {
     /// The API server refused a request.
     #[error("cannot create {what}: {reason}")]
     Refused {
-        /// Kind and name of the object.
+        /// Kind and name of the refused object.
         what: String,
         /// Message of the API server.
         reason: String,
@@ -40,7 +41,7 @@ fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
     }
 }
 
-/// Creates the objects of the plan, unless the setup was completed before. Continues an interrupted
+/// Creates the objects of the plan, unless an earlier setup was completed. Continues an interrupted
 /// setup.
 pub(crate) async fn apply_plan(client: &Client, plan: &Plan) -> Result<(), SetupError> {
     let marks: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);

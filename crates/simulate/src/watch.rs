@@ -1,4 +1,4 @@
-//! The watches of all kinds, as one stream of changes to the world.
+//! Watches all kinds of objects. Returns one stream of changes.
 
 use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
@@ -11,13 +11,13 @@ use kube::{Api, Client};
 
 use crate::world::{SimulatedKind, World};
 
-/// A change of the objects in the world.
+/// A change of objects in the cluster.
 pub(crate) type Change = Box<dyn FnOnce(&mut World) + Send>;
 
 /// Number of objects in one page of a list.
 const PAGE: u32 = 250;
 
-/// Watches all kinds. The bounded buffer of the API stores unread events.
+/// Watches all kinds of objects. The API stores unread events in a bounded buffer.
 pub(crate) fn all(client: &Client) -> SelectAll<BoxStream<'static, Change>> {
     stream::select_all([
         of::<Node>(client),

@@ -1,4 +1,5 @@
-//! The state of the cluster in memory: each object as the simulation last observed or wrote it.
+//! The in-memory state of a simulated cluster: the most recent version of each object that the
+//! simulation has observed or written.
 
 mod kinds;
 
@@ -14,13 +15,13 @@ use kube::ResourceExt;
 
 pub use kinds::{Kind, SimulatedKind};
 
-/// Number of records up to which obsolete records are not removed.
+/// Minimum number of records at which the simulation removes records of deleted objects.
 const MIN_RECORDS: usize = 64;
 
-/// Namespace and name of an object.
+/// Key of an object: namespace and name.
 pub type Key = (String, String);
 
-/// The state of a cluster, which is the input of decisions.
+/// The in-memory state of a cluster. Decisions are computed from this state.
 #[derive(Debug, Default)]
 pub struct World {
     /// The Node objects of the cluster.
@@ -43,14 +44,14 @@ pub struct World {
     pub endpoint_slices: Objects<EndpointSlice>,
     /// Time of the last renewal of each node's Lease.
     pub leases: BTreeMap<String, Timestamp>,
-    /// The last reported reason of each unschedulable pod, by UID.
+    /// The last reported reason why each unschedulable pod is unschedulable, by the UID of the pod.
     pub unschedulable: BTreeMap<String, String>,
 }
 
 impl World {
-    /// Records the reason why a pod is unschedulable, so that the event is created only once.
-    ///
-    /// Removes the records of deleted pods if there are at least twice as many records as pods.
+    /// Records the reason why a pod is unschedulable, so that only one event is created for the
+    /// reason. Removes the records of deleted pods if there are at least twice as many records as
+    /// pods.
     pub(crate) fn record_unschedulable(&mut self, pod: String, why: String) {
         if self.unschedulable.len() >= 2 * self.pods.known.len() + MIN_RECORDS {
             let pods = self.pods.iter().filter_map(ResourceExt::uid);
@@ -69,7 +70,7 @@ impl World {
         self.leases.insert(node, at);
     }
 
-    /// Returns true if the first list of every kind is complete.
+    /// Returns true if the simulation has received a complete list of every kind.
     pub fn is_complete(&self) -> bool {
         self.nodes.complete
             && self.pods.complete
@@ -83,14 +84,16 @@ impl World {
     }
 }
 
-/// The objects of a kind. The simulation's own writes are stored immediately. An observed object
-/// replaces a stored object only if the observed object is newer.
+/// The objects of a kind.
+///
+/// The simulation stores its own writes immediately. An observed object replaces a stored object
+/// only if the observed object is newer.
 #[derive(Debug)]
 pub struct Objects<K> {
     known: BTreeMap<Key, K>,
-    /// UIDs of objects that the simulation deleted, until the watch reports the deletion.
+    /// UIDs of objects that the simulation deleted and whose delete event has not arrived.
     deleted_uids: BTreeSet<String>,
-    /// The objects of a list in progress.
+    /// The objects that have arrived of a list in progress.
     listed: Option<Listed>,
     complete: bool,
 }
@@ -133,7 +136,7 @@ impl<K: SimulatedKind> Objects<K> {
         self.known.get(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// Starts to receive a list of all objects.
+    /// Prepares for the objects of a new list.
     pub fn begin_list(&mut self) {
         self.listed = Some(Listed::default());
     }
@@ -156,7 +159,7 @@ impl<K: SimulatedKind> Objects<K> {
         self.complete = true;
     }
 
-    /// Removes an object after its delete event.
+    /// Removes an object after a delete event of the watch.
     pub fn observe_deleted(&mut self, object: &K) {
         let uid = object.uid().unwrap_or_default();
         self.deleted_uids.remove(&uid);

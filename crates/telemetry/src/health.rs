@@ -13,7 +13,7 @@ pub struct Health {
     checks: Arc<RwLock<Vec<Named>>>,
 }
 
-/// The effect of a failed check on the readiness.
+/// Determines whether a failed check makes the server not ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
     /// The server is not ready.
@@ -32,9 +32,10 @@ impl Health {
         Self::default()
     }
 
-    /// Adds a check. The check must not wait, so it only reads memory.
+    /// Adds a readiness check.
     ///
-    /// Anonymous clients can read its error, so the error must not contain secrets.
+    /// The check must not wait, so it only reads memory. The error must not contain secrets,
+    /// because anonymous clients can read it.
     pub fn check(
         &self,
         name: &'static str,
@@ -43,7 +44,7 @@ impl Health {
         self.add(name, Weight::Decides, Arc::new(check));
     }
 
-    /// Adds a check that does not affect readiness. `/readyz` still reports its result.
+    /// Adds a check that does not affect readiness. The response of `/readyz` contains its result.
     pub fn note(
         &self,
         name: &'static str,
@@ -75,7 +76,7 @@ impl Findings {
         all.all(|(_, weight, result)| *weight == Weight::IsNoted || result.is_ok())
     }
 
-    /// Returns one line per check, in the format of the Kubernetes API server.
+    /// Returns one line for each check, in the format of the Kubernetes API server.
     pub fn report(&self, endpoint: &str) -> String {
         let mut text = String::new();
         for (name, weight, result) in &self.0 {

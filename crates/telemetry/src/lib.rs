@@ -1,7 +1,7 @@
 //! Metrics, health checks, logs and traces of the process.
 //!
 //! *Owns* the metrics registry, the checks of `/readyz`, the log filter and the export of traces.
-//! *Never* serves a route: the REST API does.
+//! *Never* serves a route: the REST API serves these data.
 
 mod health;
 mod logging;

@@ -19,16 +19,15 @@ use super::traces::{Collector, ExportError, exporting_to};
 
 /// The default log filter.
 pub const DEFAULT_FILTER: &str = "info";
-/// Log target of the Kubernetes client. The default level of this target is lower.
+/// Log target of the Kubernetes client. By default, the logs contain only errors of this target.
 const KUBE_CLIENT: &str = "kube_client";
 const QUIET_CLIENT: &str = "kube_client::client=error";
 /// Target of the spans for proxied requests.
 pub const PROXY_TARGET: &str = "drover::road";
 
-/// Name of the former crate that contained the whole server. Existing filters with this name remain
-/// valid.
+/// Name of a former crate that contained the complete server. Filters with this name remain valid.
 const FORMER_CRATE: &str = "drover_server";
-/// Modules of [`FORMER_CRATE`], and their current targets.
+/// Modules of [`FORMER_CRATE`], and the targets that replace them.
 const FORMER_MODULES: &[(&str, &str)] = &[
     ("audit", "drover_audit"),
     ("controllers", "drover_controllers"),
@@ -43,7 +42,7 @@ const FORMER_MODULES: &[(&str, &str)] = &[
     ("tunnels", "drover_agent_gateway::tunnels"),
 ];
 
-/// Format of the logs.
+/// Output format of the logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// Text lines for humans.
@@ -56,12 +55,13 @@ pub enum LogFormat {
 /// Options of logs and traces at the start of the process.
 #[derive(Clone, Debug, Default)]
 pub struct LogOptions {
-    /// Format of the logs.
+    /// Output format of the logs. The default is text.
     pub format: LogFormat,
     /// Initial filter, in the syntax of `tracing_subscriber::EnvFilter`. The default is
     /// [`DEFAULT_FILTER`].
     pub filter: Option<String>,
-    /// The collector that receives traces. Without a collector, the process creates no traces.
+    /// The collector to which the process exports traces. Without a collector, the process creates
+    /// no traces.
     pub collector: Option<Collector>,
 }
 
@@ -123,8 +123,8 @@ impl LogFilter {
         }))
     }
 
-    /// Creates a filter that does not affect the logs. Tests use it to run several servers in one
-    /// process.
+    /// Creates a filter without an effect on the logs. Tests use this filter to run several servers
+    /// in one process.
     pub fn detached() -> Self {
         let (layer, handle) = reload::Layer::<EnvFilter, Registry>::new(EnvFilter::default());
         let reload = Box::new(move |filter: EnvFilter| {
@@ -138,12 +138,12 @@ impl LogFilter {
         }))
     }
 
-    /// Returns the current filter.
+    /// Returns the current filter as text.
     pub fn current(&self) -> String {
         self.0.text.lock().clone()
     }
 
-    /// Returns an error if the syntax of a filter is invalid.
+    /// Checks the syntax of a filter. Returns an error if the syntax is invalid.
     pub fn check(filter: &str) -> Result<(), LogFilterError> {
         parse(filter).map(drop)
     }
@@ -158,9 +158,11 @@ impl LogFilter {
     }
 }
 
-/// Parses a filter. Disables the warnings of the Kubernetes client unless the filter contains its
-/// target. These warnings contain whole responses, which may be large for a cluster and contain
-/// Secrets for the hub.
+/// Parses a filter.
+///
+/// Disables the warnings of the Kubernetes client unless the filter contains its target. These
+/// warnings contain complete response bodies, which can be large and can contain Secrets of the
+/// hub.
 fn parse(filter: &str) -> Result<EnvFilter, LogFilterError> {
     let syntax = |source| LogFilterError::Syntax {
         filter: filter.to_owned(),
@@ -197,16 +199,16 @@ fn with_current_targets(filter: &str) -> String {
     directives.collect::<Vec<_>>().join(",")
 }
 
-/// The logging setup of this process. Dropping it stops the export of traces.
+/// The log and trace setup of this process. Dropping the value stops the export of traces.
 #[must_use = "call `finish` to export the remaining traces"]
 pub struct Logging {
-    /// Filter of the logs.
+    /// The log filter, to change the filter at run time.
     pub filter: LogFilter,
     pub(super) traces: Option<SdkTracerProvider>,
 }
 
 impl Logging {
-    /// Exports the remaining traces. Waits at most five seconds.
+    /// Exports the remaining traces, and waits for at most five seconds.
     pub async fn finish(mut self) {
         let Some(traces) = self.traces.take() else {
             return;

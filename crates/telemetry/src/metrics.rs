@@ -1,7 +1,7 @@
-//! The server's metrics. Their names follow the Prometheus conventions.
+//! The server's metrics. Names follow the Prometheus conventions.
 //!
-//! The number of label values is limited: verbs, codes and reasons come from fixed sets, and no
-//! label contains a name that a user chose.
+//! The number of label values is limited. Verbs, codes and reasons come from fixed sets. No label
+//! contains a name that a user chose.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const LATENCY: [f64; 14] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0,
 ];
 
-/// Labels of `drover_requests_total`.
+/// Labels of the metric `drover_requests_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct RequestLabels {
     /// Kubernetes verb, as [`Verb::as_str`] returns it.
@@ -33,21 +33,21 @@ pub struct RequestLabels {
     pub code: u16,
 }
 
-/// Labels of metrics that are counted by verb.
+/// Labels of metrics with the label `verb`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct VerbLabel {
     /// Kubernetes verb, as [`Verb::as_str`] returns it.
     pub verb: &'static str,
 }
 
-/// Labels of `drover_refusals_total` and `drover_revocations_total`.
+/// Labels of the metrics `drover_refusals_total` and `drover_revocations_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct ReasonLabel {
     /// Reason of the refusal or revocation, in `PascalCase`.
     pub reason: &'static str,
 }
 
-/// Labels of `drover_tunnel_bytes_total`.
+/// Labels of the metric `drover_tunnel_bytes_total`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct DirectionLabel {
     /// Direction of the bytes: `to_cluster` or `from_cluster`.
@@ -60,11 +60,11 @@ pub struct Metrics {
     registry: Arc<RwLock<Registry>>,
     /// Number of proxied requests that have ended.
     pub requests: Family<RequestLabels, Counter>,
-    /// Duration from a request to the head of its response.
+    /// Duration between a request and the head of its response.
     pub request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
     /// Number of proxied requests in flight.
     pub open_streams: Family<VerbLabel, Gauge>,
-    /// Number of requests that Drover itself refused.
+    /// Number of requests that Drover itself refused without sending them to a cluster.
     pub refusals: Family<ReasonLabel, Counter>,
     /// Number of requests that were aborted because their permit was withdrawn.
     pub revocations: Family<ReasonLabel, Counter>,
@@ -72,15 +72,15 @@ pub struct Metrics {
     pub tunnels: Gauge,
     /// Number of clusters with at least one tunnel.
     pub clusters_connected: Gauge,
-    /// Number of tunnels whose probe fails.
+    /// Number of tunnels whose most recent probe failed.
     pub tunnels_unhealthy: Gauge,
-    /// Number of bytes of bodies and upgraded streams through tunnels.
+    /// Number of bytes that tunnels transferred for bodies and upgraded streams.
     pub tunnel_bytes: Family<DirectionLabel, Counter>,
-    /// Number of requests that were retried on a different tunnel.
+    /// Number of requests that were retried on a second tunnel.
     pub tunnel_retries: Counter,
     /// Number of records written to the audit log.
     pub audit_records: Counter,
-    /// Number of requests that waited for room in the audit log.
+    /// Number of requests that waited because the audit log was full.
     pub audit_waits: Counter,
     /// Number of failed writes of the audit log. Each failed write is retried.
     pub audit_write_errors: Counter,
@@ -131,7 +131,7 @@ impl Metrics {
         metrics
     }
 
-    /// Adds the metrics of a module. Their names get the prefix `drover_`.
+    /// Adds the metrics of a module. Each metric's name gets the prefix `drover_`.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.write());
     }
@@ -154,7 +154,7 @@ impl Metrics {
             .inc();
     }
 
-    /// Records the time to the head of a response.
+    /// Records the duration until the head of a response arrived.
     pub fn answered(&self, verb: Verb, after: Duration) {
         self.request_duration
             .get_or_create(&VerbLabel {
@@ -163,7 +163,7 @@ impl Metrics {
             .observe(after.as_secs_f64());
     }
 
-    /// Counts a refusal by Drover itself.
+    /// Counts a request that Drover itself refused.
     pub fn refused(&self, reason: &'static str) {
         self.refusals.get_or_create(&ReasonLabel { reason }).inc();
     }

@@ -1,4 +1,4 @@
-//! The trace exporter: OTLP over HTTP to an OpenTelemetry collector.
+//! The trace exporter, which sends OTLP over HTTP to an OpenTelemetry collector.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use drover_tls::{TlsError, install_provider};
 /// Time limit for the export of one batch.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A trace collector and the CA certificates for its connection.
+/// The URL of a trace collector, and the CA certificates that verify its certificate.
 #[derive(Clone, Debug)]
 pub struct Collector {
     /// Base URL of the collector, such as `http://localhost:4318`.
     pub endpoint: Url,
-    /// File with the CA certificates for the collector's certificate. The default is the system's
-    /// CA certificates.
+    /// File with the CA certificates that verify the collector's certificate. The default is the
+    /// system's CA certificates.
     pub authority: Option<PathBuf>,
 }
 
@@ -35,7 +35,7 @@ pub enum ExportError {
     /// Drover cannot read the CA file.
     #[error("--otlp-ca contains no CA certificate")]
     Authority(#[from] TlsError),
-    /// The system has no CA certificates for verifying the collector.
+    /// The system has no CA certificates, so Drover cannot verify the collector's certificate.
     #[error(
         "cannot send traces to {endpoint}: this system has no CA certificates to verify \
          the collector; set a CA file with --otlp-ca"
@@ -90,8 +90,8 @@ pub(super) fn exporting_to(collector: &Collector) -> Result<SdkTracerProvider, E
 }
 
 /// Creates the HTTP client of the exporter. The exporter's default client loads the system's CA
-/// certificates even for plain HTTP. It fails on systems without CA certificates, such as the
-/// server's image.
+/// certificates even for plain HTTP. The default client fails on systems without CA certificates,
+/// such as the server's image.
 fn client(collector: &Collector) -> Result<reqwest::Client, ExportError> {
     install_provider();
     let builder = reqwest::Client::builder().timeout(EXPORT_TIMEOUT);
@@ -135,7 +135,7 @@ mod tests {
     use drover_tls::ActiveCertificate;
     use drover_tls::ServingCertificate;
 
-    /// Returns the HTTP text of one request to the collector.
+    /// Accepts one request as the collector. Returns the text of the HTTP request.
     async fn received(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
         let mut bytes = vec![0; 64 * 1024];
         let mut read = 0;
@@ -147,7 +147,7 @@ mod tests {
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     }
 
-    /// Creates two spans, one of them with the exported target, and exports them.
+    /// Exports two spans. Only one of the spans has the exported target.
     async fn send(collector: &Collector) {
         let traces = exporting_to(collector).unwrap();
         let spans = tracing_opentelemetry::layer()

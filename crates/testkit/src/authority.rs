@@ -2,7 +2,7 @@
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-/// A certificate authority that lives in memory.
+/// A certificate authority for tests, which keeps its key in memory.
 #[derive(Debug)]
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 

@@ -25,18 +25,18 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use self::world::{Answer, World};
 use url::Url;
 
-/// A fault of the responses to a path.
+/// A fault of the fake server's responses for a path.
 #[derive(Clone)]
 pub enum Fault {
     /// A replacement response: status, headers, body.
     Response(u16, Vec<(&'static str, String)>, String),
-    /// The correct response with an added or replaced header.
+    /// The correct response with an additional or changed header.
     Header(&'static str, String),
     /// The server accepts the request but never responds.
     Silence,
     /// The server sends the correct body but never ends the response.
     Stalls,
-    /// A response that never ends.
+    /// A response whose body never ends.
     Endless,
 }
 
@@ -49,7 +49,7 @@ pub struct ReceivedRequest {
     pub authorization: Option<String>,
 }
 
-/// A certificate with its key. Several servers can share the certificate.
+/// A server certificate with its key. Several servers can share the certificate.
 pub struct Identity(CertifiedKey<KeyPair>);
 
 pub struct Fake {
@@ -64,7 +64,7 @@ struct Inner {
     world: Mutex<World>,
     faults: Mutex<Vec<(String, Fault)>>,
     asked: Mutex<Vec<ReceivedRequest>>,
-    /// Number of body bytes passed to the connection.
+    /// Number of body bytes that the server has passed to the connection.
     sent_bytes: AtomicUsize,
 }
 
@@ -116,7 +116,7 @@ impl Fake {
         }
     }
 
-    /// Returns the URL of the pages.
+    /// Returns the URL of the GitHub web pages.
     pub fn web(&self) -> Url {
         self.web.clone()
     }
@@ -150,7 +150,7 @@ impl Fake {
         std::mem::take(&mut self.inner.asked.lock().unwrap())
     }
 
-    /// Returns the number of body bytes that were passed to the connection.
+    /// Returns the number of body bytes that the server has passed to the connection.
     pub fn sent_bytes(&self) -> usize {
         self.inner.sent_bytes.load(Ordering::Relaxed)
     }
@@ -233,14 +233,14 @@ async fn answer(
     Ok(response)
 }
 
-/// A response body and its faults.
+/// A response body that applies a fault.
 struct FaultyBody {
     first: Option<Bytes>,
     tail: Tail,
     inner: Arc<Inner>,
 }
 
-/// The bytes after the correct body.
+/// Bytes that follow the correct body.
 enum Tail {
     End,
     Silence,

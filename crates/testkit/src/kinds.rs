@@ -25,7 +25,7 @@ pub fn token(id: &str, user_uid: &str) -> Token {
     Token::new(id, spec)
 }
 
-/// Returns an identity provider.
+/// Returns an AuthProvider object.
 pub fn provider(name: &str, uid: &str, enabled: bool) -> AuthProvider {
     let spec = AuthProviderSpec {
         enabled,
@@ -36,7 +36,8 @@ pub fn provider(name: &str, uid: &str, enabled: bool) -> AuthProvider {
     provider
 }
 
-/// Returns a user whom the provider `p1` confirmed at second 0.
+/// Returns a user with an identity at the provider `p1`. The provider confirmed the identity at
+/// second 0.
 pub fn person() -> User {
     let spec = UserSpec {
         display_name: None,

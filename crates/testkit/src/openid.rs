@@ -1,4 +1,4 @@
-//! The certified npm package `oidc-provider` on Node, and a simulated browser.
+//! Runs the certified npm package `oidc-provider` on Node, and simulates a browser.
 
 mod browser;
 mod provider;
@@ -6,7 +6,7 @@ mod provider;
 pub use browser::Browser;
 pub use provider::{Provider, Settings};
 
-/// The client ID of Drover.
+/// Drover's client ID at the test provider.
 pub const CLIENT: &str = "drover";
-/// The client secret, with special characters of forms and headers.
+/// Drover's client secret. Contains characters that forms and headers must escape.
 pub const SECRET: &str = "s:e/c+r e%t&=~";

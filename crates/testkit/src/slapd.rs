@@ -1,4 +1,4 @@
-//! Debian's slapd as a process with its own configuration, port and folder.
+//! Runs Debian's slapd as a process with its own configuration, port and folder.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -23,11 +23,12 @@ const LDAPMODIFY: &str = "/usr/bin/ldapmodify";
 const ROOT: &str = "cn=root,dc=example,dc=org";
 const ROOT_PASSWORD: &str = "of the administrator";
 const HOST: &str = "127.0.0.1";
-/// Maximum number of starts. A start fails if a different process takes a free port first.
+/// Maximum number of attempts to start slapd. A start fails if a different process takes a free
+/// port first.
 const MAX_STARTS: usize = 10;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The part of Active Directory's schema that the tests use, with equality rules. Debian's
+/// The elements of Active Directory's schema that the tests need, with equality rules. Debian's
 /// msuser.schema lacks these rules.
 const ACTIVE_DIRECTORY: &str = "
 attributetype ( 1.2.840.113556.1.4.221 NAME 'sAMAccountName' EQUALITY caseIgnoreMatch
@@ -50,7 +51,7 @@ objectclass ( 1.2.840.113556.1.5.8 NAME 'group' SUP top STRUCTURAL
   MUST ( cn $ objectGUID ) MAY ( member $ objectSid $ sAMAccountName $ userPassword ) )
 ";
 
-/// The base entries of each directory.
+/// The base entries of each test directory.
 const TREE: &str = "
 dn: dc=example,dc=org
 objectClass: domain
@@ -73,7 +74,7 @@ pwdLockout: TRUE
 pwdMaxFailure: 1000
 ";
 
-/// A directory that runs until it is dropped.
+/// A running LDAP directory, which stops when the value is dropped.
 #[derive(Debug)]
 pub struct Slapd {
     folder: TempDir,
@@ -84,13 +85,13 @@ pub struct Slapd {
 }
 
 impl Slapd {
-    /// Starts a directory with the base entries and with `entries`, which is LDIF.
+    /// Starts a directory with the base entries and the LDIF entries `entries`.
     pub fn with(entries: &str) -> Self {
         // A search without paging returns at most 500 entries; with paging all.
         Self::limited(entries, "size.prtotal=unlimited")
     }
 
-    /// Starts a directory like [`Self::start`], with limits for the service account.
+    /// Starts a directory like [`Self::start`]. Applies limits to the service account.
     pub fn limited(entries: &str, limits: &str) -> Self {
         for (program, package) in [(SLAPD, "slapd"), (LDAPMODIFY, "ldap-utils")] {
             assert!(
@@ -149,7 +150,7 @@ impl Slapd {
         assert!(output.status.success(), "slapadd: {output_text}");
     }
 
-    /// Starts slapd on its previous ports, or on free ports.
+    /// Starts slapd on the ports of its previous start, or on free ports.
     pub fn start(&mut self) {
         for _ in 0..MAX_STARTS {
             if self.ldap == 0 {
@@ -235,7 +236,7 @@ impl Slapd {
         assert!(output.status.success(), "ldapmodify: {output_text}");
     }
 
-    /// Returns the certificate authority.
+    /// Returns the certificate authority of the directory's TLS certificate.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
@@ -297,7 +298,8 @@ ppolicy_default cn=lockout,dc=example,dc=org
     text
 }
 
-/// Returns the LDIF of a user with the password `password of LOGIN` and additional lines.
+/// Returns the LDIF of a user. The password is `password of LOGIN`. `more` contains additional
+/// lines.
 pub fn person(login: &str, more: &str) -> String {
     format!(
         "
@@ -314,7 +316,7 @@ userPassword: password of {login}
     )
 }
 
-/// Returns the LDIF of a group with these distinguished names.
+/// Returns the LDIF of a group whose members have these distinguished names.
 pub fn group(name: &str, members: &[&str]) -> String {
     let mut text = format!(
         "\ndn: cn={name},ou=groups,dc=example,dc=org\nobjectClass: groupOfNames\ncn: {name}\n"

@@ -1,4 +1,4 @@
-//! A tunnel in memory: both ends, connected by a pipe.
+//! An in-memory tunnel. A pipe connects the agent's end and the server's end.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,24 +16,24 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Capacity of the pipe in bytes.
+/// Capacity of the in-memory pipe in bytes.
 const PIPE_CAPACITY: usize = 256 * 1024;
 
 /// Both ends of an open tunnel.
 pub struct TunnelPair {
-    /// The server's end.
+    /// The server's end of the tunnel.
     pub tunnel: Tunnel,
     /// Completes with the reason when the tunnel is closed.
     pub driver: JoinHandle<ClosedReason>,
-    /// The agent's end; completes when serving ends.
+    /// Task that serves the agent's end of the tunnel.
     pub agent: JoinHandle<Result<(), ServeError>>,
-    /// Cancellation drains and stops the agent.
+    /// Token whose cancellation drains and stops the agent.
     pub shutdown: CancellationToken,
-    /// While true, the agent sends no data, as in a network failure.
+    /// While the value is true, the agent sends no data. Simulates a network failure.
     pub frozen: watch::Sender<bool>,
 }
 
-/// The two ends of an in-memory WebSocket: first the agent's end, then the server's end.
+/// Returns both ends of an in-memory WebSocket: first the agent's end, then the server's end.
 pub fn websocket_pair() -> (ByteStream<DuplexStream>, ByteStream<DuplexStream>) {
     let (agent, server) = duplex(PIPE_CAPACITY);
     (
@@ -42,7 +42,7 @@ pub fn websocket_pair() -> (ByteStream<DuplexStream>, ByteStream<DuplexStream>) 
     )
 }
 
-/// Returns options with a separate budget.
+/// Returns default options with a budget that no other tunnel shares.
 pub fn open_options() -> OpenOptions {
     OpenOptions::new(ServerBudget::new(Limits::SERVER))
 }
@@ -91,7 +91,7 @@ impl TunnelPair {
     }
 }
 
-/// Polls `serving` only while the agent is not frozen.
+/// Polls `serving` only while `frozen` is false.
 async fn unless_frozen<T>(
     mut frozen: watch::Receiver<bool>,
     serving: impl Future<Output = T>,
@@ -122,7 +122,7 @@ where
     (tunnel, tokio::spawn(driver))
 }
 
-/// Returns a budget that several tunnels of a test share.
+/// Returns a budget for several tunnels of a test.
 pub fn shared_budget(limits: Limits) -> Arc<ServerBudget> {
     ServerBudget::new(limits)
 }

@@ -13,8 +13,8 @@ use super::metadata::Metadata;
 use super::web::{REQUEST_TIMEOUT, Web};
 use crate::ProviderError;
 
-/// Lifetime of cached metadata and keys. A key that the provider withdraws stays trusted for at
-/// most this time.
+/// Lifetime of cached metadata and keys. Drover trusts a key that the provider has withdrawn for at
+/// most this duration.
 const METADATA_LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// Minimum interval between key fetches that unknown key IDs cause.
 const MIN_KEY_FETCH_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
@@ -36,8 +36,8 @@ struct Keys {
     fetched_at: Timestamp,
 }
 
-/// Reports whether less than `age` has passed since `since`. A clock that moved backwards counts as
-/// expired.
+/// Reports whether less than `age` has passed since `since`. Returns false if `since` is later than
+/// `now`.
 fn is_within(since: Timestamp, age: SignedDuration, now: Timestamp) -> bool {
     (SignedDuration::ZERO..age).contains(&now.duration_since(since))
 }
@@ -79,9 +79,9 @@ impl MetadataCache {
         fetch_into(&mut entry, web, metadata, now).await
     }
 
-    /// Returns keys that are newer than `old`, for a signature whose key `old` does not contain.
-    /// Returns `None` if the keys were fetched within the last minute, so that invented key IDs
-    /// cause at most one request per minute.
+    /// Returns keys that were fetched after `old`. The caller uses them for a signature with a key
+    /// ID that `old` does not contain. Returns `None` if the keys were fetched within the last
+    /// minute, so that invented key IDs cause at most one request per minute.
     ///
     /// A failed fetch does not start this interval, so that sign-ins succeed as soon as the
     /// provider recovers.

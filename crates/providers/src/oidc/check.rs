@@ -17,7 +17,7 @@ use crate::ProviderError;
 pub struct Check {
     /// Short name of the step, such as `Discovery`.
     pub what: &'static str,
-    /// A sentence about the result, or the error.
+    /// Result of the step in one sentence, or the error of a failed step.
     pub found: Result<String, ProviderError>,
 }
 
@@ -34,8 +34,8 @@ impl Oidc {
     /// Runs all test steps that need no user, in the order of a sign-in. Stops at the first failure
     /// that makes the following steps impossible.
     ///
-    /// The test neither uses nor changes the metadata cache. The token endpoint receives an invalid
-    /// code for `redirect_uri`. The response shows whether the provider accepts the client.
+    /// The test bypasses the metadata cache. The token endpoint receives an invalid code for
+    /// `redirect_uri`. The response shows whether the provider accepts the client.
     pub async fn check(&self, redirect_uri: &Url, now: Timestamp) -> Vec<Check> {
         let metadata = match fetch_metadata(&self.web, &self.issuer).await {
             Ok(metadata) => metadata,

@@ -15,10 +15,10 @@ const MAX_GROUP_ID_BYTES: usize = 253;
 /// Maximum length of a displayed name or email address, in characters.
 const MAX_DISPLAY_CHARS: usize = 253;
 
-/// Path of a claim: its name, or the names of nested objects separated by dots.
+/// Path of a claim: the claim's name, or the names of nested objects, separated by dots.
 ///
-/// A claim whose full name contains the dots takes precedence, because many providers require a URL
-/// as the name of a custom claim.
+/// A claim whose name is the complete path takes precedence over a nested claim, because many
+/// providers require a URL as the name of a custom claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimPath(String);
 
@@ -37,7 +37,7 @@ impl ClaimPath {
         Ok(Self(text.to_owned()))
     }
 
-    /// Returns the value at the path. `null` counts as missing.
+    /// Returns the value at the path. Returns `None` for a missing value and for `null`.
     fn find<'a>(&self, claims: &'a Map<String, Value>) -> Option<&'a Value> {
         let whole = claims.get(&self.0);
         let found = whole.or_else(|| {
@@ -67,8 +67,8 @@ pub struct ClaimMapping {
 }
 
 impl ClaimMapping {
-    /// Reports whether the ID token lacks the groups or the login, which the userinfo endpoint may
-    /// return.
+    /// Reports whether the ID token lacks the groups or the login name. The userinfo endpoint may
+    /// return the missing claims.
     pub fn is_incomplete(&self, claims: &Map<String, Value>) -> bool {
         self.groups.find(claims).is_none() || self.login.find(claims).is_none()
     }
@@ -142,7 +142,7 @@ impl ClaimMapping {
     }
 }
 
-/// Reports whether a userinfo response describes the user with this ID (OpenID Connect Core
+/// Reports whether the `sub` claim of a userinfo response equals this user ID (OpenID Connect Core
 /// §5.3.2).
 pub(super) fn is_about(claims: &Map<String, Value>, id: &str) -> bool {
     subject(claims) == Some(id)

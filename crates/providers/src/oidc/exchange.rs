@@ -1,4 +1,4 @@
-//! The token endpoint (RFC 6749 §3.2, OpenID Connect Core 1.0 §3.1.3 and §12).
+//! Client of the token endpoint (RFC 6749 §3.2, OpenID Connect Core 1.0 §3.1.3 and §12).
 
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, StatusCode};
@@ -126,8 +126,8 @@ fn request(
         .body(form.finish()))
 }
 
-/// Returns the error for a client with a secret, if the provider and Drover have no authentication
-/// method in common.
+/// Returns the error for a client secret that Drover cannot send, because the provider supports no
+/// client authentication method of Drover.
 pub(super) fn no_client_authentication() -> ProviderError {
     ProviderError::Misconfigured {
         field: "oidc.clientSecret",

@@ -17,7 +17,7 @@ use crate::code_flow::secrets_equal;
 
 /// Maximum length of a token, in bytes.
 const MAX_TOKEN_BYTES: usize = 64 * 1024;
-/// Maximum clock difference between the provider and Drover.
+/// Maximum accepted difference between the provider's clock and Drover's clock.
 const LEEWAY: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum length of a subject in bytes; the specification allows 255.
 const MAX_SUBJECT_BYTES: usize = 253;
@@ -59,10 +59,10 @@ pub enum TokenError {
     /// The `typ` header is not a type of ID tokens (RFC 8725 §3.11).
     #[error("the typ header of the ID token is not JWT")]
     Kind,
-    /// The key set has no key with this ID. A newer key set may have it.
+    /// The key set has no key with this ID. A newer key set may contain the key.
     #[error("the ID token is signed with a key that the provider does not publish")]
     UnknownKey,
-    /// The key is not for signatures, or not for this algorithm.
+    /// The key's `use`, `key_ops` or algorithm excludes signatures with the algorithm of the token.
     #[error("the key of the ID token is not for signatures with this algorithm")]
     UnsuitableKey,
     /// The token has no key ID, and several keys match.
@@ -104,8 +104,8 @@ struct Header {
 
 /// Validates a token and returns its claims.
 ///
-/// The signature is verified before any claim is read. An unusual `sub` is rejected, not encoded:
-/// users write subjects by hand in lists and names, and no known provider uses other characters.
+/// The signature is verified before any claim is read. A `sub` with unusual characters is rejected,
+/// not encoded, because users write the ID in manifests. No known provider uses such characters.
 pub fn verify(
     token: &str,
     keys: &KeySet,
@@ -223,7 +223,8 @@ fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), TokenE
     }
 }
 
-/// Converts seconds since 1970, possibly with a fraction (RFC 7519 §2).
+/// Converts a NumericDate (seconds since 1970, possibly with a fraction, RFC 7519 §2) to a
+/// timestamp.
 fn instant(value: &Value) -> Option<Timestamp> {
     if let Some(whole) = value.as_i64() {
         return Timestamp::from_second(whole).ok();
@@ -232,8 +233,8 @@ fn instant(value: &Value) -> Option<Timestamp> {
     Timestamp::UNIX_EPOCH.checked_add(since).ok()
 }
 
-/// Returns the left half of the access token's hash. The hash function belongs to the signature
-/// algorithm (OpenID Connect Core §3.1.3.6); Ed25519 uses SHA-512.
+/// Returns the left half of the access token's hash. The signature algorithm determines the hash
+/// function (OpenID Connect Core §3.1.3.6). Ed25519 uses SHA-512.
 fn half_hash(algorithm: Algorithm, access_token: &str) -> String {
     let hash = match algorithm {
         Algorithm::RS384 | Algorithm::PS384 | Algorithm::ES384 => &digest::SHA384,

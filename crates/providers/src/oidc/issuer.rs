@@ -8,13 +8,13 @@ use crate::ProviderError;
 
 /// Maximum length of the issuer in bytes, equal to the limit in the schema of AuthProvider.
 const MAX_BYTES: usize = 2048;
-/// Maximum length of a provider's text quoted in an error, in characters.
+/// Maximum number of characters that an error message quotes from a provider's response.
 const MAX_QUOTED_CHARS: usize = 120;
 
 /// The issuer URL of a provider: `https`, without user info, query or fragment.
 ///
-/// Issuers are compared byte for byte (OpenID Connect Discovery 1.0 §4.3), so the original text is
-/// kept.
+/// Issuers are compared byte for byte (OpenID Connect Discovery 1.0 §4.3), so this type stores the
+/// original text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
     text: String,
@@ -70,7 +70,8 @@ impl fmt::Display for Issuer {
     }
 }
 
-/// Returns the reason for which Drover sends no request to this URL; `None` if the URL is allowed.
+/// Returns the reason why Drover does not send requests to this URL. Returns `None` if the URL is
+/// allowed.
 pub(super) fn url_problem(url: &Url) -> Option<&'static str> {
     if url.scheme() != "https" {
         Some("must begin with https://")

@@ -42,12 +42,12 @@ pub(super) fn names() -> String {
     ALGORITHMS.map(|(_, name)| name).join(", ")
 }
 
-/// Reason for which no key matches a signature.
+/// Reason why no key of the set can verify a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
-    /// The key set has no key with this ID. A newer key set may have it.
+    /// The key set has no key with this ID. A newer key set may contain the key.
     Unknown,
-    /// The key with this ID is not for signatures, or not for this algorithm.
+    /// The key with this ID cannot verify signatures with this algorithm.
     Unsuitable,
     /// The token has no key ID, and several keys match (OpenID Connect Core §10.1).
     Ambiguous,
@@ -63,7 +63,8 @@ pub struct KeySet {
 struct Key {
     id: Option<String>,
     kind: Kind,
-    /// The `alg` member: the only algorithm for this key; `None` for any.
+    /// The `alg` member: the only algorithm for this key. `None` allows each algorithm of the key
+    /// type.
     only: Option<String>,
     decoding: DecodingKey,
 }
@@ -80,8 +81,8 @@ enum Kind {
 impl KeySet {
     /// Parses a key set. Returns `None` if the document is not a key set or has more than 100 keys.
     ///
-    /// Keys that cannot sign an ID token are dropped: unknown types, symmetric keys and encryption
-    /// keys (RFC 7517 §5: ignore unknown keys).
+    /// Drops keys that cannot verify ID tokens: unknown types, symmetric keys and encryption keys
+    /// (RFC 7517 §5: ignore unknown keys).
     pub fn parse(document: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Document {
@@ -95,12 +96,12 @@ impl KeySet {
         Some(Self { keys })
     }
 
-    /// Number of keys that can sign ID tokens.
+    /// Returns the number of keys that can verify ID tokens.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// True if the set has no key that can sign ID tokens.
+    /// Reports whether the set has no key that can verify ID tokens.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -130,7 +131,7 @@ impl KeySet {
 }
 
 impl Key {
-    /// Parses one key. Returns `None` if the key cannot sign an ID token.
+    /// Parses one key. Returns `None` if the key cannot verify ID tokens.
     fn read(value: Value) -> Option<Self> {
         // jsonwebtoken does not know the newer algorithm names.
         let only = value.get("alg").map(|name| name.as_str().unwrap_or(""));

@@ -32,8 +32,8 @@ pub struct Metadata {
     pub end_session: Option<Url>,
     /// Signature algorithms for ID tokens that both the provider and Drover support.
     pub algorithms: Vec<Algorithm>,
-    /// Authentication method for a client with a secret; `None` if Drover supports no method of the
-    /// provider.
+    /// Authentication method for a client with a secret. `None` if Drover supports none of the
+    /// provider's methods.
     pub authentication: Option<ClientAuthentication>,
     /// True if the provider advertises PKCE with S256. Many providers support PKCE without
     /// advertising it.
@@ -129,8 +129,8 @@ impl Metadata {
     }
 }
 
-/// Returns the algorithms that both the provider and Drover support. A provider without a list uses
-/// RS256, which each provider must support.
+/// Returns the algorithms that both the provider and Drover support. If the provider publishes no
+/// list, the algorithm is RS256, which each provider must support.
 fn algorithms(listed: Option<&[String]>) -> Vec<Algorithm> {
     match listed {
         None => vec![Algorithm::RS256],
@@ -146,8 +146,8 @@ fn algorithms(listed: Option<&[String]>) -> Vec<Algorithm> {
     }
 }
 
-/// Selects the client authentication method. `client_secret_basic` is the default of a provider
-/// without a list (Discovery §3).
+/// Selects the client authentication method. If the provider publishes no list, the method is
+/// `client_secret_basic` (Discovery §3).
 fn authentication(listed: Option<&[String]>) -> Option<ClientAuthentication> {
     let Some(listed) = listed else {
         return Some(ClientAuthentication::Basic);

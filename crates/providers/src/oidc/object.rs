@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-/// Parses a JSON object. serde alone would also accept an array of the members' values.
+/// Parses a JSON object. Rejects a JSON array, which serde accepts as a list of field values.
 pub(super) fn object<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     let start = json.iter().find(|byte| !byte.is_ascii_whitespace());
     (start == Some(&b'{'))

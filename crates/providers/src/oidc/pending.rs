@@ -62,7 +62,7 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// Error of a callback that is rejected.
+/// Reason why a callback is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CallbackError {
     /// The sign-in started at a different provider.
@@ -74,11 +74,11 @@ pub enum CallbackError {
     /// The query is too long, or a parameter is missing or duplicated.
     #[error("the callback query is malformed: sign in again")]
     Malformed,
-    /// The `state` parameter does not match: defends against login CSRF.
+    /// The `state` parameter does not match. This check prevents login CSRF.
     #[error("the state of the callback does not match this sign-in: sign in again")]
     State,
-    /// The `iss` parameter is missing or is a different issuer: defends against mix-up attacks (RFC
-    /// 9207).
+    /// The `iss` parameter is missing or is a different issuer. This check prevents mix-up attacks
+    /// (RFC 9207).
     #[error("the issuer of the callback is not the configured issuer: sign in again")]
     Issuer,
 }

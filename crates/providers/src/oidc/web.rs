@@ -1,5 +1,5 @@
-//! HTTP client for one OpenID provider, with timeouts and a maximum response size, without
-//! redirects.
+//! HTTP client for one OpenID provider. Applies timeouts and a maximum response size, and does not
+//! follow redirects.
 
 use std::error::Error;
 use std::io;
@@ -40,8 +40,8 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// Creates a client that trusts only the certificate authorities of `ca_bundle`, or the
-    /// system's if `ca_bundle` is `None`.
+    /// Creates a client that trusts only the certificate authorities of `ca_bundle`. If `ca_bundle`
+    /// is `None`, the client trusts the system's certificate authorities.
     pub(super) fn new(issuer: Issuer, ca_bundle: Option<&str>) -> Result<Self, ProviderError> {
         let misconfigured = |problem: String| ProviderError::Misconfigured {
             field: "oidc.caBundle",
@@ -62,9 +62,10 @@ impl Web {
         Ok(Self { client, issuer })
     }
 
-    /// Sends a request. `what` is an infinitive that completes "cannot …".
+    /// Sends a request. `what` names the action in error messages, for example `fetch the keys` in
+    /// "cannot fetch the keys".
     ///
-    /// Returns `Unavailable` if the request fails, times out, or is answered with 408, 429 or 5xx.
+    /// Returns `Unavailable` if the request fails, times out, or receives status 408, 429 or 5xx.
     /// Returns `InvalidResponse` for a redirect and for a response that is too long.
     pub(super) async fn send(
         &self,

@@ -17,7 +17,7 @@ use drover_providers::{Person, ProviderError};
 use samba::{Samba, USERS};
 use secrecy::SecretString;
 
-/// Password of all users, valid under the domain's rules.
+/// Password of all users. The password policy of the domain accepts this password.
 const PASSWORD: &str = "Right horse 1";
 
 fn secret(text: &str) -> SecretString {

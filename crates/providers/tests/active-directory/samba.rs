@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use drover_testkit::authority::Authority;
 
-/// Container of users and most groups.
+/// Distinguished name of the container of all users and most groups.
 pub(crate) const USERS: &str = "CN=Users,DC=dir,DC=test";
 
 const SAMBA: &str = "/usr/sbin/samba";

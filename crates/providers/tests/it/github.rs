@@ -1,4 +1,4 @@
-//! Tests of the GitHub client against a faithful fake.
+//! Tests of the GitHub client against a fake GitHub server.
 
 mod checks;
 mod faults;
@@ -55,7 +55,7 @@ fn github(fake: &Fake) -> Github {
     github_with(fake, timeouts())
 }
 
-/// Returns a client with these timeouts.
+/// Returns a client of the fake with these timeouts.
 fn github_with(fake: &Fake, timeouts: Timeouts) -> Github {
     let secret = SecretString::from(SECRET);
     Github::at(endpoints(fake), &spec(fake), secret, timeouts).unwrap()

@@ -38,7 +38,7 @@ fn spec(servers: &[String], ca_bundle: &str) -> LdapSpec {
     }
 }
 
-/// Returns a configuration for this directory.
+/// Returns a configuration for the test directory `directory`.
 fn reaching(slapd: &Slapd) -> LdapSpec {
     spec(&[slapd.ldaps()], &slapd.authority().pem())
 }

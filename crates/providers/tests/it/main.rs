@@ -1,4 +1,4 @@
-//! Tests against real identity providers where available, and against faithful fakes.
+//! Tests of the identity providers against real servers where available, and against fake servers.
 
 #![expect(
     clippy::panic,

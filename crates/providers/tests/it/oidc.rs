@@ -40,7 +40,7 @@ fn spec(issuer: &str, ca: &str) -> OidcSpec {
     }
 }
 
-/// Converts a refresh result to a sign-in result, without the tokens of a failed refresh.
+/// Converts a refresh result to a sign-in result. Drops the tokens of a failed refresh.
 fn as_sign_in(renewed: Renewed) -> Result<SignedIn, ProviderError> {
     renewed.outcome.map(|person| SignedIn {
         person,

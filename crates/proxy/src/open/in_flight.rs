@@ -24,9 +24,8 @@ pub(crate) struct RequestRecorder {
 
 /// A permitted request in flight: its permit, its progress, and its abort state.
 ///
-/// The request's body, the response's body or upgraded stream, and the task that waits for the
-/// response hold references. Dropping the last reference ends the request and writes its audit
-/// record.
+/// The request body, the response body or upgraded stream, and the task that waits for the response
+/// hold references. Dropping the last reference ends the request and writes its audit record.
 pub(crate) struct InFlightRequest {
     permit: Permit,
     acting: Option<UserUid>,
@@ -46,7 +45,7 @@ pub(crate) struct InFlightRequest {
     in_memory: AtomicBool,
 }
 
-/// The way in which a request ended. Defaults to `ClientGone`.
+/// The reason why a request ended. Defaults to `ClientGone`.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum End {
@@ -55,7 +54,7 @@ enum End {
     UpstreamGone = 2,
 }
 
-/// The task that waits on a request in flight.
+/// The task to wake when a request in flight is aborted.
 #[derive(Clone, Copy)]
 pub(crate) enum Side {
     /// The task that sends the request's body to the cluster.
@@ -65,11 +64,9 @@ pub(crate) enum Side {
 }
 
 impl InFlightRequest {
-    /// Starts a request. The registry then counts the request and can abort it, and the audit log
-    /// records it.
-    ///
-    /// For a stream, the audit log also records the begin. `acting` is the impersonated user, if
-    /// any.
+    /// Starts a request. Adds the request to the registry, so that the registry can abort it, and
+    /// to the audit log. For a stream, the audit log also contains a record of the start. `acting`
+    /// is the impersonated user, if any.
     pub(crate) fn begin(
         recorder: &Arc<RequestRecorder>,
         (permit, acting): (Permit, Option<UserUid>),
@@ -114,7 +111,7 @@ impl InFlightRequest {
         &self.permit
     }
 
-    /// Returns the impersonated user, if any.
+    /// Returns the impersonated user. Returns `None` without impersonation.
     pub(crate) fn acting(&self) -> Option<&UserUid> {
         self.acting.as_ref()
     }
@@ -123,8 +120,8 @@ impl InFlightRequest {
         self.began
     }
 
-    /// Records that the stores contain the permit's token and user. If the stores no longer contain
-    /// one of them later, it was deleted.
+    /// Records that the stores contain the permit's token and user. If the token or user is later
+    /// absent from the stores, it was deleted.
     pub(crate) fn seen_in_memory(&self) {
         self.in_memory.store(true, Ordering::Relaxed);
     }
@@ -135,7 +132,8 @@ impl InFlightRequest {
         self.in_memory.load(Ordering::Relaxed)
     }
 
-    /// Aborts the request for this reason. Returns false if the request was already aborted.
+    /// Aborts the request with the reason `reason`. Returns false if the request was already
+    /// aborted.
     pub(crate) fn abort(&self, reason: AbortReason) -> bool {
         let first = self.aborted.set(reason).is_ok();
         if first {
@@ -150,8 +148,8 @@ impl InFlightRequest {
         first
     }
 
-    /// Returns the reason of an abort. If the request is not aborted, registers the task of `side`,
-    /// which the abort then wakes.
+    /// Returns the reason of an abort. If the request is not aborted, registers the task of `side`
+    /// to be woken by an abort.
     pub(crate) fn poll_abort(&self, side: Side, cx: &mut Context<'_>) -> Poll<AbortReason> {
         if let Some(reason) = self.aborted.get() {
             return Poll::Ready(*reason);

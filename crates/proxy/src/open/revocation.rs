@@ -23,20 +23,20 @@ use drover_hub::stores::identity_status;
 use drover_identity::accounts::TokenValidity;
 use drover_identity::{Accounts, Authenticator, LastUse};
 
-/// Interval of checks without a change. The checks find tokens that expire.
+/// Interval of checks while the hub's state does not change. These checks detect expired tokens.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Delay before a check after a change. Changes often arrive in bursts, and one check covers a
-/// burst.
+/// Delay between a change of the hub's state and the check. One check covers several changes in
+/// quick succession.
 const DEBOUNCE: Duration = Duration::from_millis(100);
-/// Time after the start of a request during which the stores may lack the request's token. The
-/// server reads a new token from the hub before the hub's watch delivers the token. This time and
-/// the check interval together stay well below the documented limit of five seconds.
+/// Duration after the start of a request during which the stores may lack the request's token. The
+/// server reads a new token from the hub before the hub's watch delivers the token. The sum of this
+/// duration and the check interval is well below the documented limit of five seconds.
 const NEW_TOKEN_GRACE: Duration = Duration::from_secs(2);
 
 /// Time limit of each step of the shutdown.
 const SHUTDOWN_STEP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The controller that aborts requests in flight whose permit is no longer valid.
+/// The controller that aborts each request in flight when its permit becomes invalid.
 struct OpenRequests {
     open: OpenStreams,
     stores: Stores,
@@ -77,8 +77,8 @@ impl OpenRequests {
     }
 }
 
-/// Runs the controller. It checks every request in flight after each change of the hub's state, and
-/// every second.
+/// Runs the controller. The controller checks every request in flight after each change of the
+/// hub's state, and every second.
 pub async fn run_revocation(
     open: OpenStreams,
     stores: Stores,
@@ -100,8 +100,8 @@ pub async fn run_revocation(
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// Runs the shutdown after `stop` is cancelled. Waits briefly for requests in flight, aborts the
-/// rest, and waits until the audit log has written all records.
+/// Runs the shutdown after `stop` is cancelled. Waits briefly for requests in flight, and aborts
+/// the remaining requests. Waits until the audit log has written all records.
 pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken) {
     stop.cancelled().await;
     let all_ended = async || {
@@ -137,8 +137,8 @@ enum Verdict {
     Missing(AbortReason),
 }
 
-/// Returns the reason for aborting the request, derived from the current and the previous validity
-/// of its permit.
+/// Returns the reason for aborting the request. Returns `None` while its permit is valid, or while
+/// a new token may not have reached the stores.
 fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortReason> {
     match verdict {
         Verdict::Holds => {
@@ -153,7 +153,7 @@ fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortR
     }
 }
 
-/// Returns a reason for aborting the request if the impersonated user can no longer use Drover. The
+/// Returns a reason for aborting the request if the impersonated user is disabled or deleted. The
 /// stores contained the user at the start of the request.
 fn acted_as_gone(in_flight: &InFlightRequest, stores: &Stores) -> Option<AbortReason> {
     let user = stores.users.by_uid(in_flight.acting()?.as_str());
@@ -161,7 +161,8 @@ fn acted_as_gone(in_flight: &InFlightRequest, stores: &Stores) -> Option<AbortRe
     (!there).then_some(AbortReason::ActedAsUserDisabled)
 }
 
-/// Returns true if the user can be impersonated.
+/// Returns true if the user is enabled and is not being deleted. Only such a user can be
+/// impersonated.
 pub(crate) fn may_be_acted_as(user: &User) -> bool {
     user.spec.enabled && user.metadata.deletion_timestamp.is_none()
 }

@@ -276,8 +276,8 @@ mod laws {
         prop_oneof![on_objects, on_paths]
     }
 
-    /// Returns requests for all groups, resources, names and verbs of this test's rules, and for
-    /// some names that no rule contains.
+    /// Returns requests for all combinations of the groups, resources, names and verbs in the rules
+    /// of this test. Includes names that no rule contains.
     fn requests() -> Vec<(&'static str, RuleTarget<'static>)> {
         let mut all = Vec::new();
         for verb in ["get", "list", "delete"] {

@@ -1,4 +1,4 @@
-//! Properties of all sequences of triggers and outcomes.
+//! Property tests with random sequences of triggers and call results.
 
 use proptest::prelude::*;
 
@@ -29,7 +29,7 @@ fn scripts() -> impl Strategy<Value = Vec<Vec<Behavior>>> {
     prop::collection::vec(prop::collection::vec(behavior, 0..6), 5)
 }
 
-/// Generates options that a controller of Drover may use.
+/// Generates random options for a controller.
 fn options() -> impl Strategy<Value = Options> {
     let times = (0..3_u64, 0..3_u64, 1..4_usize);
     times.prop_map(|(debounce, cooldown, concurrency)| {
@@ -41,7 +41,7 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
-/// Runs the steps. Returns the key and the sequence number of each trigger.
+/// Runs a controller with these steps. Returns the key and the sequence number of each trigger.
 async fn play(options: Options, reconciler: &Scripted, steps: &[Step]) -> Vec<(u8, usize)> {
     let leads = watch::Sender::new(true);
     let gate = LeaderGate::watching(leads.subscribe(), |leads| *leads);

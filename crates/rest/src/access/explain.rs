@@ -1,5 +1,5 @@
-//! The route that explains access: the users with a permission in a cluster, and the bindings that
-//! grant it.
+//! The route that explains a permission in a cluster. The response lists the users who have the
+//! permission, and the bindings that grant it.
 
 mod built_in;
 pub(crate) mod cluster_bindings;
@@ -34,7 +34,7 @@ use drover_identity::caller::Caller;
 /// Maximum number of bindings in a response.
 const MAX_BINDINGS: usize = 500;
 
-/// Query parameters: the permission and the user.
+/// Query parameters that select a permission and a user.
 #[derive(Clone, Debug, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -59,7 +59,7 @@ pub(crate) struct ExplainQuery {
     user: Option<String>,
 }
 
-/// Lists the users with a permission in a cluster, and the bindings that grant it.
+/// Lists the users who have a permission in a cluster, and the bindings that grant the permission.
 #[utoipa::path(get, path = "/v1/access/explain", tag = "access", params(ExplainQuery),
     responses((status = 200, body = Explanation)))]
 pub(crate) async fn explain(
@@ -146,7 +146,7 @@ pub(crate) async fn explain(
     }))
 }
 
-/// Returns the resource or the path of the permission in the request.
+/// The resource or the path of the permission in the request.
 enum Target {
     Path(String),
     Resource(Resource),
@@ -180,8 +180,8 @@ impl Target {
 /// Maximum length of the parameter `resource`: a name, a version, a group and a subresource.
 const MAX_RESOURCE: usize = 512;
 
-/// Resolves the parameter `resource`. The second value is the reason why the server did not use the
-/// cluster's discovery.
+/// Resolves the parameter `resource`. The second value contains the reason if the server did not
+/// use the cluster's discovery.
 async fn target(
     state: &RestState,
     caller: &Identity,
@@ -210,8 +210,8 @@ async fn target(
     Ok((Target::Resource(resource), unresolved))
 }
 
-/// Returns the RBAC subject names of a user other than the caller, and of the user's groups. The
-/// error is the same for a user who does not exist and for a user whom the caller may not see.
+/// Returns the RBAC subject names of the user `name` and of the user's groups. `name` is not the
+/// caller. The error is the same for a missing user and a user who is not visible to the caller.
 fn names_of_other_user(
     state: &RestState,
     visibility: &Visibility,
@@ -236,7 +236,8 @@ fn names_of_other_user(
     Ok(names)
 }
 
-/// Returns the RBAC subject names of a user and of the user's groups. Empty for a missing user.
+/// Returns the RBAC subject names of a user and of the user's groups. Returns an empty list if the
+/// user does not exist.
 fn names_of(stores: &Stores, name: &str) -> Vec<String> {
     let Some(user) = stores.users.by_name(name) else {
         return Vec::new();

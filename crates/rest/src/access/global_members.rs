@@ -34,7 +34,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// Binds a global role. The caller must have all permissions of the role.
+/// Creates a binding of a global role. The caller must have all permissions of the role.
 #[utoipa::path(post, path = "/v1/global-members", tag = "access", request_body = MemberCreate,
     responses((status = 201, body = MemberView)))]
 pub(crate) async fn add(
@@ -61,7 +61,7 @@ pub(crate) async fn add(
     ))
 }
 
-/// Deletes a binding of a global role. Access through the binding ends within seconds.
+/// Deletes a binding of a global role. The subject loses the role's permissions within seconds.
 #[utoipa::path(delete, path = "/v1/global-members/{id}", tag = "access",
     params(("id" = String, Path, description = "The member's ID")),
     responses((status = 204)))]

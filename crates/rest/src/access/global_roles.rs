@@ -17,7 +17,7 @@ use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::Visibility;
 
-/// Lists global roles with the caller's permissions for them.
+/// Lists global roles, with the caller's permissions on each role.
 #[utoipa::path(get, path = "/v1/global-roles", tag = "access", params(PageQuery),
     responses((status = 200, body = List<GlobalRoleView>)))]
 pub(crate) async fn list(
@@ -64,7 +64,8 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 
-/// Changes the rules of a global role. Existing bindings have the new permissions within seconds.
+/// Changes the rules of a global role. Subjects of existing bindings get the new permissions within
+/// seconds.
 #[utoipa::path(put, path = "/v1/global-roles/{name}", tag = "access", request_body = RoleUpdate,
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 200, body = GlobalRoleDetail)))]
@@ -78,7 +79,7 @@ pub(crate) async fn update(
     Ok(axum::Json(detail(&state, &caller, &written)))
 }
 
-/// Deletes a global role. Its bindings lose their permissions within seconds.
+/// Deletes a global role. Subjects of its bindings lose its permissions within seconds.
 #[utoipa::path(delete, path = "/v1/global-roles/{name}", tag = "access",
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 204)))]

@@ -42,7 +42,7 @@ pub(crate) async fn list_of_cluster(
     list::<InCluster>(&state, &caller, &name, &query)
 }
 
-/// Binds a role in a cluster.
+/// Creates a role binding in a cluster.
 #[utoipa::path(post, path = "/v1/clusters/{name}/members", tag = "access",
     request_body = MemberCreate,
     params(("name" = String, Path, description = "The cluster's name")),
@@ -57,7 +57,7 @@ pub(crate) async fn add_to_cluster(
     add::<InCluster>(&state, &caller, &noted, &name, request).await
 }
 
-/// Deletes a role binding of a cluster. Access through the binding ends within seconds.
+/// Deletes a role binding of a cluster. The subject loses the role's permissions within seconds.
 #[utoipa::path(delete, path = "/v1/clusters/{name}/members/{id}", tag = "access",
     params(("name" = String, Path, description = "The cluster's name"),
         ("id" = String, Path, description = "The member's ID")),
@@ -84,7 +84,7 @@ pub(crate) async fn list_of_project(
     list::<InProject>(&state, &caller, &name, &query)
 }
 
-/// Binds a role in a project.
+/// Creates a role binding in a project.
 #[utoipa::path(post, path = "/v1/projects/{name}/members", tag = "access",
     request_body = MemberCreate,
     params(("name" = String, Path, description = "The project's name")),
@@ -99,7 +99,7 @@ pub(crate) async fn add_to_project(
     add::<InProject>(&state, &caller, &noted, &name, request).await
 }
 
-/// Deletes a role binding of a project. Access through the binding ends within seconds.
+/// Deletes a role binding of a project. The subject loses the role's permissions within seconds.
 #[utoipa::path(delete, path = "/v1/projects/{name}/members/{id}", tag = "access",
     params(("name" = String, Path, description = "The project's name"),
         ("id" = String, Path, description = "The member's ID")),
@@ -113,8 +113,8 @@ pub(crate) async fn remove_from_project(
     remove::<InProject>(&state, &caller, &noted, (&name, &id)).await
 }
 
-/// Returns the cluster or project with this name. Requires that the caller can see it, and has
-/// permission for `verb` on its bindings.
+/// Returns the cluster or project with this name. Returns an error unless the object is visible to
+/// the caller and the caller has permission for `verb` on its bindings.
 pub(crate) fn authorized_target<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,
@@ -208,7 +208,7 @@ pub(crate) async fn make_owner<B: ScopedBinding>(
     Ok(())
 }
 
-/// Creates a binding with the UIDs of its references.
+/// Creates a binding that contains the UIDs of its role and subject.
 fn pinned<B: ScopedBinding>(
     state: &RestState,
     at: &B::Target,

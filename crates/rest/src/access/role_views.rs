@@ -1,4 +1,5 @@
-//! Views of roles with their rules, their permissions and the caller's permissions.
+//! Builds the representations of roles in the REST API: rules, permissions in clusters, and the
+//! caller's permissions on the role.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,26 +21,27 @@ const GLOBAL_BINDINGS: &str = "globalrolebindings";
 /// Maximum number of dependent roles in a response.
 const MAX_DEPENDENTS: usize = 100;
 
-/// The scope of a possible role binding.
+/// The scope in which the caller may bind roles.
 #[derive(Clone, Debug)]
 pub(crate) struct BindingScope {
-    /// The context (cluster or project) of roles that can be bound in this scope.
+    /// The context (cluster or project) of roles that can be bound in the scope.
     pub(crate) context: RoleContext,
-    /// The cluster or project of the binding.
+    /// The cluster or project of a new binding.
     pub(crate) scope: Scope,
 }
 
-/// Builds the views of roles for a caller.
+/// Builds the representations of roles in the REST API for a caller.
 pub(crate) struct RoleViews {
     visibility: Visibility,
     stores: Stores,
     templates: Vec<Arc<RoleTemplate>>,
     at: Option<BindingScope>,
-    /// Number of bindings per role, of the kinds that the caller can list.
+    /// Number of bindings of each role. Includes only the kinds of bindings that the caller can
+    /// list.
     bound: Bound,
 }
 
-/// Number of bindings, by name and recorded UID of the role.
+/// Number of bindings of each role. The key is the role's name and the role UID in the binding.
 type BindingCounts = HashMap<(String, Option<String>), u32>;
 
 #[derive(Default)]
@@ -50,14 +52,14 @@ struct Bound {
 }
 
 impl RoleViews {
-    /// Creates a builder of views for a caller. Each view states whether the caller can bind the
-    /// role in the scope `at`.
+    /// Creates a builder for a caller. Each view states whether the caller can bind the role in the
+    /// scope `at`.
     pub(crate) fn of(stores: &Stores, visibility: Visibility, at: Option<BindingScope>) -> Self {
         let bound = Bound::of(stores, &visibility, |_| true);
         Self::with(stores, visibility, at, bound)
     }
 
-    /// Builds the view of one role for a caller.
+    /// Builds the view of one role for a caller. Counts only the bindings of this role.
     pub(crate) fn of_one(stores: &Stores, visibility: Visibility, name: &str) -> Self {
         let bound = Bound::of(stores, &visibility, |role| role.name == name);
         Self::with(stores, visibility, None, bound)
@@ -263,7 +265,8 @@ impl RoleViews {
         }
     }
 
-    /// Reports whether one of these roles is locked. Locked roles cannot be inherited or bound.
+    /// Reports whether at least one of the named roles is locked. A locked role cannot be inherited
+    /// or bound.
     fn names_locked(&self, names: &[String]) -> bool {
         let locked = |name: &String| self.known(name).is_some_and(|role| role.spec.locked);
         names.iter().any(locked)
@@ -292,7 +295,7 @@ impl RoleViews {
 }
 
 impl Bound {
-    /// Counts the bindings of the roles that `selected` matches.
+    /// Counts the bindings of each role for which `selected` returns true.
     fn of(
         stores: &Stores,
         visibility: &Visibility,
@@ -328,7 +331,8 @@ fn counted<'a>(roles: impl Iterator<Item = &'a RoleReference>) -> BindingCounts 
     counted
 }
 
-/// Counts bindings with the role's UID, and bindings whose role UID is not recorded yet.
+/// Returns the number of bindings of a role. Includes bindings by name that contain no role UID
+/// yet.
 fn count(counted: Option<&BindingCounts>, role: &impl kube::Resource) -> Option<u32> {
     let (counted, meta) = (counted?, role.meta());
     let name = meta.name.clone().unwrap_or_default();

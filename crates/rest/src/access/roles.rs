@@ -18,18 +18,20 @@ use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, cluster_scope, require_project_scope};
 use drover_identity::caller::Caller;
 
-/// Query parameters of the list of roles.
+/// Query parameters of the route that lists roles.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct RoleQuery {
-    /// Name of a cluster. Each role states whether the caller can bind it there.
+    /// Name of a cluster. Each role in the response states whether the caller can bind the role in
+    /// this cluster.
     cluster: Option<String>,
-    /// Name of a project. Each role states whether the caller can bind it there.
+    /// Name of a project. Each role in the response states whether the caller can bind the role in
+    /// this project.
     project: Option<String>,
     /// Number of items on the page: 1 to 500. The default is 500.
     limit: Option<usize>,
-    /// `continue` of the previous page.
+    /// Value of `continue` in the response with the previous page.
     #[serde(rename = "continue")]
     continue_token: Option<String>,
 }
@@ -60,7 +62,7 @@ impl RoleQuery {
     }
 }
 
-/// Lists the roles in clusters and projects with the caller's permissions for them.
+/// Lists the roles in clusters and projects, with the caller's permissions on each role.
 #[utoipa::path(get, path = "/v1/roles", tag = "access", params(RoleQuery),
     responses((status = 200, body = List<RoleView>)))]
 pub(crate) async fn list(
@@ -115,7 +117,8 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 
-/// Changes the rules of a role. Existing bindings have the new permissions within seconds.
+/// Changes the rules of a role. Subjects of existing bindings get the new permissions within
+/// seconds.
 #[utoipa::path(put, path = "/v1/roles/{name}", tag = "access", request_body = RoleUpdate,
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 200, body = RoleDetail)))]
@@ -130,7 +133,7 @@ pub(crate) async fn update(
     Ok(axum::Json(detail(&state, visibility, &written)))
 }
 
-/// Deletes a role. Its bindings lose their permissions within seconds.
+/// Deletes a role. Subjects of its bindings lose its permissions within seconds.
 #[utoipa::path(delete, path = "/v1/roles/{name}", tag = "access",
     params(("name" = String, Path, description = "The role's name")),
     responses((status = 204)))]

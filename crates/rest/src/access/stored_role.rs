@@ -1,4 +1,4 @@
-//! Operations on RoleTemplates and GlobalRoles on the hub, with the caller's permissions.
+//! Reads and writes RoleTemplates and GlobalRoles on the hub with the caller's permissions.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ pub(crate) trait StoredRole:
     + Serialize
     + DeserializeOwned
 {
-    /// The name of the kind.
+    /// The name of the role kind, for example `RoleTemplate`.
     const KIND: &'static str;
 
-    /// The store of this kind.
+    /// Returns the store of roles of this kind.
     fn store(stores: &Stores) -> &Store<Self>;
 
-    /// Creates an object with this name and spec.
+    /// Creates a role object with this name and spec. Does not write the object.
     fn with_spec(name: &str, spec: Self::Spec) -> Self;
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn find<K: StoredRole>(state: &RestState, name: &str) -> Result<Arc<K
     role.ok_or_else(|| Status::not_found(K::KIND, name))
 }
 
-/// Reads the role with this name from the hub, because the caller's permissions depend on its
-/// current rules.
+/// Reads the role with this name from the hub. Does not use the store, because the caller's
+/// permissions depend on the current rules.
 async fn read_from_hub<K: StoredRole>(state: &RestState, name: &str) -> Result<K, Status> {
     let api: Api<K> = Api::all(state.hub.client());
     let stored = call("read a role", api.get_opt(name)).await?;
@@ -87,8 +87,8 @@ pub(crate) async fn create<K: StoredRole>(
     writer.create(&role, &role).await
 }
 
-/// Replaces the spec of a role. If the request contains a resource version that is not the current
-/// version, the function returns a conflict.
+/// Replaces the spec of a role. Returns a conflict if the request contains a resource version that
+/// is not current.
 pub(crate) async fn replace<K: StoredRole>(
     state: &RestState,
     caller: &Identity,
@@ -113,7 +113,7 @@ pub(crate) async fn replace<K: StoredRole>(
     writer.replace(&old, &changed).await
 }
 
-/// Deletes a role. Its bindings lose their permissions.
+/// Deletes a role. Subjects of its bindings lose its permissions.
 pub(crate) async fn delete<K: StoredRole>(
     state: &RestState,
     caller: &Identity,

@@ -1,8 +1,8 @@
-//! The caller's permissions for users.
+//! Determines the caller's permissions on users.
 //!
-//! Callers who are not administrators are subject to the same admission rules as with kubectl. The
-//! REST API also sets passwords, which is not possible with kubectl. A caller who sets a password
-//! can sign in as the user, and therefore must have all permissions of the user.
+//! Writes of callers who are not administrators are subject to the same admission rules as with
+//! kubectl. The REST API can also set passwords. A caller who sets a password can sign in as the
+//! user, and therefore must have all permissions of the user.
 
 use drover_access::grants::{Names, RightsHolder, Roles, Scope};
 use drover_access::names::{GroupName, UserName};
@@ -20,7 +20,7 @@ use drover_hub::visibility::Visibility;
 
 const USERS: &str = "users";
 
-/// The subject names of a user.
+/// The RBAC subject names of a user and of the user's groups.
 struct Other {
     user: UserName,
     groups: Vec<GroupName>,
@@ -42,7 +42,7 @@ impl Other {
     }
 }
 
-/// Returns the caller's permissions for a user.
+/// Returns the caller's permissions on a user.
 pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserRights {
     let (grants, may_administer) = (
         visibility.grants(),
@@ -60,7 +60,8 @@ pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserR
     }
 }
 
-/// Refuses to set the password of a user with permissions that the caller does not have.
+/// Returns an error if the user has permissions that the caller does not have. The caller then must
+/// not set the user's password.
 pub(crate) fn check_password(
     visibility: &Visibility,
     stores: &Stores,
@@ -89,8 +90,8 @@ pub(crate) fn check_password(
     })
 }
 
-/// Refuses to create a user who would have more permissions than the caller, because the caller
-/// knows the first password.
+/// Returns an error if the new user would have permissions that the caller does not have. The
+/// caller could sign in as the user, because the caller chooses the first password.
 pub(crate) fn check_defaults(visibility: &Visibility, stores: &Stores) -> Result<(), Status> {
     let objects = Objects::of(stores);
     let facts = objects.facts();

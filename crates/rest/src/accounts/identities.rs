@@ -15,10 +15,9 @@ use drover_hub::Stores;
 use drover_identity::caller::Administrator;
 use drover_identity::providers::link::Links;
 
-/// Moves an identity from one user to another user of the same person.
-///
-/// Sessions and tokens that depend on the identity end for both users. Role bindings do not move.
-/// The server disables the former user if the user has no other way to sign in.
+/// Moves an identity to a different user account of the same person. Sessions and tokens that
+/// depend on the identity end for both users. Role bindings do not move. The server disables the
+/// former user if the user has no other way to sign in.
 #[utoipa::path(post, path = "/v1/users/{name}/identities", tag = "users",
     params(("name" = String, Path, description = "Name of the user who receives the identity")),
     request_body = UserLink, responses((status = 200, body = UserLinked)))]
@@ -68,8 +67,8 @@ fn links(state: &RestState) -> Links {
     Links::new(state.hub.clone(), state.provider_logins.locks().clone())
 }
 
-/// Returns the provider with this name among the providers of the user's identities. Without a
-/// name, returns the provider of the user's only identity.
+/// Returns the provider `provider` if the user has an identity at this provider. Without a name,
+/// returns the provider of the user's only identity.
 fn find_provider(user: &User, provider: Option<&str>) -> Result<ProviderUid, Status> {
     let identities = user.status.iter().flat_map(|status| &status.identities);
     let mut matching = identities.filter(|one| provider.is_none_or(|name| one.provider == name));
@@ -91,7 +90,7 @@ fn find_provider(user: &User, provider: Option<&str>) -> Result<ProviderUid, Sta
     }
 }
 
-/// Lists roles that are bound to a user by name.
+/// Lists the roles in bindings whose subject is the user.
 fn roles_of(stores: &Stores, user: &User) -> Vec<HeldRole> {
     let uid = user.uid();
     let is_user = |subject: &BindingSubject| {

@@ -1,5 +1,5 @@
-//! The route that searches users for role bindings. A search requires a complete name, and never
-//! lists all users.
+//! The route that searches for users, for role bindings. A search requires a complete name, and
+//! never lists all users.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use drover_identity::caller::Caller;
 
 /// Maximum number of users in a response.
 const MAX_RESULTS: usize = 20;
-/// Maximum number of searches per user and minute. The limit is sufficient for a search during
-/// typing, but prevents the guessing of names.
+/// Maximum number of searches per user and minute. The limit allows a search during typing, but
+/// prevents the guessing of names.
 const MAX_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not 0");
 /// Number of users in the rate limiter above which the server removes expired entries.
 const CLEANUP_THRESHOLD: usize = 1_000;
@@ -118,8 +118,8 @@ fn view(stores: &Stores, user: &User) -> PersonView {
     }
 }
 
-/// Reports whether `name`, in lower case, is the user's name or a login of an identity for which
-/// `counts` returns true. Returns false for an empty name.
+/// Reports whether `name`, in lower case, is the user's name or the login of an identity. Ignores
+/// identities for which `counts` returns false. Returns false for an empty name.
 fn has_name(user: &User, name: &str, counts: impl Fn(&ProviderIdentity) -> bool) -> bool {
     let same = |own: &str| own.to_lowercase() == name;
     let is_login = |login: &str| {

@@ -1,4 +1,4 @@
-//! Routes of tokens.
+//! Routes that list, create and delete tokens.
 
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ use drover_identity::caller::Caller;
 use drover_identity::tokens as store;
 use drover_identity::tokens::NewToken;
 
-/// Default time to live of a token for kubectl.
+/// Default lifetime of a token for kubectl.
 const CREDENTIAL_TTL: Duration = Duration::from_mins(15);
-/// Maximum length of a description, in characters.
+/// Maximum length of a token's description, in characters.
 const MAX_DESCRIPTION: usize = 256;
 
 /// Returns the view of a token, without its secret.
@@ -65,7 +65,7 @@ pub(crate) async fn list(
         .map(axum::Json)
 }
 
-/// Creates a token for the caller. The secret is in this response only.
+/// Creates a token for the caller. Only this response contains the secret.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenCreate,
     responses((status = 201, body = IssuedToken)))]
 pub(crate) async fn create(
@@ -159,10 +159,9 @@ fn new_token(
     })
 }
 
-/// Returns the expiry time of a new token.
-///
-/// Only the token of a session can create tokens that expire later than the session. A stolen API
-/// token can therefore not create tokens that expire later.
+/// Returns the expiry time of a new token. Only a session can create tokens that expire later than
+/// the session itself. A token that a stolen API token creates therefore expires with the stolen
+/// token or earlier.
 pub(crate) fn expiry(
     now: Timestamp,
     asked: Option<Duration>,
@@ -198,7 +197,7 @@ pub(crate) fn expiry(
     Ok(end)
 }
 
-/// Returns the cluster that a token is limited to.
+/// Returns the cluster to which a token is limited.
 pub(crate) fn scope(
     state: &RestState,
     caller: &Identity,

@@ -251,7 +251,7 @@ pub(crate) async fn revoke_tokens(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Revokes the provider tokens of a user without Drover tokens.
+/// Revokes the tokens that identity providers issued for a user, if the user has no Drover tokens.
 fn revoke_provider_tokens(state: &RestState, user: &User) {
     let uid = UserUid::new(user.uid().unwrap_or_default());
     state.provider_logouts.revoke_provider_tokens(&uid);
@@ -271,7 +271,7 @@ pub(crate) async fn refresh(
     find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
 }
 
-/// Checks the caller's change with the admission rules.
+/// Checks a change of a user with the admission rules for the caller.
 async fn check_patch(
     state: &RestState,
     caller: &Identity,
@@ -294,7 +294,8 @@ pub(crate) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>
     user.ok_or_else(|| Status::not_found("User", name))
 }
 
-/// Refuses changes with which administrators would lock themselves out.
+/// Returns an error if the caller changes the caller's own user. Administrators therefore cannot
+/// lock themselves out.
 pub(crate) fn refuse_own_user(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
     if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
         return Err(Status::conflict(format!(
@@ -304,7 +305,8 @@ pub(crate) fn refuse_own_user(caller: &Identity, user: &User, what: &str) -> Res
     Ok(())
 }
 
-/// Applies the validation rule of the kind's schema, before the password is hashed.
+/// Checks the name of a user with the rule of the CRD schema. The check runs before the password is
+/// hashed.
 fn check_name(name: &str) -> Result<(), Status> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-');
     let end = |b: Option<&u8>| b.is_some_and(|b| inner(*b) && !matches!(b, b'.' | b'-'));

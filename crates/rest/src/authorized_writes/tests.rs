@@ -78,8 +78,8 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Valu
     (serde_json::from_value(json.clone()).unwrap(), json)
 }
 
-/// Returns a caller with this name and UID. The field `administrator` of the caller has no effect,
-/// because the stores determine the administrators.
+/// Returns a caller with this name and UID. The field `administrator` has no effect, because the
+/// stores determine whether a user is an administrator.
 fn caller(name: &str) -> Identity {
     Identity {
         user_uid: drover_api::ids::UserUid::new(name),
@@ -97,7 +97,7 @@ fn caller(name: &str) -> Identity {
     }
 }
 
-/// Creates a binding with a derived name while a binding with this name and the spec `taken_by`
+/// Creates a binding with a derived name. A binding with this name and the spec `taken_by` already
 /// exists. Returns the name of the new binding or an error, and the number of POST requests to the
 /// hub.
 async fn create_with_name_in_use(taken_by: &Value) -> (Result<String, Status>, usize) {
@@ -177,7 +177,7 @@ fn user(change: &Value) -> User {
     serde_json::from_value(whole).unwrap()
 }
 
-/// Checks the write with the admission rules for a write that the user sends with kubectl.
+/// Checks a write with the admission rules for a user who writes with kubectl.
 async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result<(), String> {
     let json = |user: Option<&User>| user.map(|user| value(user).unwrap());
     let (old, object) = (json(old), json(new));
@@ -207,8 +207,8 @@ async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result
     decided.map_err(|error| error.to_string())
 }
 
-/// Test cases of writes of User objects: description, old object, new object, and true if the rules
-/// allow the write.
+/// Returns test cases of writes of User objects. Each case contains a description, the old object,
+/// the new object, and true if the rules allow the write.
 fn writes_of_users() -> Vec<(&'static str, Option<User>, Option<User>, bool)> {
     let plain = || user(&json!({}));
     let administrator = || user(&json!({ "spec": { "administrator": true } }));

@@ -33,9 +33,9 @@ use drover_identity::providers::connection_test;
 
 /// Timeout of a connection test.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum number of attempts while another client changes the same provider.
+/// Maximum number of attempts to write a provider while another client changes the same provider.
 const MAX_ATTEMPTS: usize = 5;
-/// Key in a Secret that the server creates for a provider.
+/// Key of the data in a Secret that the server creates for a provider.
 const KEY: &str = "secret";
 /// Fields of the spec that refer to a Secret. The REST API rejects these fields in requests and
 /// omits them in responses.
@@ -128,8 +128,7 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
 }
 
-/// Replaces the spec of an identity provider. The stored secret stays the same if the request
-/// contains no secret.
+/// Replaces the spec of an identity provider. A request without a secret keeps the stored secret.
 #[utoipa::path(put, path = "/v1/auth-providers/{name}", tag = "providers",
     params(("name" = String, Path, description = "The provider's name")),
     request_body = AuthProviderUpdate, responses((status = 200, body = AuthProviderView)))]
@@ -165,14 +164,14 @@ pub(crate) async fn update(
     Ok(axum::Json(view(&changed)))
 }
 
-/// The result of a replacement: the former spec and the new object.
+/// The former spec and the new object after the spec of a provider was replaced.
 struct Replaced {
     before: AuthProviderSpec,
     after: AuthProvider,
 }
 
-/// Replaces the spec of a provider. If `version` is present and the object has a newer version, the
-/// function returns a conflict.
+/// Replaces the spec of a provider. Returns a conflict if `version` is present and is not the
+/// current resource version.
 async fn replace(
     state: &RestState,
     former: &AuthProvider,
@@ -217,7 +216,7 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deletes the provider with this UID.
+/// Deletes the provider if its UID is `uid`.
 async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubError> {
     let (api, params) = (api(state), only(provider.uid()));
     let name = provider.name_any();
@@ -289,15 +288,15 @@ fn secret_prefix(provider: &str) -> String {
     format!("auth-provider-{provider}-")
 }
 
-/// Reports whether the server created a Secret of this name for this provider. The check includes
-/// the length of the random suffix, because one provider's name can be a prefix of another
-/// provider's name.
+/// Reports whether the server created a Secret with this name for this provider. Checks the length
+/// of the random suffix, because the name of a provider can be a prefix of a different provider's
+/// name.
 fn is_own_secret(name: &str, provider: &str) -> bool {
     let drawn = name.strip_prefix(&secret_prefix(provider));
     drawn.is_some_and(|drawn| drawn.len() == 16 && !drawn.contains('-'))
 }
 
-/// Returns the name and key of a new Secret for a secret in a request.
+/// Returns the name and key of the Secret that will store a secret from a request.
 fn new_key<'a>(
     provider: &str,
     sent: Option<&'a Secret>,
@@ -335,7 +334,7 @@ async fn store_secret(
         .map(|_| ())
 }
 
-/// Deletes a Secret that no spec refers to, if the server created the Secret. If the deletion
+/// Deletes a Secret that the server created, if no spec refers to the Secret. If the deletion
 /// fails, the hub deletes the Secret together with the provider.
 async fn delete_unused_secret(state: &RestState, provider: &AuthProvider, key: Option<&SecretKey>) {
     let name = provider.name_any();
@@ -357,7 +356,7 @@ async fn delete_unused_secret(state: &RestState, provider: &AuthProvider, key: O
     }
 }
 
-/// Returns the spec of a request with the reference to its Secret.
+/// Parses the spec in a request, and adds the reference to the Secret `key`.
 fn spec_of(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Status> {
     let mut complete = sent.clone();
     for (protocol, field) in SECRET_FIELDS {

@@ -19,7 +19,7 @@ use drover_http_edge::unauthenticated::UnauthenticatedJson;
 use drover_identity::caller::Caller;
 use drover_identity::device::{INTERVAL_SECONDS, LOGIN_TTL};
 
-/// Starts a device login of a program.
+/// Starts a device login for a program, for example the Drover CLI.
 #[utoipa::path(post, path = "/v1/device", tag = "me",
     responses((status = 201, body = DeviceCode)))]
 pub(crate) async fn begin(
@@ -65,7 +65,7 @@ pub(crate) async fn fetch(
     Ok(axum::Json(DeviceAnswer { issued }))
 }
 
-/// Returns a pending device login, for its confirmation.
+/// Returns a pending device login. The browser shows the login to the user before the confirmation.
 #[utoipa::path(get, path = "/v1/device/{code}", tag = "me",
     params(("code" = String, Path, description = "The code that the program displays")),
     responses((status = 200, body = DeviceView)))]
@@ -83,7 +83,7 @@ pub(crate) async fn look(
     }))
 }
 
-/// Confirms a device login. The program can then act as the caller.
+/// Confirms a device login. The program then receives a token of the caller.
 #[utoipa::path(post, path = "/v1/device/{code}/confirm", tag = "me",
     params(("code" = String, Path, description = "The code that the program displays")),
     responses((status = 204)))]

@@ -1,4 +1,4 @@
-//! Routes of login, logout, and the caller's own user.
+//! Routes for login, logout, and the caller's own user.
 
 use std::net::SocketAddr;
 
@@ -39,7 +39,7 @@ pub(crate) async fn login(
     Ok((StatusCode::CREATED, axum::Json(issued)))
 }
 
-/// Logs in a local user, and records the user in the audit log.
+/// Logs in a local user, and records the result in the audit log.
 pub(crate) async fn log_in(
     state: &RestState,
     peer: SocketAddr,
@@ -62,7 +62,7 @@ pub(crate) async fn log_in(
     Ok((secret, token))
 }
 
-/// Records the user and the address of a login.
+/// Adds the user and the network address of a login to the audit record, and records the address.
 pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &AuditNotes, token: &Token) {
     noted.who(Person {
         name: token.spec.user_name.as_str().into(),
@@ -75,7 +75,7 @@ pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &AuditNotes,
         .record(&token.spec.user_uid, peer.ip());
 }
 
-/// Deletes the presented token, which can be expired or revoked.
+/// Deletes the token in the request. The token can be expired or revoked.
 #[utoipa::path(post, path = "/v1/logout", tag = "me", responses((status = 204)))]
 pub(crate) async fn logout(
     State(state): State<RestState>,
@@ -88,7 +88,7 @@ pub(crate) async fn logout(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Returns the user of the presented token.
+/// Returns the user of the token in the request.
 #[utoipa::path(get, path = "/v1/me", tag = "me", responses((status = 200, body = Me)))]
 pub(crate) async fn me(
     State(state): State<RestState>,
@@ -104,7 +104,7 @@ pub(crate) async fn me(
     )?))
 }
 
-/// Returns the description of a user and of the presented token, from the stores.
+/// Reads the user and the token of the request from the stores, and returns their description.
 pub(crate) fn describe(
     stores: &Stores,
     user: Option<&User>,

@@ -1,4 +1,4 @@
-//! Routes of login with identity providers.
+//! Routes for login with identity providers.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -31,7 +31,9 @@ use drover_identity::providers::configured::title;
 use drover_identity::providers::login_state::ReturnPath;
 use drover_identity::providers::sign_in::CompletedLogin;
 
-/// Prefix of the name of the cookie with the state of a pending login. The provider's name follows.
+/// Prefix of the name of the cookie with the state of a pending login. The provider's name is the
+/// second half of the cookie name.
+///
 /// The prefix `__Host-` prevents other hosts of the domain from setting the cookie. `SameSite` is
 /// `Lax`, because the provider's site redirects to the callback.
 const LOGIN_COOKIE: &str = "__Host-drover-sign-in-";
@@ -64,7 +66,7 @@ fn shown(provider: &AuthProvider) -> ProviderView {
     }
 }
 
-/// Returns an error if a page of another origin sent the request.
+/// Returns an error if a page of a different origin sent the request.
 #[derive(Debug)]
 pub(crate) struct FromOwnPage(Result<(), Status>);
 
@@ -79,8 +81,10 @@ impl FromRequestParts<RestState> for FromOwnPage {
     }
 }
 
-/// Starts a login with a redirect to the provider, or logs in with a password in a browser or for a
-/// program.
+/// Starts a login at an identity provider.
+///
+/// For OpenID Connect and GitHub, returns the URL to which the browser navigates. For LDAP, logs in
+/// with a password in a browser or for a program.
 #[utoipa::path(post, path = "/v1/providers/{name}/sign-in", tag = "me",
     params(("name" = String, Path, description = "The provider's name")),
     request_body = ProviderSignIn,
@@ -189,10 +193,10 @@ pub(crate) async fn callback(
     response
 }
 
-/// The error of a callback.
+/// The error of a callback request.
 struct CallbackError {
     status: Status,
-    /// True if the login cannot be retried, so that the cookie must be deleted.
+    /// True if the login cannot be retried. The response then deletes the cookie.
     is_final: bool,
 }
 
@@ -235,8 +239,8 @@ async fn end(
     Ok((cookie, page).into_response())
 }
 
-/// Returns the error for the client. The log contains the cause of the error. The audit log
-/// contains the reason.
+/// Converts the error to the response. Writes the cause of the error to the log, and the reason to
+/// the audit log.
 fn refused(state: &RestState, noted: &AuditNotes, name: &str, error: SignInError) -> Status {
     let provider = state.hub.stores().auth_providers.by_name(name);
     if provider.is_some() {
@@ -271,8 +275,8 @@ fn return_path(text: Option<&str>) -> Result<ReturnPath, Status> {
     })
 }
 
-/// Returns the state of the pending login. Returns `None` for two cookies with the same name,
-/// because a different host of the domain could have set one of the cookies.
+/// Returns the state of the pending login. Returns `None` if the request contains two cookies with
+/// the same name, because a different host of the domain could have set one of the cookies.
 fn presented_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
     let lines = headers.get_all(COOKIE).iter();
     let pairs = lines
@@ -303,15 +307,17 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-/// True if the page redirects the browser automatically.
+/// Determines whether the page redirects the browser automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Redirect {
     Automatic,
     None,
 }
 
-/// Renders a page with one sentence and a link. The redirect starts on this site, because the
-/// browser sends the new `SameSite=Strict` cookie only then.
+/// Renders a page with one sentence and a link.
+///
+/// The redirect starts on this page and not at the provider, because browsers send the new
+/// `SameSite=Strict` cookie only with requests from this site.
 fn page(heading: &str, sentence: &str, onward: &str, redirect: Redirect) -> Html<String> {
     let (heading, sentence, onward) = (escaped(heading), escaped(sentence), escaped(onward));
     let refresh = match redirect {

@@ -1,7 +1,7 @@
 //! Routes of browser sessions. The token is in an HttpOnly cookie.
 //!
 //! The cookie authenticates only requests from the server's own pages
-//! ([`drover_access::same_origin`]). Requests that change data also require the session's CSRF
+//! ([`drover_access::same_origin`]). Requests that change data must contain the session's CSRF
 //! token.
 
 use std::net::SocketAddr;
@@ -29,13 +29,13 @@ use drover_hub::Stores;
 use drover_identity::caller::{AnyToken, Caller, PresentedToken};
 use drover_identity::{LoginClient, tokens};
 
-/// Attributes of the session cookie: for this host and TLS only, hidden from scripts, and not sent
-/// with requests from other sites.
+/// Attributes of the session cookie. Browsers send the cookie only to this host, only over TLS, and
+/// only with requests from this site. Scripts cannot read the cookie.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
 pub(crate) type SetCookie = [(HeaderName, HeaderValue); 1];
 
-/// A request that passed the check for requests from pages of other origins.
+/// Proof that the request does not come from a page of a different origin.
 #[derive(Debug)]
 pub(crate) struct OwnPage;
 
@@ -86,8 +86,8 @@ pub(crate) async fn sign_in(
     begin(&state, &secret, &token)
 }
 
-/// Ends the browser's former session. The new session overwrites the cookie of the former session,
-/// so the user could not sign out of it later.
+/// Ends the browser's former session when a new session starts. The new cookie overwrites the
+/// former cookie, so the user could not sign out of the former session later.
 pub(crate) async fn end_former(state: &RestState, former: Option<String>) {
     if let Some(former) = former
         && let Err(error) = tokens::delete_by_id(&state.hub, &former).await
@@ -96,7 +96,7 @@ pub(crate) async fn end_former(state: &RestState, former: Option<String>) {
     }
 }
 
-/// Creates the response of a login in a browser.
+/// Creates the response to a login in a browser.
 pub(crate) fn begin(
     state: &RestState,
     secret: &SecretString,
@@ -115,7 +115,7 @@ pub(crate) fn begin(
     Ok((StatusCode::CREATED, cookie, axum::Json(session)))
 }
 
-/// Returns the browser's session.
+/// Returns the session that the browser's cookie identifies.
 #[utoipa::path(get, path = "/v1/session", tag = "me", responses((status = 200, body = Session)))]
 pub(crate) async fn read(
     State(state): State<RestState>,
@@ -162,7 +162,7 @@ pub(crate) async fn sign_out(
     Ok(leave(&state, &spec.user_uid, on).await)
 }
 
-/// Creates the response of a sign-out.
+/// Creates the response to a sign-out request.
 async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) -> Response {
     state.provider_logouts.revoke_provider_tokens(user);
     let form = match on {

@@ -21,10 +21,10 @@ use crate::hash::fnv1a;
 
 /// Interval between log lines.
 const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
-/// Maximum number of lines in a response. The response contains the last lines.
+/// Maximum number of lines in a response. A longer log is cut at its beginning.
 const MAX_LINES: i64 = 1000;
 
-/// The supported query parameters, from `PodLogOptions`.
+/// The supported query parameters of a log request, from `PodLogOptions`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Options {
@@ -42,14 +42,14 @@ fn is_set(text: &str) -> bool {
     matches!(text, "true" | "True" | "1")
 }
 
-/// One run of a container. The log lines of a run are deterministic.
+/// One run of a container. The log lines are a pure function of the run.
 #[derive(Clone, Debug)]
 struct Run {
     container: String,
     image: String,
     seed: u32,
     began: Timestamp,
-    /// Time and exit code of the end. `None` while the container runs.
+    /// Time and exit code of the end of the run. `None` while the container runs.
     ended: Option<(Timestamp, i32)>,
 }
 
@@ -146,8 +146,8 @@ fn nothing_yet(
     format!("container {container:?} in pod {pod:?} is waiting to start: {waiting}")
 }
 
-/// Returns the start and end of the last run of a container. Returns the preceding run if
-/// `previous` is true.
+/// Returns the start and end of the most recent run of a container. If `previous` is true, returns
+/// the run before it.
 fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(Timestamp, i32)>)> {
     let ended = |state: Option<&k8s_openapi::api::core::v1::ContainerState>| {
         let ended = state?.terminated.as_ref()?;
@@ -168,7 +168,7 @@ fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(
 }
 
 impl Run {
-    /// Returns the number of the last line that exists at the given time.
+    /// Returns the number of the last log line that the container has written by the time `now`.
     fn last(&self, now: Timestamp) -> i64 {
         let end = self.ended.map_or(now, |(end, _)| end.min(now));
         end.duration_since(self.began).as_secs().max(0) / INTERVAL.as_secs()
@@ -215,7 +215,7 @@ impl Run {
     }
 }
 
-/// Returns the requested lines that exist now.
+/// Returns the requested log lines that the container has written.
 fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     let last = run.last(now);
     let since = options
@@ -246,7 +246,7 @@ fn past(run: &Run, options: &Options, now: Timestamp) -> String {
     text
 }
 
-/// Streams the existing lines, then new lines until the container ends.
+/// Streams the existing log lines. Then streams new lines until the container ends.
 fn follow(
     answers: &Answers,
     path: &ResourcePath,

@@ -22,11 +22,11 @@ use crate::decide::amounts::{Unit, units};
 use crate::hash::fnv1a;
 use crate::world::World;
 
-/// Maximum usage of a container without requests: CPU in millis and memory in bytes.
+/// Maximum usage of a container that requests no resources: CPU in millis and memory in bytes.
 const DEFAULT_USAGE: (i64, i64) = (10, 32 << 20);
-/// Usage of a node without pods: CPU in millis and memory in bytes.
+/// Usage of a node on which no pods run: CPU in millis and memory in bytes.
 const NODE_USAGE: (i64, i64) = (120, 600 << 20);
-/// Period of the simulated usage, in seconds.
+/// Period in seconds after which the simulated usage repeats.
 const PERIOD: i64 = 600;
 
 #[derive(Debug, Default, Deserialize)]
@@ -35,7 +35,7 @@ struct Options {
     label_selector: String,
 }
 
-/// A usage: CPU in millis, and memory in bytes.
+/// CPU usage in millis, and memory usage in bytes.
 type Usage = (i64, i64);
 
 pub(super) fn nodes(
@@ -128,7 +128,7 @@ fn by_node(world: &World, now: Timestamp) -> BTreeMap<&str, Usage> {
     used
 }
 
-/// Returns the simulated usage of a container: between 40 % and 80 % of its requests.
+/// Returns the simulated usage of a container: between 40 % and 80 % of the container's requests.
 fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
     let requests = container
         .resources
@@ -157,7 +157,8 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
     )
 }
 
-/// Returns thousandths from 400 to 800: a triangle wave whose phase depends on the seed.
+/// Returns a number from 400 to 800, in thousandths. The number follows a triangle wave over time,
+/// and `seed` determines the phase of the wave.
 fn share(seed: i64, second: i64) -> i64 {
     let at = (second + seed).rem_euclid(PERIOD);
     let half = PERIOD / 2;

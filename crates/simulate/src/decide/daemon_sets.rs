@@ -1,4 +1,4 @@
-//! Simulates DaemonSets: a pod on each matching node.
+//! Simulates DaemonSets: creates one pod on each matching node.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{DecisionBuilder, count};
 use crate::action::Component;
 use crate::world::World;
 
-/// The tolerations of all daemon pods.
+/// The tolerations that Kubernetes adds to all pods of DaemonSets.
 const TOLERATIONS: [(&str, &str); 6] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -41,9 +41,9 @@ pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBu
 struct Daemons<'w> {
     set: &'w DaemonSet,
     hash: String,
-    /// Names of the matching nodes.
+    /// The nodes on which the DaemonSet runs a pod.
     nodes: Vec<&'w Node>,
-    /// Unfinished pods by node.
+    /// Running and pending pods of the DaemonSet, by node name.
     pods: BTreeMap<String, &'w Pod>,
     finished: Vec<&'w Pod>,
 }
@@ -180,7 +180,8 @@ impl<'w> Daemons<'w> {
     }
 }
 
-/// Returns the status fields whose change requires an update of the DaemonSet's status.
+/// Returns the status fields that matter. The status of the DaemonSet is updated only if these
+/// fields change.
 fn significant_fields(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
     (
         [
@@ -206,7 +207,7 @@ fn add_tolerations(spec: &mut Value) {
     }
 }
 
-/// Returns a pod of this template, for finding matching nodes.
+/// Returns a pod with the spec of the template. The pod is used only to find matching nodes.
 fn probe(template: &k8s_openapi::api::core::v1::PodTemplateSpec) -> Pod {
     let mut spec = json!(template.spec);
     add_tolerations(&mut spec);

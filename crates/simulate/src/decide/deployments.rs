@@ -1,4 +1,4 @@
-//! Simulates Deployments: a ReplicaSet for each template, and rollouts.
+//! Simulates Deployments: creates a ReplicaSet for each template, and rolls out changes.
 
 use std::collections::BTreeMap;
 
@@ -140,7 +140,8 @@ impl Rollout<'_> {
         latest.max().unwrap_or(0) + 1
     }
 
-    /// Sets the revision of the current ReplicaSet and of the Deployment to the highest revision.
+    /// Increases the revision of the current ReplicaSet above all older revisions, and copies the
+    /// revision to the Deployment.
     fn number(&self, decision: &mut DecisionBuilder) {
         let Some(new) = self.new else { return };
         let own = revision(new.annotations());
@@ -227,8 +228,8 @@ impl Rollout<'_> {
         conditions.find(|condition| condition.type_ == kind)
     }
 
-    /// Returns the unchanged condition of the Deployment, or a new condition if its status, reason
-    /// or message changed or the rollout progressed.
+    /// Returns a condition of the Deployment. Updates the condition if its status, reason or
+    /// message changed, or if the rollout progressed.
     fn condition(
         &self,
         kind: &str,
@@ -255,8 +256,8 @@ impl Rollout<'_> {
         })
     }
 
-    /// Returns the condition `Progressing`, and true if the rollout progressed since the last
-    /// update.
+    /// Returns the status, the reason and the message of the condition `Progressing`. The last
+    /// value is true if the rollout progressed since the last update.
     fn progress(
         &self,
         counts: &Counts,
@@ -299,7 +300,7 @@ fn mentions_other_set(known: &DeploymentCondition, set: &str) -> bool {
     !message.contains(&format!("\"{set}\""))
 }
 
-/// The counts of a Deployment's status.
+/// The numbers of pods in a Deployment's status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Counts {
     replicas: i32,
@@ -323,7 +324,7 @@ impl Counts {
         })
     }
 
-    /// Returns true if the rollout progressed between these counts.
+    /// Returns true if the rollout progressed from these counts to the counts `now`.
     fn is_behind(&self, now: &Self) -> bool {
         now.updated > self.updated
             || now.ready > self.ready

@@ -1,4 +1,4 @@
-//! Simulates EndpointSlices: the addresses of a Service's pods.
+//! Simulates EndpointSlices, which contain the addresses of a Service's pods.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::owned::{controller, is_finished, is_ready, is_terminating, owner};
 use crate::action::{Action, Component, ObjectRef};
 use crate::world::World;
 
-/// Maximum number of endpoints in a slice, as in Kubernetes.
+/// Maximum number of endpoints in a slice. Equals the limit of Kubernetes.
 const MAX_ENDPOINTS: usize = 100;
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const CONTROLLER: &str = "endpointslice-controller.k8s.io";
@@ -129,8 +129,8 @@ fn ports(service: &Service, pod: Option<&Pod>) -> Vec<Value> {
     numbered.collect()
 }
 
-/// Returns the target port: its number, the container port with its name, or the port of the
-/// Service.
+/// Returns the number of the target port. `targetPort` contains the number, or the name of a
+/// container port. Without `targetPort`, returns the port of the Service.
 fn number(port: &ServicePort, pod: Option<&Pod>) -> Option<i32> {
     match &port.target_port {
         None => Some(port.port),

@@ -1,4 +1,4 @@
-//! Simulates Jobs: pods are created until enough have succeeded or too many have failed.
+//! Simulates Jobs: creates pods until enough pods have succeeded or too many pods have failed.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ use crate::annotations::Timing;
 use crate::world::World;
 
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// Maximum backoff after failures.
+/// Maximum backoff after failures of a Job's pods.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(6);
-/// Maximum number of new pods in one decision.
+/// Maximum number of pods that one decision creates for a Job.
 const BURST: i32 = 100;
 
 pub(super) fn decide(
@@ -219,7 +219,7 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// Creates pods up to `parallelism`, after the backoff of failures.
+    /// Creates pods up to `parallelism`. Waits for the backoff after failures.
     fn start(&self, timing: &Timing, decision: &mut DecisionBuilder) {
         let active = count(self.active.len());
         let wanted = match self.completions {
@@ -316,7 +316,8 @@ impl<'w> Work<'w> {
     }
 }
 
-/// Returns the status fields whose change requires an update of the Job's status.
+/// Returns the status fields that matter. The status of the Job is updated only if these fields
+/// change.
 fn significant_fields(status: &JobStatus) -> [i32; 4] {
     [status.active, status.ready, status.succeeded, status.failed].map(|n| n.unwrap_or(0))
 }
@@ -351,7 +352,7 @@ fn conditions(old: &JobStatus, end: Option<&End>, suspended: bool, now: Timestam
     all.into()
 }
 
-/// Returns the completed indexes, such as `0-3,5`.
+/// Returns the completed indexes of an indexed Job, such as `0-3,5`.
 fn completed(pods: &[&Pod]) -> String {
     let indexes: BTreeSet<i32> = pods.iter().filter_map(|pod| index(pod)).collect();
     let mut runs: Vec<(i32, i32)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Simulates kubelets: the lifecycle of a pod on its node.
+//! Simulates kubelets: advances the lifecycle of each pod on its node.
 //!
 //! ```text
 //!  bound ──► ContainerCreating ─► Running ─► Ready
@@ -22,7 +22,7 @@ use crate::world::World;
 
 use containers::State;
 
-/// Maximum backoff before the restart of a failed container.
+/// Maximum backoff between the failure and the restart of a container.
 const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
 
 pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuilder) {
@@ -48,7 +48,7 @@ pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuil
     }
 }
 
-/// A pod and the node that runs it.
+/// A pod that is bound to a node, and its requested behavior.
 struct BoundPod<'w> {
     pod: &'w Pod,
     node: String,
@@ -291,7 +291,8 @@ impl BoundPod<'_> {
         all.map(said).to_vec().into()
     }
 
-    /// Returns the transition time of a condition, if its status did not change.
+    /// Returns the transition time of a condition. Returns `None` if the status of the condition
+    /// differs from `holds`.
     fn since(&self, kind: &str, holds: bool) -> Option<Timestamp> {
         let status = self.pod.status.as_ref()?;
         let mut conditions = status.conditions.iter().flatten();

@@ -11,11 +11,11 @@ use crate::action::{Action, Component, Severity};
 use crate::annotations::{Timing, node_fails};
 use crate::world::World;
 
-/// Interval of unchanged status updates, as in the kubelet.
+/// Interval of status updates without a change. Equals the default of the kubelet.
 const STATUS_INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
-/// The conditions of a healthy node: type, status, reason, message.
+/// The conditions of a healthy node. Each element contains the type, status, reason and message.
 const HEALTHY: [(&str, &str, &str, &str); 4] = [
     (
         "MemoryPressure",
@@ -120,7 +120,7 @@ fn report_healthy(node: &Node, decision: &mut DecisionBuilder) {
     taint(node, false, decision);
 }
 
-/// Returns an offset below `within` that depends on the node.
+/// Returns an offset between zero and `within`. The name of the node determines the offset.
 fn offset(node: &Node, within: SignedDuration) -> SignedDuration {
     let share = crate::hash::fnv1a(&node.name_any()) % 1000;
     SignedDuration::from_secs_f64(within.as_secs_f64() * f64::from(share) / 1000.0)

@@ -1,4 +1,4 @@
-//! Finds the pods of each controller, and determines their readiness.
+//! Finds the pods of each controller, and determines the readiness of pods.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{SimulatedKind, World};
 
-/// Pods by the UID of their controller.
+/// Pods, grouped by the UID of their controller.
 pub(crate) type Owned<'w> = BTreeMap<&'w str, Vec<&'w Pod>>;
 
 /// Returns all pods that have a controller, grouped by the UID of the controller.
@@ -33,7 +33,7 @@ pub(super) fn controller(meta: &ObjectMeta) -> Option<&str> {
         .next()
 }
 
-/// Returns an owner reference to a controller.
+/// Creates an owner reference to a controller.
 pub(super) fn owner<K: SimulatedKind>(object: &K) -> Value {
     let resource = K::KIND.resource();
     json!([{
@@ -65,7 +65,7 @@ pub(super) fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_terminating(pod)
 }
 
-/// Returns the transition time of a condition, if the condition is true.
+/// Returns the transition time of a condition. Returns `None` unless the condition is true.
 pub(super) fn condition(pod: &Pod, kind: &str) -> Option<Timestamp> {
     let status = pod.status.as_ref()?;
     let condition = status
@@ -82,12 +82,12 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     condition(pod, "Ready").is_some()
 }
 
-/// The availability of a pod. A pod is available after it was ready for the required time.
+/// The availability of a pod. A pod is available after it has been ready for `minReadySeconds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     /// The pod is not ready.
     No,
-    /// The pod is ready. It becomes available at this time.
+    /// The pod is ready, and becomes available at this time.
     At(Timestamp),
     /// The pod is available.
     Yes,
@@ -127,8 +127,8 @@ pub(super) fn counts(
     (ready, available)
 }
 
-/// Sorts pods in the order of deletion: first unbound pods, then pods that do not run, then pods
-/// that are not ready, then the youngest pods.
+/// Sorts pods in the order of their deletion: unbound pods, pods that do not run, pods that are not
+/// ready, and then the youngest pods.
 pub(super) fn deletion_order(mut pods: Vec<&Pod>) -> Vec<&Pod> {
     let placed = |pod: &Pod| {
         let spec = pod.spec.as_ref();

@@ -1,4 +1,4 @@
-//! Simulates ReplicaSets: the requested number of pods.
+//! Simulates ReplicaSets: creates and deletes pods until their number is `spec.replicas`.
 
 use k8s_openapi::api::apps::v1::{ReplicaSet, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::Pod;
@@ -11,7 +11,7 @@ use super::{DecisionBuilder, count};
 use crate::action::Component;
 use crate::world::World;
 
-/// Maximum number of pods to create or delete in one decision.
+/// Maximum number of pods that one decision creates or deletes for a ReplicaSet.
 const BURST: usize = 100;
 
 pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBuilder) {
@@ -65,7 +65,8 @@ fn status(set: &ReplicaSet, active: &[&Pod], decision: &mut DecisionBuilder) {
     }
 }
 
-/// Returns the status fields whose change requires an update of the ReplicaSet's status.
+/// Returns the status fields that matter. The status of the ReplicaSet is updated only if these
+/// fields change.
 fn significant_fields(status: &ReplicaSetStatus) -> (i32, i32, i32, i32, Option<i64>) {
     (
         status.replicas,

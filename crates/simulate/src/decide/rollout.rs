@@ -3,7 +3,7 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// The desired state of a Deployment.
+/// The desired state of a rollout, from the spec of the Deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Desired {
     pub(super) replicas: i32,
@@ -46,7 +46,7 @@ impl Desired {
 }
 
 /// Converts a number or a percentage of `whole` to a number. Rounds a percentage up if `up` is
-/// true, otherwise down.
+/// true, and down if `up` is false.
 pub(super) fn share(part: Option<&IntOrString>, whole: i32, up: bool) -> i32 {
     match part {
         None => {
@@ -70,7 +70,7 @@ fn rounded(number: f64, up: bool) -> i32 {
     whole.clamp(0.0, f64::from(i32::MAX)) as i32
 }
 
-/// The numbers of pods of a ReplicaSet.
+/// The numbers of pods of one ReplicaSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     /// Requested number of pods, from `spec.replicas`.
@@ -101,7 +101,8 @@ impl Size {
     }
 }
 
-/// Returns the next sizes of the new ReplicaSet and of the old ReplicaSets, oldest first.
+/// Returns the next sizes of the new ReplicaSet and of all old ReplicaSets. The old ReplicaSets are
+/// sorted from oldest to newest.
 pub(super) fn step(desired: &Desired, new: Option<Size>, old: &[Size]) -> (i32, Vec<i32>) {
     let unchanged: Vec<i32> = old.iter().map(|size| size.wanted).collect();
     let old_total: i32 = unchanged.iter().sum();

@@ -41,7 +41,7 @@ fn is_waiting(pod: &Pod) -> bool {
     ours && !gated && !placed && pod.metadata.deletion_timestamp.is_none() && !is_finished(pod)
 }
 
-/// The free resources of each node.
+/// The free resources of each node in the cluster.
 struct Free<'w> {
     nodes: Vec<(&'w Node, Amounts)>,
 }
@@ -67,8 +67,8 @@ impl<'w> Free<'w> {
         }
     }
 
-    /// Returns the node with the most free resources. If no node fits, returns the number of nodes
-    /// by reason.
+    /// Returns the node with the most free resources. If the pod fits on no node, returns the
+    /// number of nodes for each reason.
     fn best(&mut self, pod: &Pod) -> Result<String, BTreeMap<String, usize>> {
         let needs = requests(pod);
         let mut why: BTreeMap<String, usize> = BTreeMap::new();
@@ -135,7 +135,8 @@ fn place(world: &World, free: &mut Free<'_>, pod: &Pod, decision: &mut DecisionB
     });
 }
 
-/// Returns the node that the pod is bound to or requires.
+/// Returns the name of the node to which the pod is bound. For an unbound pod, returns the node
+/// that the pod requires.
 pub(super) fn pinned(pod: &Pod) -> Option<&str> {
     let spec = pod.spec.as_ref()?;
     if let Some(node) = spec.node_name.as_deref().filter(|node| !node.is_empty()) {

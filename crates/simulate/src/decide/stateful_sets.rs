@@ -1,4 +1,4 @@
-//! Simulates StatefulSets: pods with stable names, created in order.
+//! Simulates StatefulSets: creates pods with stable names, in order.
 
 use k8s_openapi::api::apps::v1::{StatefulSet, StatefulSetStatus};
 use k8s_openapi::api::core::v1::Pod;
@@ -27,7 +27,7 @@ pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBu
 
 struct Ordered<'w> {
     set: &'w StatefulSet,
-    /// Pods with their ordinals, sorted by ordinal.
+    /// Pods of the StatefulSet with their ordinals, sorted by ordinal.
     pods: Vec<(i32, &'w Pod)>,
     /// Name of the current revision: `NAME-HASH` of the template.
     revision: String,
@@ -152,7 +152,8 @@ impl<'w> Ordered<'w> {
         decision.emit_event(self.set, reason, message);
     }
 
-    /// Replaces the last pod of an old template whose ordinal is at least `partition`.
+    /// Deletes the pod with the highest ordinal among pods of old templates. Ignores pods whose
+    /// ordinal is less than `partition`.
     fn update(&self, decision: &mut DecisionBuilder) {
         let strategy = self
             .set
@@ -226,7 +227,8 @@ impl<'w> Ordered<'w> {
     }
 }
 
-/// Returns the status fields whose change requires an update of the StatefulSet's status.
+/// Returns the status fields that matter. The status of the StatefulSet is updated only if these
+/// fields change.
 fn significant_fields(status: &StatefulSetStatus) -> ([i32; 5], &str, &str, Option<i64>) {
     (
         [

@@ -1,14 +1,14 @@
-//! Creates pods from templates.
+//! Creates pods from pod templates.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use serde_json::{Map, Value, json};
 
-/// Label of the pods of a ReplicaSet.
+/// Label with the template's hash on the pods of a ReplicaSet.
 pub(super) const POD_TEMPLATE_HASH: &str = "pod-template-hash";
-/// Label of the pods of a StatefulSet or DaemonSet.
+/// Label with the template's hash on the pods of a StatefulSet or DaemonSet.
 pub(super) const REVISION_HASH: &str = "controller-revision-hash";
 
-/// Returns the hash of a template without the hash label.
+/// Returns the hash of a pod template. Ignores the label that contains the hash.
 pub(super) fn hash(template: &PodTemplateSpec) -> String {
     let mut value = json!(template);
     if let Some(labels) = value
@@ -32,11 +32,11 @@ pub(super) fn encode(mut number: u32) -> String {
     text
 }
 
-/// The name of a new pod.
+/// Determines the name of a new pod.
 pub(super) enum Name {
     /// The complete name of the pod.
     Fixed(String),
-    /// A prefix of the pod's name. The API adds a random suffix.
+    /// Prefix of the pod's name. The API adds a random suffix.
     Prefix(String),
 }
 

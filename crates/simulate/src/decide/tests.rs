@@ -1,4 +1,4 @@
-//! Tests of decisions for complete worlds.
+//! Tests that decisions lead to the expected state of a simulated cluster.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn add<K: SimulatedKind>(world: &mut World, object: Value) {
     K::objects(world).observe(object);
 }
 
-/// Returns a world with nodes whose status is up to date.
+/// Returns a world with nodes whose status needs no update.
 fn world(nodes: u32) -> World {
     let mut world = World::default();
     for plan in Plan::empty(nodes).nodes {
@@ -74,7 +74,7 @@ fn placed(name: &str, annotations: &Value) -> Value {
     pod
 }
 
-/// Applies the status updates of a pod until no update is due. Returns the statuses.
+/// Applies the status updates of a pod until no update is necessary. Returns the statuses.
 fn story(world: &mut World, name: &str, steps: usize) -> Vec<(i64, String)> {
     let timing = Timing {
         start: Duration::from_secs(2),

@@ -1,4 +1,4 @@
-//! A cluster with a manual clock.
+//! A simulated cluster with a manual clock, for tests.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) struct Stage {
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// Returns the current time without fractions of a second, as in statuses.
+/// Returns the current time, truncated to seconds like the times in statuses.
 fn now() -> Timestamp {
     Timestamp::from_second(Timestamp::now().as_second()).unwrap()
 }
@@ -39,7 +39,7 @@ impl Stage {
         }
     }
 
-    /// Restarts the cluster with the same file.
+    /// Restarts the cluster. The restarted cluster reads its state from the same file.
     pub(crate) async fn restart(self, plan: Plan) -> Self {
         self.cluster.stop().await;
         let cluster = start(&self.folder, &self.clock, plan).await;
@@ -70,8 +70,8 @@ impl Stage {
             .unwrap();
     }
 
-    /// Waits until `holds` returns true. Its argument is the object, or `None` if the object does
-    /// not exist.
+    /// Waits until `holds` returns true. The argument of `holds` is the object, or `None` if the
+    /// object does not exist.
     pub(crate) async fn until(
         &self,
         group: &str,
@@ -94,7 +94,7 @@ impl Stage {
         }
     }
 
-    /// Advances the clock until `holds` returns true.
+    /// Advances the clock until `holds` returns true for the object.
     pub(crate) async fn advance_until(
         &self,
         group: &str,

@@ -1,4 +1,4 @@
-//! Tests that workloads start, roll out, scale and fail like on a real cluster.
+//! Tests that workloads start, roll out, scale and fail as they do in a real cluster.
 
 use drover_simulate::Plan;
 use drover_simulate::annotations::{FAIL, RUN_SECONDS, START_SECONDS};
@@ -26,7 +26,7 @@ fn count(object: Option<&Value>, field: &str) -> i64 {
     object.map_or(-1, |object| object["status"][field].as_i64().unwrap_or(0))
 }
 
-/// Returns true if the Deployment is rolled out, by the rules of `kubectl rollout status`.
+/// Returns true if the Deployment is rolled out according to the rules of `kubectl rollout status`.
 fn is_rolled_out(object: Option<&Value>, replicas: i64) -> bool {
     let Some(one) = object else { return false };
     one["status"]["observedGeneration"] == one["metadata"]["generation"]

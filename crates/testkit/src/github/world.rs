@@ -1,4 +1,4 @@
-//! The data of the fake GitHub, and its responses.
+//! The state of the fake GitHub server, and its responses.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use url::{Url, form_urlencoded};
 pub const CLIENT: &str = "Ov23liTheFakeClient1";
 pub const SECRET: &str = "the-secret-of-the-client";
 
-/// An account.
+/// A user account of the fake GitHub server.
 pub struct Account {
     pub login: String,
     pub suspended: bool,
@@ -40,15 +40,15 @@ pub struct World {
     pub accounts: BTreeMap<u64, Account>,
     /// Logins of organizations.
     pub organizations: BTreeMap<u64, String>,
-    /// State of an account in an organization.
+    /// Membership state of an account in an organization.
     pub memberships: BTreeMap<(u64, u64), &'static str>,
     pub teams: BTreeMap<u64, Team>,
     codes: HashMap<String, Code>,
-    /// The user of each token.
+    /// The user ID of each access token.
     pub tokens: HashMap<String, u64>,
-    /// The allowed redirect URI of an app.
+    /// The redirect URI that the OAuth app allows.
     pub callback: String,
-    /// The granted scopes, independent of the requested scopes.
+    /// The scopes that the server grants, independent of the requested scopes.
     pub scope: String,
     made: u32,
 }
@@ -106,7 +106,7 @@ impl World {
         self.teams.insert(id, team);
     }
 
-    /// Simulates a browser on the authorization page whose user agrees. Returns the parameters of the
+    /// Simulates a user who gives consent on the authorization page. Returns the parameters of the
     /// redirect.
     pub fn allow(&mut self, page: &Url, account: u64) -> String {
         let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
@@ -126,8 +126,8 @@ impl World {
         query
     }
 
-    /// Simulates a browser on the authorization page whose user denies consent. Returns the
-    /// parameters of the redirect.
+    /// Simulates a user who denies consent on the authorization page. Returns the parameters of the
+    /// redirect.
     pub fn deny(page: &Url) -> String {
         let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
         format!(

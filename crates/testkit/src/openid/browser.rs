@@ -1,4 +1,4 @@
-//! Simulated browser for sign-ins at the test provider.
+//! A simulated browser that signs in at the test provider.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use reqwest::{Certificate, Client, RequestBuilder, Response, Url, redirect};
 
 use super::{CLIENT, SECRET, Settings};
 
-/// Maximum number of redirects.
+/// Maximum number of redirects that the browser follows.
 const MAX_REDIRECTS: usize = 20;
 
 /// A browser that follows redirects with cookies and submits forms.
@@ -19,7 +19,7 @@ pub struct Browser {
     cookies: HashMap<String, String>,
 }
 
-/// Location of the browser: on a page of the provider, or redirected away from it.
+/// Location of the browser: a page of the provider, or a redirect to a different host.
 enum Location {
     Page { at: Url, text: String },
     Away(Url),
@@ -35,7 +35,8 @@ impl Location {
 }
 
 impl Browser {
-    /// Creates a browser that trusts this authority (PEM) and stops at redirects to other hosts.
+    /// Creates a browser that trusts this certificate authority (PEM). The browser stops at
+    /// redirects to different hosts.
     pub fn new(authority: &str, settings: &Settings) -> Self {
         let authority = Certificate::from_pem(authority.as_bytes()).unwrap();
         let client = Client::builder()
@@ -65,7 +66,7 @@ impl Browser {
         location.away()
     }
 
-    /// Cancels the sign-in.
+    /// Cancels the sign-in on the provider's page.
     pub async fn cancel_sign_in(&mut self, url: Url) -> Url {
         let Location::Page { at, .. } = self.go(url).await else {
             unreachable!("the provider returned no page");
@@ -74,7 +75,7 @@ impl Browser {
         self.go(abort).await.away()
     }
 
-    /// Submits a logout form and confirms.
+    /// Submits the logout form of the provider and confirms the logout.
     pub async fn sign_out(&mut self, url: Url, fields: &[(&str, &str)]) -> Url {
         let Location::Page { at, text } = self.send(url, fields).await else {
             unreachable!("the provider returned no page");
@@ -90,7 +91,7 @@ impl Browser {
         self.send(action, &form).await.away()
     }
 
-    /// Returns true if the provider has a session and asks for no login.
+    /// Returns true if the provider has a session and completes a sign-in without a login page.
     pub async fn is_signed_in(&mut self, issuer: &str) -> bool {
         let mut url: Url = format!("{issuer}/auth").parse().unwrap();
         url.query_pairs_mut()
@@ -106,7 +107,7 @@ impl Browser {
         error.is_none_or(|(_, value)| value != "login_required")
     }
 
-    /// Revokes a token as Drover (RFC 7009).
+    /// Revokes a token with Drover's client credentials (RFC 7009).
     pub async fn revoke(&mut self, issuer: &str, token: &str) {
         let encoded = |text: &str| -> String {
             url::form_urlencoded::byte_serialize(text.as_bytes()).collect()

@@ -1,4 +1,4 @@
-//! The process of the provider and its npm packages.
+//! The Node process of the test provider, and its npm packages.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -19,22 +19,22 @@ use crate::authority::Authority;
 
 /// Timeout of the package installation.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
-/// Timeout of a response of the provider, on a busy machine.
+/// Timeout for a response of the provider. The timeout is long enough for a busy machine.
 const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 const NEEDED: &str = "the test requires Node 20 or newer with npm: see https://nodejs.org";
 
-/// The options of a provider.
+/// The options of a test provider.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The redirect URI.
+    /// The redirect URI after a sign-in.
     pub back: String,
     /// The redirect URI after logout.
     pub home: String,
-    /// The client authentication method.
+    /// The client authentication method at the token endpoint.
     pub authentication: &'static str,
     /// The signing algorithm of ID tokens.
     pub algorithm: &'static str,
-    /// True if the ID token contains all claims; false if only userinfo contains them.
+    /// True if the ID token contains all claims. False if only the userinfo response contains them.
     pub claims_in_token: bool,
 }
 
@@ -60,13 +60,13 @@ pub struct Provider {
     settings: Settings,
     child: Child,
     input: ChildStdin,
-    /// Standard error output of the process.
+    /// Text that the process has written to standard error.
     errors: File,
     output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Provider {
-    /// Starts a provider.
+    /// Starts the process of a provider.
     pub async fn start(settings: &Settings) -> Self {
         let package = installed()
             .await
@@ -119,22 +119,22 @@ impl Provider {
         provider
     }
 
-    /// Creates a browser without a session.
+    /// Creates a browser that has no session at the provider.
     pub fn browser(&self) -> Browser {
         Browser::new(&self.authority, &self.settings)
     }
 
-    /// Replaces the signing keys.
+    /// Replaces the signing keys of the provider.
     pub async fn rotate(&mut self) {
         self.send_command(&json!({"rotate": true})).await;
     }
 
-    /// Changes the claims of a user.
+    /// Changes the claims of a user at the provider.
     pub async fn change(&mut self, login: &str, to: &Value) {
         self.send_command(&json!({"change": login, "to": to})).await;
     }
 
-    /// Stops the process.
+    /// Stops the process of the provider.
     pub async fn stop(&mut self) {
         self.child.kill().await.unwrap();
     }
@@ -167,8 +167,8 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oidc-provider")
 }
 
-/// Returns a folder with the packages of the lock file. The first call on a machine creates the
-/// folder.
+/// Returns a folder with the npm packages of the lock file. The first call on a machine installs
+/// the packages.
 async fn installed() -> &'static PathBuf {
     static INSTALLED: OnceCell<PathBuf> = OnceCell::const_new();
     INSTALLED.get_or_init(install).await

@@ -1,4 +1,4 @@
-//! LDAP requests of Drover and the responses that it parses (RFC 4511 §4).
+//! Encodes LDAP requests and parses LDAP responses (RFC 4511 §4).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,9 +7,10 @@ use super::filter::Filter;
 use super::{Malformed, ber};
 use ber::{ENUMERATED, INTEGER, OCTETS, Reader, SEQUENCE, SET};
 
-/// Maximum length of a response. Entries with the requested attributes have a few kilobytes.
+/// Maximum length of an LDAP response in bytes. A response with one entry usually has a few
+/// kilobytes.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
-/// Maximum length of the header of a response with at most [`MAX_MESSAGE_BYTES`].
+/// Maximum length in bytes of the tag and length before an LDAP message of [`MAX_MESSAGE_BYTES`].
 pub(crate) const MAX_HEADER_BYTES: usize = 6;
 /// Maximum length of a displayed diagnostic message, in characters.
 const MAX_DIAGNOSTIC: usize = 200;
@@ -22,16 +23,16 @@ const PAGED_RESULTS: &str = "1.2.840.113556.1.4.319";
 /// Depth of a search below its base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The base entry only.
+    /// Search only the base entry (`baseObject`).
     Base = 0,
-    /// The base entry and all entries below it.
+    /// Search the base entry and all entries below it (`wholeSubtree`).
     Subtree = 2,
 }
 
 /// Request for one page of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Maximum number of entries.
+    /// Maximum number of entries in the page.
     pub size: u32,
     /// Cookie of the previous page; empty for the first page.
     pub cookie: Vec<u8>,
@@ -45,9 +46,9 @@ pub struct Query<'a> {
     pub base: &'a str,
     /// Depth of the search.
     pub scope: Scope,
-    /// Condition on the entries.
+    /// Search filter (RFC 4511 §4.5.1.7).
     pub filter: &'a Filter,
-    /// Requested attributes; `1.1` for none.
+    /// Names of the requested attributes. `1.1` requests no attributes.
     pub attributes: &'a [&'a str],
     /// Maximum number of entries; 0 for no limit.
     pub size_limit: u32,
@@ -127,7 +128,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// An entry with the requested attributes that the service account may read.
+/// A directory entry. Contains the requested attributes for which the service account has read
+/// access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Distinguished name of the entry.
@@ -145,14 +147,15 @@ impl Entry {
     }
 }
 
-/// Content of a response.
+/// The LDAP operation of a response, with its parsed content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Response to a bind.
     BindResult(Outcome),
     /// An entry of a search result.
     Entry(Entry),
-    /// A reference to a different server. Drover does not follow references.
+    /// A reference to a different server (`SearchResultReference`). Drover does not follow
+    /// references.
     Reference,
     /// End of a search or of one page.
     Done {
@@ -175,8 +178,8 @@ pub struct Message {
     pub answer: Answer,
 }
 
-/// Returns the length of the message that begins with these bytes. Returns `None` if more bytes are
-/// needed.
+/// Returns the length of the message at the beginning of `bytes`. Returns `None` if the header is
+/// incomplete.
 pub fn length(bytes: &[u8]) -> Result<Option<usize>, Malformed> {
     let Some(header) = ber::header(bytes)? else {
         return Ok(None);

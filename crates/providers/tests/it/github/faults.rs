@@ -13,7 +13,7 @@ use super::{allowed, github, github_with, message, now, outcome, sign_in, spec};
 use drover_testkit::github::world::SECRET;
 use drover_testkit::github::{Fake, Fault};
 
-/// All resources that are read for a user.
+/// Paths of all API resources that the client reads for a user.
 pub(super) const READ: [&str; 4] = [
     "/api/v3/user",
     "/api/v3/user/memberships/orgs",
@@ -31,7 +31,7 @@ pub(super) fn people(fake: &Fake) {
     world.team(20, "platform", 10, Some(19), &[1]);
 }
 
-/// Timeouts that a stalled response exceeds and a normal response meets.
+/// Timeouts that stop a stalled response but allow a normal response.
 pub(super) fn short_timeouts() -> Timeouts {
     Timeouts {
         request: Duration::from_millis(400),

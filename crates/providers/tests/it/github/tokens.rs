@@ -1,4 +1,4 @@
-//! Tests of the end of access tokens.
+//! Tests of the revocation of access tokens, and of suspended and deleted accounts.
 
 use drover_providers::ProviderError;
 use drover_providers::error::Refusal;

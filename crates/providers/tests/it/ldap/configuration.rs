@@ -1,4 +1,4 @@
-//! Tests of the validation of the configuration.
+//! Tests that an invalid LDAP configuration is rejected.
 
 use drover_api::kinds::LdapSpec;
 use drover_providers::ldap::Directory;
@@ -6,7 +6,7 @@ use drover_providers::ldap::Directory;
 use super::{field, secret, spec};
 use drover_testkit::authority::Authority;
 
-/// Expected field of the error, and the invalid change.
+/// The field that the error names, and the function that makes this field invalid.
 type Wrong = (&'static str, fn(&mut LdapSpec));
 
 #[test]

@@ -1,4 +1,4 @@
-//! Tests of the connection test.
+//! Tests of the LDAP connection test.
 
 use drover_api::kinds::LdapSpec;
 use drover_providers::ProviderError;
@@ -8,7 +8,8 @@ use super::{DROVER_PASSWORD, directory, secret};
 use drover_testkit::authority::Authority;
 use drover_testkit::slapd::{Slapd, group, person};
 
-/// Asserts that exactly one step failed. Returns the step and its field.
+/// Asserts that exactly one step of the connection test failed. Returns the name and the field of
+/// the failed step.
 fn only_failure(test: &ConnectionTest) -> (&CheckKind, &'static str) {
     let wrong: Vec<_> = test
         .checks

@@ -1,4 +1,4 @@
-//! Relays that count connections, and fake servers with prepared responses.
+//! TCP relays that count connections, and fake LDAP servers with prepared responses.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,12 +14,12 @@ use tokio_rustls::TlsAcceptor;
 use drover_testkit::authority::Authority;
 
 pub(crate) const HOST: &str = "127.0.0.1";
-/// Message IDs of a connection: StartTLS, if used, is followed by the bind.
+/// Message ID of the StartTLS request. The bind request has the next ID.
 pub(crate) const START_TLS_ID: u8 = 1;
 pub(crate) const BIND_ID: u8 = 2;
 pub(crate) const SEARCH_ID: u8 = 3;
 
-/// Tags of responses (RFC 4511 §4).
+/// Tags of LDAP response messages (RFC 4511 §4).
 pub(crate) const BOUND: u8 = 0x61;
 pub(crate) const DONE: u8 = 0x65;
 pub(crate) const EXTENDED: u8 = 0x78;
@@ -50,7 +50,7 @@ pub(crate) fn entry(id: u8, name: &str, attributes: &[(&str, &str)]) -> Vec<u8> 
     element(0x30, &[&[2, 1, id][..], &found].concat())
 }
 
-/// Relay that forwards all bytes and counts connections.
+/// TCP relay that forwards all bytes and counts connections.
 pub(crate) struct Relay {
     port: u16,
     connections: Arc<AtomicUsize>,
@@ -148,7 +148,8 @@ impl Fake {
     }
 }
 
-/// Treats each read as one request: requests are small, and clients wait for the response.
+/// Accepts connections. Each read contains one complete request, because requests are small and
+/// clients wait for each response.
 async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answers: &[Vec<u8>],

@@ -11,7 +11,7 @@ fn named(name: &str) -> String {
     format!("cn={name},ou=groups,dc=example,dc=org")
 }
 
-/// Returns nested groups; the first contains Jane.
+/// Returns LDIF of nested groups. The first group contains the user `jane`.
 fn chain(count: usize) -> String {
     let mut entries = person("jane", "");
     let mut member = JANE.to_owned();

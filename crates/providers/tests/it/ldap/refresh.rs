@@ -1,4 +1,4 @@
-//! Tests of refreshes.
+//! Tests of refreshing a user from an LDAP directory.
 
 use drover_providers::error::Refusal;
 use drover_providers::ldap::Directory;

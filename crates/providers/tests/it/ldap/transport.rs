@@ -11,7 +11,8 @@ use super::{DROVER, DROVER_PASSWORD, directory, field, refusal, secret, spec, un
 use drover_testkit::authority::Authority;
 use drover_testkit::slapd::{Slapd, person};
 
-/// Encodes StartTLS, the only request that may be sent without TLS (RFC 4511 §4.14.1).
+/// Encodes a StartTLS request, the only request that a client may send without TLS (RFC 4511
+/// §4.14.1).
 fn start_tls() -> Vec<u8> {
     let name = b"1.3.6.1.4.1.1466.20037";
     [

@@ -1,4 +1,5 @@
-//! Tests of discovery documents, key sets and the configuration.
+//! Tests of the parsing of discovery documents and key sets, and of the validation of the
+//! configuration.
 
 use drover_providers::ProviderError;
 use drover_providers::oidc::Oidc;

@@ -37,7 +37,7 @@ fn parameters(url: &Url) -> HashMap<String, String> {
     url.query_pairs().into_owned().collect()
 }
 
-/// A sign-in that waits for the callback.
+/// A started sign-in whose callback has not arrived.
 struct StartedSignIn {
     pending: Pending,
     sent: HashMap<String, String>,
@@ -116,7 +116,8 @@ impl World {
     }
 }
 
-/// Signs in user `ann-1` with groups in userinfo. The issuer returns this response at one path.
+/// Signs in user `ann-1` with groups from userinfo. The issuer returns `answer` for requests to
+/// `path`.
 async fn sign_in_with_response(
     world: &World,
     path: &str,

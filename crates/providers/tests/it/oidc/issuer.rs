@@ -44,17 +44,17 @@ pub(super) fn certified() -> Certified {
     }
 }
 
-/// Response to a path.
+/// Response that the test issuer returns for one path.
 #[derive(Clone)]
 pub(super) enum Answer {
     Json(u16, Value),
-    /// Status, media type, body.
+    /// Response with a status, a media type and a body.
     Raw(u16, &'static str, Vec<u8>),
-    /// Redirect to another path of the same issuer.
+    /// Redirect to a different path of the issuer.
     Redirect(&'static str),
-    /// A response head without a body or an end.
+    /// Response that stalls after the headers: the body never arrives.
     Stalled,
-    /// An endless body.
+    /// Response whose body never ends.
     Endless,
 }
 
@@ -149,7 +149,7 @@ impl Issuer {
         self.says(DISCOVERY, Answer::Json(200, document));
     }
 
-    /// Waits until a response stalls.
+    /// Waits until the issuer has sent the headers of a stalled response.
     pub(super) async fn stalls(&self) {
         let stalled = self.script.lock().unwrap().stalled.clone();
         stalled.notified().await;

@@ -21,7 +21,7 @@ fn person(groups: &str, token: &Value, userinfo: &Value) -> Result<Person, Provi
     mapping(groups).person("ann-1", &object(token), &object(userinfo))
 }
 
-/// Returns the group IDs.
+/// Returns the IDs of a user's groups.
 fn groups(claim: &str, token: &Value) -> Vec<String> {
     let person = person(claim, token, &json!({})).unwrap();
     person.groups.into_iter().map(|group| group.id).collect()

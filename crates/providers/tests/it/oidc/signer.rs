@@ -1,4 +1,5 @@
-//! Signing keys of issuers and their tokens. The signing code is independent of the verifying code.
+//! Creates signing keys and ID tokens for test issuers. The signing code does not use Drover's
+//! verifying code.
 
 use std::sync::LazyLock;
 
@@ -63,7 +64,7 @@ impl Signer {
         self.sign_with(&header, claims)
     }
 
-    /// Signs claims with this header.
+    /// Signs claims with the JWT header `header`.
     pub(super) fn sign_with(&self, header: &Value, claims: &Value) -> String {
         let message = format!("{}.{}", encoded(header), encoded(claims));
         let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &self.key, self.algorithm);
@@ -76,7 +77,7 @@ static RSA: LazyLock<String> = LazyLock::new(|| {
     key.serialize_pem()
 });
 
-/// Creates a token with an HMAC and this key.
+/// Creates a token with an HMAC signature. `key` is the HMAC key.
 pub(super) fn hmac(header: &Value, claims: &Value, key: &[u8]) -> String {
     let message = format!("{}.{}", encoded(header), encoded(claims));
     let key = EncodingKey::from_secret(key);

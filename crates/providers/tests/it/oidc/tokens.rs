@@ -39,7 +39,7 @@ fn validate(token: &str, keys: &KeySet) -> Result<Claims, TokenError> {
     verify(token, keys, &expected(), now())
 }
 
-/// Returns valid claims with these changes; `null` removes a claim.
+/// Returns the claims of a valid ID token with these changes. A `null` value removes a claim.
 fn claims_with(change: &Value) -> Value {
     let mut claims = claims(ISSUER, NONCE);
     for (name, value) in change.as_object().unwrap() {

@@ -1,5 +1,5 @@
-//! Bindings in the cluster that Drover does not manage, and the permissions that they grant to
-//! Drover's users.
+//! Finds RBAC bindings in the cluster that Drover does not manage, and the permissions that these
+//! bindings grant to Drover's users.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,14 +21,15 @@ use drover_http_edge::concurrency::{ConcurrencyGuard, ConcurrencyLimiter, LimitR
 
 /// Timeout of all requests to the cluster.
 pub(super) const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of ClusterRoles that the server reads. A binding of a role that is not read is
-/// reported as a possible grant.
+/// Maximum number of ClusterRoles that the server reads for one query. A binding of an unread
+/// ClusterRole is reported as a possible grant.
 const MAX_CLUSTER_ROLES: usize = 50;
 
-/// Maximum number of users with concurrent queries of clusters, because responses can be large.
+/// Maximum number of users with concurrent queries for bindings in clusters. The limit exists
+/// because responses can be large.
 const MAX_CONCURRENT: usize = 4;
 
-/// Limits concurrent queries of clusters. Clones share the limit.
+/// Limits the number of concurrent queries for bindings in clusters. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct ClusterQueryLimiter(ConcurrencyLimiter);
 
@@ -39,8 +40,7 @@ impl Default for ClusterQueryLimiter {
 }
 
 impl ClusterQueryLimiter {
-    /// Reserves a query for the user with this UID. The error is the reason why the query is
-    /// refused.
+    /// Starts a query of the user with this UID. Returns the reason if the limit is reached.
     pub(super) fn acquire(&self, who: &str) -> Result<ConcurrencyGuard, &'static str> {
         self.0.take(who).map_err(|reason| match reason {
             LimitReached::SameUser => {
@@ -51,7 +51,7 @@ impl ClusterQueryLimiter {
     }
 }
 
-/// A query for bindings in the cluster.
+/// A query for the RBAC bindings in a cluster that grant a permission.
 pub(super) struct ClusterBindings<'a> {
     pub(super) limiter: &'a ClusterQueryLimiter,
     /// UID of the caller.
@@ -66,7 +66,7 @@ pub(super) struct ClusterBindings<'a> {
     pub(super) namespace: Option<&'a str>,
 }
 
-/// A binding that contains a subject of the query.
+/// An RBAC binding in the cluster, and one of its subjects that the query includes.
 struct SubjectBinding {
     subject: Person,
     kind: &'static str,
@@ -77,7 +77,7 @@ struct SubjectBinding {
 
 impl ClusterBindings<'_> {
     /// Returns the bindings that grant the permission, or possibly grant it, to the subjects that
-    /// `matches` selects. The second value is the reason why the list may be incomplete.
+    /// `matches` selects. The second value contains the reason if the list may be incomplete.
     pub(super) async fn find(
         &self,
         matches: impl Fn(&str) -> bool,
@@ -144,7 +144,8 @@ impl ClusterBindings<'_> {
         }
     }
 
-    /// Returns the kind of the grant, or `None` if the role does not grant the permission.
+    /// Returns how the role grants the permission: through a rule, or perhaps if the role was not
+    /// read. Returns `None` if the role does not grant the permission.
     fn through(&self, role: Option<&Option<Rights>>) -> Option<Through> {
         let Some(role) = role else {
             return Some(Through::Perhaps);
@@ -175,8 +176,8 @@ fn add<K: RoleBindingLike>(
     }));
 }
 
-/// Reads the rules of a ClusterRole. The server's service account can only list, so a field
-/// selector selects the name.
+/// Reads the rules of a ClusterRole. Lists with a field selector on the name, because the server's
+/// service account has only the permission to list.
 async fn read(client: &Client, name: &str) -> Result<Option<Rights>, ApplyError> {
     let api: Api<ClusterRole> = Api::all(client.clone());
     let params = ListParams::default().fields(&format!("metadata.name={name}"));

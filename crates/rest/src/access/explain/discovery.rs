@@ -12,11 +12,11 @@ use super::resource::Kind;
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_apply::call;
 
-/// Maximum number of kinds that are read from a cluster.
+/// Maximum number of kinds that the server reads from the discovery of a cluster.
 const MAX_KINDS: usize = 10_000;
 
-/// Returns a cluster's resources, in the order of its preferred groups. The error is the reason why
-/// discovery is not available.
+/// Returns a cluster's resources, sorted by the cluster's preference of API groups. The error
+/// contains the reason why discovery is not available.
 pub(super) async fn discover(
     limiter: &ClusterQueryLimiter,
     user: &str,

@@ -1,8 +1,8 @@
-//! Resolution of resource names, as in kubectl.
+//! Resolves resource names by the rules of kubectl.
 
 use thiserror::Error;
 
-/// Maximum edit distance of a suggestion.
+/// Maximum edit distance between a name and the suggested name.
 const MAX_DISTANCE: usize = 2;
 
 /// A resource of a cluster with its names.
@@ -23,7 +23,7 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    /// The unambiguous name in kubectl's syntax: `deployments.apps`.
+    /// Returns the unambiguous name in kubectl's syntax: `deployments.apps`.
     fn qualified(&self) -> String {
         match self.group.as_str() {
             "" => self.plural.clone(),
@@ -38,14 +38,14 @@ impl Kind {
     }
 }
 
-/// A resource in the terms of RBAC rules.
+/// A resource as RBAC rules identify it: group, plural name and subresource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Resource {
     /// API group. Empty for the core group.
     pub(super) group: String,
     /// Plural name.
     pub(super) plural: String,
-    /// Subresource. Empty for the objects themselves.
+    /// Subresource. Empty for the resource itself.
     pub(super) subresource: String,
 }
 
@@ -81,7 +81,7 @@ fn did_you_mean(name: Option<&String>) -> String {
     name.map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
 }
 
-/// The resources among which a name is resolved.
+/// The resources that a name can refer to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Served<'a> {
     /// All resources of the cluster, in the order of its API server's preference.
@@ -216,7 +216,8 @@ fn without_version(rest: &str) -> &str {
     }
 }
 
-/// Returns the nearest name. Among equally near names, returns the first.
+/// Returns the name with the smallest edit distance. If several names have this distance, returns
+/// the first.
 fn nearest<T>(all: impl Iterator<Item = T>, name: &str, of: fn(&T) -> &str) -> Option<T> {
     let near = all.filter_map(|one| {
         let distance = distance(of(&one), name);
@@ -228,7 +229,8 @@ fn nearest<T>(all: impl Iterator<Item = T>, name: &str, of: fn(&T) -> &str) -> O
     nearest.map(|(_, one)| one)
 }
 
-/// The Levenshtein distance. Returns more than [`MAX_DISTANCE`] if the lengths differ by more.
+/// Returns the Levenshtein distance. If the lengths differ by more than [`MAX_DISTANCE`], returns a
+/// larger number than [`MAX_DISTANCE`].
 fn distance(one: &str, other: &str) -> usize {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     if one.len().abs_diff(other.len()) > MAX_DISTANCE {

@@ -1,4 +1,4 @@
-//! The users whose names a caller can see in an explanation.
+//! Determines the users whose names a caller can see in an explanation of a permission.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,12 +10,15 @@ use kube::ResourceExt as _;
 use drover_hub::Stores;
 use drover_hub::visibility::Visibility;
 
-/// The users whose names the caller can see: members of a cluster and its projects, or all users.
-/// Bindings in the cluster can contain subjects who are not visible. The names of these subjects
-/// are hidden.
+/// The users whose names the caller can see: the members of a cluster and its projects, or all
+/// users.
+///
+/// Bindings in the cluster can have subjects that are not visible to the caller. The response hides
+/// the names of these subjects.
 pub(super) struct VisibleUsers<'a> {
     stores: &'a Stores,
-    /// RBAC subject names of the visible users and groups. `None` if all are visible.
+    /// RBAC subject names of the visible users and groups. `None` if all users and groups are
+    /// visible.
     subjects: Option<HashSet<&'a str>>,
 }
 
@@ -43,13 +46,13 @@ impl<'a> VisibleUsers<'a> {
         }
     }
 
-    /// Reports whether one of a user's RBAC subject names is visible.
+    /// Reports whether at least one of these RBAC subject names is visible.
     pub(super) fn contains_any(&self, names: &[String]) -> bool {
         let subjects = self.subjects.as_ref();
         subjects.is_none_or(|subjects| names.iter().any(|name| subjects.contains(name.as_str())))
     }
 
-    /// Returns the name of an existing visible user.
+    /// Returns the name of the user with this RBAC subject name, if the user exists and is visible.
     pub(super) fn name_of(&self, subject: &str) -> Option<String> {
         let subjects = self.subjects.as_ref();
         if subjects.is_some_and(|subjects| !subjects.contains(subject)) {
@@ -61,7 +64,7 @@ impl<'a> VisibleUsers<'a> {
     }
 }
 
-/// RBAC subject names of the members of a cluster that the caller can list.
+/// Returns the RBAC subject names of all members of a cluster whose bindings the caller can list.
 fn members<'a>(visibility: &'a Visibility, cluster: &ClusterUid) -> impl Iterator<Item = &'a str> {
     let everywhere = sees_everywhere(visibility);
     let mut scopes = HashMap::new();

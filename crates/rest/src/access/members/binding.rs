@@ -1,4 +1,4 @@
-//! Common interface of the kinds of role bindings.
+//! Common interface of all kinds of role bindings.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ pub(crate) trait Binding:
     + Serialize
     + DeserializeOwned
 {
-    /// The store of this kind.
+    /// Returns the store of bindings of this kind.
     fn store(stores: &Stores) -> &Store<Self>;
 
-    /// UID of the role with this name. `None` if the role does not exist.
+    /// Returns the UID of the role with this name. Returns `None` if the role does not exist.
     fn role_uid(stores: &Stores, name: &str) -> Option<String>;
 
-    /// The role, the subject and the status of the binding.
+    /// Returns the role, the subject and the status of the binding.
     fn fields(&self) -> BindingFields<'_>;
 }
 
@@ -45,14 +45,16 @@ pub(crate) trait ScopedBinding: Binding {
     /// Name of the role that the creator of a cluster or project receives.
     const OWNER: &'static str;
 
-    /// Returns the cluster or project with this name and its scope, if the caller can see the
-    /// object.
+    /// Returns the cluster or project with this name, and its scope. Returns an error unless the
+    /// object is visible to the caller.
     fn find(visibility: &Visibility, name: &str) -> Result<(Arc<Self::Target>, Scope), Status>;
 
-    /// Returns the cluster of the scope: the cluster itself, or the project's cluster.
+    /// Returns the cluster of a scope. For a cluster, returns the cluster itself. For a project,
+    /// returns the project's cluster.
     fn cluster(at: &Self::Target) -> ClusterReference;
 
-    /// Creates a binding. Without a UID in `at`, the binding refers to its scope by name.
+    /// Creates a binding for the cluster or project `at` (name and UID). Without a UID, the binding
+    /// refers to the cluster or project by name only.
     fn bind(
         id: &str,
         at: (String, Option<String>),
@@ -60,18 +62,19 @@ pub(crate) trait ScopedBinding: Binding {
         subject: BindingSubject,
     ) -> Self;
 
-    /// Name of the binding's cluster or project, and its UID, if recorded.
+    /// Returns the name of the binding's cluster or project, and its UID if the binding contains
+    /// the UID.
     fn at(&self) -> (&str, Option<&str>);
 
-    /// Reports whether the binding refers to this cluster or project. The UID excludes a deleted
-    /// object with the same name.
+    /// Reports whether the binding refers to this cluster or project. Compares the recorded UID,
+    /// because a deleted object can have had the same name.
     fn is_at(&self, target: &Self::Target) -> bool {
         let (name, pinned) = self.at();
         let uid = target.meta().uid.as_deref();
         name == target.name_any() && pinned.is_none_or(|pinned| Some(pinned) == uid)
     }
 
-    /// The role and the subject of the creator's binding.
+    /// Returns the role and the subject of the binding for the creator of a cluster or project.
     fn owner(caller: &Identity) -> (RoleReference, BindingSubject) {
         let role = RoleReference {
             name: Self::OWNER.to_owned(),
@@ -81,7 +84,7 @@ pub(crate) trait ScopedBinding: Binding {
     }
 }
 
-/// Common fields of all kinds of bindings.
+/// Fields that all kinds of role bindings have in common.
 pub(crate) struct BindingFields<'a> {
     pub(super) role: &'a RoleReference,
     pub(super) subject: &'a BindingSubject,

@@ -1,4 +1,4 @@
-//! References of a role binding, and its view as a member.
+//! References of a role binding, and the representation of a binding as a member in the REST API.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::grants::Scope;
@@ -16,10 +16,10 @@ use drover_hub::stores::identity_status;
 use drover_hub::visibility::Visibility;
 use drover_hub::visibility::created_at;
 
-/// Prefix of a binding's name.
+/// Prefix of the object names of role bindings.
 pub(crate) const PREFIX: &str = "m-";
 
-/// Returns the role and the subject of a request.
+/// Returns the role and the subject in a request to create a binding.
 pub(crate) fn parse_request(
     request: MemberCreate,
 ) -> Result<(RoleReference, BindingSubject), Status> {
@@ -41,15 +41,15 @@ pub(crate) fn parse_request(
     Ok((role, subject))
 }
 
-/// The role and the subject of a binding with their UIDs. The admission rules check the UIDs. A UID
-/// is absent if the object does not exist. Admission then refuses the binding.
+/// The role and the subject of a binding with their UIDs. A UID is absent if the object does not
+/// exist. The admission rules check the UIDs and refuse a binding with an absent UID.
 pub(crate) struct References {
     pub(crate) role: RoleReference,
     pub(crate) subject: BindingSubject,
 }
 
 impl References {
-    /// Adds the UIDs of the objects that currently have these names.
+    /// Adds the UIDs of the role, the user and the group with these names.
     pub(crate) fn pin<B: Binding>(
         stores: &Stores,
         role: &RoleReference,
@@ -81,7 +81,8 @@ impl References {
     }
 }
 
-/// Describes the binding for the audit log, because its name is not readable.
+/// Returns the role and the subject of the binding as text for the audit log. The name of a binding
+/// is a hash.
 pub(crate) fn description<B: Binding>(binding: &B) -> String {
     let BindingFields { role, subject, .. } = binding.fields();
     let user = subject.user.as_ref().map(|user| &user.name);
@@ -90,8 +91,8 @@ pub(crate) fn description<B: Binding>(binding: &B) -> String {
     format!("{} of {subject}", role.name)
 }
 
-/// Returns the user's valid identities. The login of an invalid identity may now belong to a
-/// different user at the provider.
+/// Returns the user's valid identities. Omits invalid identities, because a different user can have
+/// taken over the login at the provider.
 pub(crate) fn identities_of(stores: &Stores, user: &User) -> Vec<MemberIdentity> {
     let now = Timestamp::now();
     let identities = user.status.iter().flat_map(|status| &status.identities);
@@ -106,14 +107,15 @@ pub(crate) fn identities_of(stores: &Stores, user: &User) -> Vec<MemberIdentity>
 /// Visibility of the members' logins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Logins {
-    /// Visible for callers who can bind roles in the scope, and therefore must identify users.
+    /// Visible to callers with permission to bind roles in the scope. These callers must identify
+    /// users.
     Visible,
-    /// Hidden for callers who can only list members.
+    /// Hidden from callers who can only list members.
     Hidden,
 }
 
 impl Logins {
-    /// Returns the visibility for a caller in a scope.
+    /// Returns whether logins are visible to a caller in a scope.
     pub(crate) fn at<B: Binding>(visibility: &Visibility, scope: &Scope) -> Self {
         if visibility.may("create", &B::plural(&()), scope) {
             Self::Visible
@@ -123,7 +125,7 @@ impl Logins {
     }
 }
 
-/// Returns the binding in the form of the REST API.
+/// Converts a binding to its representation in the REST API.
 pub(crate) fn view<B: Binding>(stores: &Stores, binding: &B, logins: Logins) -> MemberView {
     let fields = binding.fields();
     // Another user can have the name by now.

@@ -1,4 +1,4 @@
-//! Returns the statuses of a pod's containers.
+//! Creates the statuses of a pod's containers.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -11,7 +11,7 @@ use crate::hash::fnv1a;
 /// The lifecycle state of a pod's first container. All containers of a pod have the same state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The container is about to run.
+    /// The container waits for its start.
     Waiting,
     /// The kubelet cannot pull the image.
     NoImage,
@@ -138,7 +138,7 @@ pub(super) fn ended(pod: &Pod, restarts: i32, ended: &Value) -> Vec<Value> {
     })
 }
 
-/// Returns the statuses of init containers, which complete immediately.
+/// Returns the statuses of init containers. Init containers complete immediately.
 pub(super) fn initialised(pod: &Pod, now: Timestamp) -> Value {
     let spec = pod.spec.as_ref();
     let containers = spec.and_then(|spec| spec.init_containers.as_ref());
@@ -162,7 +162,7 @@ pub(super) fn initialised(pod: &Pod, now: Timestamp) -> Value {
     done.collect::<Vec<_>>().into()
 }
 
-/// Returns an address derived from the UID of the pod.
+/// Returns the IP address of a pod. The UID of the pod determines the address.
 pub(super) fn address(pod: &Pod) -> String {
     let known = pod.status.as_ref().and_then(|status| status.pod_ip.clone());
     known.unwrap_or_else(|| {
@@ -171,7 +171,7 @@ pub(super) fn address(pod: &Pod) -> String {
     })
 }
 
-/// Returns the address of a node.
+/// Returns the IP address of a node.
 pub(crate) fn host_address(node: &str) -> String {
     let [_, _, b, c] = fnv1a(node).to_be_bytes();
     format!("172.30.{b}.{}", 1 + c % 254)

@@ -6,15 +6,15 @@ use drover_quantity::Quantity;
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as KubeQuantity;
 
-/// The unit of a quantity.
+/// The unit in which a quantity is counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {
-    /// Thousandths, the unit of CPU.
+    /// Thousandths of a unit, for CPU.
     Milli,
     Whole,
 }
 
-/// CPU in millis, memory in bytes, number of pods.
+/// An amount of resources: CPU in millis, memory in bytes, and number of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amounts {
     pub(crate) cpu_millis: i64,
@@ -63,7 +63,7 @@ impl Amounts {
         self.memory_bytes = self.memory_bytes.max(other.memory_bytes);
     }
 
-    /// Returns the insufficient resources, worded like the messages of the scheduler.
+    /// Returns the insufficient resources in the wording of the scheduler's messages.
     pub(super) fn lacks(&self, needs: &Self) -> Vec<String> {
         let short = [
             (
@@ -80,8 +80,8 @@ impl Amounts {
         short.map(|(_, reason)| reason.to_owned()).collect()
     }
 
-    /// Returns the free fraction of a node in thousandths. The result is the smaller of the
-    /// fractions of CPU and memory.
+    /// Returns the free fraction of a node in thousandths: the minimum of the free fractions of CPU
+    /// and memory.
     pub(super) fn score(&self, whole: &Self) -> i64 {
         let share = |left: i64, whole: i64| left.saturating_mul(1000) / whole.max(1);
         share(self.cpu_millis, whole.cpu_millis)
@@ -90,8 +90,8 @@ impl Amounts {
     }
 }
 
-/// Returns the requests of a pod. The result is the sum of its containers, or the largest init
-/// container if it is larger.
+/// Returns the resource requests of a pod. The result is the maximum of the sum of its containers
+/// and its largest init container.
 pub(crate) fn requests(pod: &Pod) -> Amounts {
     let mut together = Amounts {
         pods: 1,

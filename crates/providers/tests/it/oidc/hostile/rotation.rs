@@ -1,4 +1,4 @@
-//! Tests of rotated and invented keys.
+//! Tests of key rotation at the issuer, and of tokens with invented key IDs.
 
 use drover_providers::oidc::keys::Algorithm;
 use secrecy::SecretString;

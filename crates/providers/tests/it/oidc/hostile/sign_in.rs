@@ -1,4 +1,4 @@
-//! Tests of sign-ins and refreshes, and of their requests.
+//! Tests of sign-ins and refreshes, and of the requests that the client sends.
 
 use std::collections::HashMap;
 

@@ -77,7 +77,8 @@ fn identity(name: &str) -> Identity {
     }
 }
 
-/// Returns the names that a caller can see in the response to a request about `requested`.
+/// Returns the user names that `caller` can see in the response to a request for the names
+/// `requested`.
 fn visible_names(caller: &str, requested: &[&str]) -> Vec<String> {
     let stores = stores();
     let visibility = Visibility::of(&stores, &identity(caller));
