@@ -1,4 +1,4 @@
-//! Quotes the words of command lines that users copy. A word can begin with `-`, unquoted:
+//! Quotes words of command lines that users copy. A word that begins with `-` is not quoted:
 //! kubectl accepts any word as an option's value, and `drover` accepts any text after `--option=`.
 
 /// Returns `text` as one word of a POSIX shell, in single quotes if required.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Returns the path of a field that `sent` contains and `known` does not contain. `known` is the
-/// parsed value, serialized again. The returned path begins with `path`.
+/// Returns the path of a field that `sent` contains and `known` does not contain. `sent` is the
+/// client's JSON. `known` is the JSON of the parsed value. The returned path begins with `path`.
 pub fn unknown_field(sent: &Value, known: &Value, path: &str) -> Option<String> {
     match (sent, known) {
         (Value::Object(sent), Value::Object(known)) => sent

@@ -42,7 +42,7 @@ fn value(name: &str, text: usize) -> Vec<u8> {
     format!(r#"{{"data":{{"a":"{padding}{text}"}},"metadata":{{"name":"{name}"}}}}"#).into_bytes()
 }
 
-/// Measures writes: half of them create objects, half update the created objects.
+/// Measures writes. Half of the writes create objects, and half of the writes update these objects.
 async fn write(
     store: Store,
     writer: usize,
@@ -125,7 +125,7 @@ async fn list(store: &Store) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Measures the latency of one writer during compaction of the whole history.
+/// Measures the write latency of one client during a compaction of the whole history.
 async fn compact(store: &Store) -> Result<(), Box<dyn Error>> {
     let revision = store.revision();
     let compacting = tokio::spawn({

@@ -33,7 +33,8 @@ static TOKENS: LazyLock<Tokens> = LazyLock::new(|| {
     Tokens::new(TokensOptions::default(), keys, Arc::new(AllObjects))
 });
 
-/// Checks that arbitrary bytes do not authenticate as a token, except tokens that the test signed.
+/// Checks that arbitrary bytes do not authenticate as a token, unless the bytes are a token that
+/// the test has signed.
 pub(crate) fn token(data: &[u8]) {
     let Ok(token) = std::str::from_utf8(data) else {
         return;
@@ -46,8 +47,8 @@ pub(crate) fn token(data: &[u8]) {
     );
 }
 
-/// Checks that impersonation without permissions is rejected, and that a privileged caller becomes
-/// exactly the user in the headers. The headers are removed in both cases.
+/// Checks that impersonation without permission is rejected. Checks that a caller with permission
+/// becomes the user in the headers. In each case, checks that the headers are removed.
 pub(crate) fn impersonation(data: &[u8]) {
     let mut headers = HeaderMap::new();
     for line in data.split(|byte| *byte == b'\n') {

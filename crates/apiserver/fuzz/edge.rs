@@ -72,7 +72,7 @@ pub(crate) fn query(data: &[u8]) {
     let _ = parse_resource_version(&query.text("resourceVersion"));
 }
 
-/// Checks that every `Accept` header is either satisfied or rejected with 406.
+/// Checks that every `Accept` header is either accepted or rejected with the status 406.
 pub(crate) fn accept(data: &[u8]) {
     let Ok(value) = HeaderValue::from_bytes(data) else {
         return;
@@ -90,8 +90,8 @@ pub(crate) fn accept(data: &[u8]) {
     }
 }
 
-/// Checks that the key in a continue token starts with the key prefix of its list, and that the
-/// token round-trips.
+/// Checks that the key in a continue token starts with the key prefix of the list. Checks that
+/// encoding and decoding do not change a continue token.
 pub(crate) fn page(data: &[u8]) {
     const PREFIX: &str = "/core/configmaps/shop/";
     let Some(Ok(position)) = text(data).map(|text| Position::decode(text, PREFIX)) else {

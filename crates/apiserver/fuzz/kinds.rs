@@ -8,8 +8,8 @@ use drover_quantity::Quantity;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// Checks that the canonical form of a quantity is stable and has the same amount, and that adding
-/// zero does not change it.
+/// Checks that the canonical form of a quantity is stable and has the same amount as the quantity.
+/// Checks that adding zero does not change a quantity.
 pub(crate) fn quantity(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

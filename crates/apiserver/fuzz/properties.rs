@@ -21,7 +21,8 @@ fn json(data: &[u8]) -> Option<Value> {
     serde_json::from_slice(data).ok()
 }
 
-/// Checks that a field set round-trips, and that the union with itself does not change it.
+/// Checks that encoding and decoding do not change a field set. Checks that the union of a field
+/// set with itself is the same field set.
 pub(crate) fn fields(data: &[u8]) {
     let Some(Ok(set)) = json(data).map(|fields| Set::from_fields(&fields)) else {
         return;
@@ -36,14 +37,14 @@ pub(crate) fn fields(data: &[u8]) {
     assert_eq!(Set::of(set.paths()), set);
 }
 
-/// Checks that a label selector round-trips through its text form.
+/// Checks that formatting and parsing do not change a label selector.
 pub(crate) fn labels(data: &[u8]) {
     if let Some(Ok(selector)) = text(data).map(str::parse::<LabelSelector>) {
         assert_eq!(selector.to_string().parse(), Ok(selector));
     }
 }
 
-/// Checks that a field selector round-trips through its text form.
+/// Checks that formatting and parsing do not change a field selector.
 pub(crate) fn field_selector(data: &[u8]) {
     if let Some(Ok(selector)) = text(data).map(str::parse::<FieldSelector>) {
         assert_eq!(selector.to_string().parse(), Ok(selector));

@@ -1,7 +1,8 @@
 //! Authentication, impersonation, authorization and reviews, as in kube-apiserver.
 //!
-//! All code here is pure or uses small traits ([`Objects`], [`Authenticate`], [`Authorizer`],
-//! [`Admission`]), so that the embedding program can supply its own implementations.
+//! The code of this module is pure or uses small traits ([`Objects`], [`Authenticate`],
+//! [`Authorizer`], [`Admission`]). The embedding program can supply implementations of these
+//! traits.
 
 mod authenticate;
 mod bootstrap;
@@ -44,16 +45,16 @@ pub use token_request::{TokenRequest, issue_requested};
 pub struct Attributes<'a> {
     /// The user who sends the request.
     pub caller: &'a Caller,
-    /// A verb such as `list`; for a path, the lower-case HTTP method.
+    /// A verb such as `list`. For a non-resource path, the lower-case HTTP method.
     pub verb: &'a str,
-    /// The resource or path of the request.
+    /// The resource or the non-resource path of the request.
     pub target: Target<'a>,
 }
 
-/// The resource or path of a request.
+/// The resource or the non-resource path of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target<'a> {
-    /// Objects of a resource. Fields that the request does not set are empty.
+    /// A resource. A field is empty if the request does not contain its value.
     Resource {
         /// The API group; empty for the core group.
         group: &'a str,
@@ -73,7 +74,7 @@ pub enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Returns the part of the target that RBAC rules match.
+    /// Returns the fields of the target that RBAC rules match.
     fn asked(self) -> RuleTarget<'a> {
         match self {
             Self::Path(path) => RuleTarget::Path(path),
@@ -98,12 +99,12 @@ impl<'a> Target<'a> {
 pub struct Verdict {
     /// True if the request is allowed.
     pub allowed: bool,
-    /// The reason that reviews show; may be empty.
+    /// The reason for the decision, for the status of access reviews. May be empty.
     pub reason: String,
 }
 
 impl Verdict {
-    /// Creates a verdict that allows the request.
+    /// Creates a decision that allows the request.
     pub fn allow(reason: impl Into<String>) -> Self {
         Self {
             allowed: true,
@@ -111,7 +112,7 @@ impl Verdict {
         }
     }
 
-    /// Creates a verdict that denies the request.
+    /// Creates a decision that denies the request.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self {
             allowed: false,
@@ -125,8 +126,8 @@ pub trait Authorizer: Send + Sync {
     /// Decides one request.
     fn authorize(&self, attributes: &Attributes<'_>) -> Verdict;
 
-    /// Returns the rules that apply to a caller in a namespace, for `SelfSubjectRulesReview`, and
-    /// the evaluation error. The error is empty if the evaluation succeeds.
+    /// Returns the rules that apply to a caller in a namespace, for a `SelfSubjectRulesReview`.
+    /// Also returns the evaluation error, which is empty if the evaluation succeeded.
     fn rules_for(&self, caller: &Caller, namespace: &str) -> (Vec<Rule>, String);
 }
 
@@ -143,7 +144,7 @@ pub trait Objects: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Value>, ApiError>>;
 }
 
-/// A write for admission to review, before it is stored.
+/// A write that admission reviews before the server stores the object.
 #[derive(Debug, Clone, Copy)]
 pub struct Review<'a> {
     /// The user who sends the request.
@@ -177,9 +178,9 @@ pub enum Operation {
     Delete,
 }
 
-/// Admission rules of the embedding program, in addition to the server's own.
+/// Admission rules of the embedding program. The server also applies its own admission rules.
 pub trait Admission: Send + Sync {
-    /// Reviews a write. The client receives the error of a rejected write.
+    /// Reviews a write. Returns the error for the client if admission rejects the write.
     fn admit<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Result<(), ApiError>>;
 }
 
@@ -193,7 +194,7 @@ impl Admission for AdmitAll {
     }
 }
 
-/// The response to an unauthorized request, with kube-apiserver's message.
+/// Returns the response to an unauthorized request, with kube-apiserver's message.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> ApiError {
     let message = escape_html(&denial(attributes));
     let why: Cow<'_, str> = if reason.is_empty() {

@@ -2,17 +2,17 @@
 //!
 //! | write | permissions that the writer needs |
 //! |---|---|
-//! | a RoleTemplate | all its old and new permissions, in every cluster |
-//! | a GlobalRole | all its old and new permissions, on the hub and in every cluster |
+//! | a RoleTemplate | all permissions of the role before and after the write, in every cluster |
+//! | a GlobalRole | all permissions of the role before and after the write, on the hub and in every cluster |
 //! | creation or deletion of a binding | all permissions of the role, in the binding's scope |
 //! | quota, defaults and pod security of a project | permission to change projects in the cluster |
 //! | namespaces of a project | permission to change the namespaces of the project |
-//! | adoption of a namespace | all permissions in the cluster, or permission to change the
-//! namespaces of the namespace's current project |
+//! | adoption of a namespace from a project | permission to change the namespaces of that project |
+//! | adoption of a namespace without a project | all permissions in the cluster |
 //!
-//! The check ignores the groups of the request, because the hub receives only some of them and an
-//! impersonating user could name any group. The check uses the permissions of a [`UserWithGroups`]
-//! that the server looked up.
+//! The check ignores the groups in the request, because the hub receives only some of the user's
+//! groups, and a user who may impersonate can add any group. The check uses the stored groups in
+//! [`UserWithGroups`].
 //!
 //! Admission rejects writes and bindings of roles that cannot be resolved, because the permissions
 //! of these roles are unknown.

@@ -1,4 +1,5 @@
-//! Members of clusters and projects, projects, and explanations of access.
+//! Request and response bodies about members of clusters and projects, projects, and explanations
+//! of access.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -16,17 +17,17 @@ wire! {
         /// Name of the user. Absent for a group.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// The user's name for display.
+        /// The user's name to display. Absent for a group, or if the user has no display name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// The user's identities at identity providers. Only callers who can grant roles in the
-        /// same scope receive them. Empty for a user with a local password only.
+        /// The user's identities at identity providers. Present only for callers who can grant
+        /// roles in the same scope. Empty for a user with a local password only.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         identities: Vec<MemberIdentity>,
         /// The group: `drover:<provider>:<id>`. Absent for a user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         group: Option<String>,
-        /// Time of creation of the binding.
+        /// Time at which the binding was created.
         created_at: Timestamp,
         /// The condition `Ready` of the binding.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
@@ -34,20 +35,21 @@ wire! {
     }
 }
 wire! {
-    /// A user's identity at an identity provider. It distinguishes users with equal names.
+    /// A user's identity at an identity provider. The identity distinguishes users with equal
+    /// names.
     MemberIdentity {
-        /// Name of the provider.
+        /// Name of the AuthProvider.
         provider: String,
-        /// The login name at the provider.
+        /// The user's login name at the provider.
         login: String,
     }
 }
 wire! {
     /// A user to whom the caller can grant a role.
     PersonView {
-        /// Name of the User object, which bindings refer to.
+        /// Name of the User object. Bindings refer to the user by this name.
         name: String,
-        /// The name for display.
+        /// Name to display instead of the login name. Absent if not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
         /// The user's identities at identity providers. Empty for a user with a local password
@@ -78,35 +80,36 @@ wire! {
         name: String,
         /// UID of the Project object.
         uid: String,
-        /// `metadata.generation` of the object, which increases with every change of the spec.
+        /// `metadata.generation` of the Project object. The value increases with every change of
+        /// the spec.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generation: Option<i64>,
         /// Name of the project's cluster.
         cluster: String,
-        /// The name for display.
+        /// Name to display instead of the object's name. Absent if not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// A free-text description.
+        /// Description of the project, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// The desired namespaces.
+        /// The namespaces in the project's spec.
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         namespaces: Vec<ProjectNamespace>,
-        /// Names of the namespaces that belong to the project now.
+        /// Names of the namespaces in the project's status.
         own_namespaces: Vec<String>,
-        /// The project's quota.
+        /// The quota of the project and of each namespace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         quota: Option<ProjectQuota>,
-        /// Default requests and limits of containers.
+        /// Default requests and limits of containers in the project.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         container_defaults: Option<ContainerDefaults>,
-        /// The pod security level of the namespaces.
+        /// Pod Security Standard of the namespaces. Absent if the cluster's default applies.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
         pod_security: Option<PodSecurity>,
-        /// Time of creation.
+        /// Time at which the project was created.
         created_at: Timestamp,
         /// True while the project is being deleted.
         deleting: bool,
@@ -129,101 +132,102 @@ wire! {
         name: String,
         /// Name of the project's cluster.
         cluster: String,
-        /// The name for display.
+        /// Name to display instead of the object's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// A free-text description.
+        /// Description of the project, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// The desired namespaces.
+        /// The namespaces to create in the project or to add to the project.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
         namespaces: Vec<ProjectNamespace>,
-        /// The project's quota.
+        /// The quota of the project and of each namespace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         quota: Option<ProjectQuota>,
-        /// Default requests and limits of containers.
+        /// Default requests and limits of containers in the project.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         container_defaults: Option<ContainerDefaults>,
-        /// The pod security level of the namespaces.
+        /// Pod Security Standard of the namespaces. If absent, the cluster's default applies.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
         pod_security: Option<PodSecurity>,
     }
 }
 wire! {
-    /// A change of a project. Absent fields do not change.
+    /// A change of a project. If a field is absent, its value does not change.
     #[serde(deny_unknown_fields)]
     ProjectPatch {
-        /// The `generation` of the project that the client read. If the project has a different
-        /// generation now, the response is 409.
+        /// The `generation` of the project that the client has read. If the project's current
+        /// generation is different, the response is 409.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generation: Option<i64>,
-        /// The name for display. An empty string restores the object's name.
+        /// Name to display. An empty string removes the display name, so that clients display the
+        /// object's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
-        /// A free-text description.
+        /// Description of the project, as free text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         description: Option<String>,
-        /// The complete list of desired namespaces.
+        /// The complete new list of the project's namespaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<Object>>))]
         namespaces: Option<Vec<ProjectNamespace>>,
-        /// The project's quota. `{}` removes the quota.
+        /// The new quota of the project and of each namespace. `{}` removes the quota.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         quota: Option<ProjectQuota>,
-        /// Default requests and limits of containers. `{}` removes the defaults.
+        /// The new default requests and limits of containers. `{}` removes the defaults.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
         container_defaults: Option<ContainerDefaults>,
-        /// The pod security level of the namespaces.
+        /// The new Pod Security Standard of the namespaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
         pod_security: Option<PodSecurity>,
     }
 }
 wire! {
-    /// The bindings through which users have a permission.
+    /// The result of an access check: the bindings that grant a permission to users.
     Explanation {
         /// Name of the user whose access was checked. Absent if the check covers all users.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// The checked resource. Absent for a non-resource path.
+        /// The resource in the access check. Absent for a non-resource path.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource: Option<ExplainedResource>,
-        /// The reason why the server resolved the resource name with Kubernetes' built-in
-        /// resources. Absent if the server used the cluster's discovery API.
+        /// The reason why the server used Kubernetes' built-in resources to resolve the resource
+        /// name. Absent if the server used the cluster's discovery API.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unresolved: Option<String>,
-        /// The bindings that grant the permission or possibly grant it, at most 500.
+        /// The bindings that grant the permission or possibly grant the permission, at most 500.
         through: Vec<ThroughView>,
-        /// True if more than the listed bindings grant the permission.
+        /// True if more bindings than the listed bindings grant the permission.
         more: bool,
-        /// The reason why the list omits the cluster's own bindings, which Drover does not manage.
-        /// Absent if the list contains these bindings.
+        /// The reason why the list does not contain bindings of the cluster that Drover does not
+        /// manage. Absent if the list contains these bindings.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unasked: Option<String>,
     }
 }
 wire! {
-    /// A resource in the terms of RBAC rules.
+    /// A resource, as in an RBAC rule.
     #[derive(Default, Eq)]
     ExplainedResource {
         /// API group. Empty for the core group.
         #[serde(default)]
         group: String,
-        /// The plural name.
+        /// Plural name of the resource, such as `deployments`.
         resource: String,
-        /// The subresource, for example `log`. Empty for the objects themselves.
+        /// Subresource, such as `log`. Empty for the resource itself.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         subresource: String,
     }
 }
 impl ExplainedResource {
-    /// The name in kubectl's syntax: `deployments.apps/scale`.
+    /// Returns the name in kubectl's syntax, such as `deployments.apps/scale`.
     pub fn qualified(&self) -> String {
         let group = match self.group.as_str() {
             "" => String::new(),
@@ -243,18 +247,19 @@ wire! {
         /// `drover:<provider>:<id>` for a group.
         subject: String,
         /// Name of the user. Absent if the subject is a group, if the user was deleted, or if the
-        /// caller can list neither users nor members.
+        /// caller has no permission to list users or members.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
-        /// Name of the role.
+        /// Name of the role that the binding grants.
         role: String,
-        /// The kind of the binding: `GlobalRoleBinding`, `ClusterRoleTemplateBinding` or
+        /// Kind of the binding: `GlobalRoleBinding`, `ClusterRoleTemplateBinding` or
         /// `ProjectRoleTemplateBinding`. `User` for an administrator of Drover.
         /// `ClusterRoleBinding` or `RoleBinding` for a binding that Drover does not manage.
         binding_kind: String,
-        /// Name of the binding or of the User. `namespace/name` for a RoleBinding in the cluster.
+        /// Name of the binding, or of the User object. `namespace/name` for a RoleBinding in the
+        /// cluster.
         binding: String,
-        /// The origin of the permission in the role.
+        /// The origin of the permission: a rule of the role, or a ClusterRole.
         through: Through,
         /// Name of the ClusterRole, if the permission comes from a ClusterRole.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The stage that the request had reached when the record was written.
+/// The stage of the request at the time of the audit record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AuditStage {
-    /// A stream has started. A later record reports the end of the stream.
+    /// The request has started a stream. A later record describes the end of the stream.
     Begin,
-    /// The request has ended or was refused.
+    /// The request has ended, or Drover has refused the request.
     End,
 }
 
@@ -21,20 +21,20 @@ pub enum AuditStage {
 pub enum AuditOutcome {
     /// The request is still open.
     Open,
-    /// The complete response was sent to the client.
+    /// Drover sent the complete response to the client.
     Complete,
-    /// Drover refused the request or could not reach the cluster.
+    /// Drover refused the request, or did not reach the cluster.
     Refused,
     /// The client closed the connection before the end of the response.
     ClientGone,
     /// The cluster closed the connection before the end of the response.
     UpstreamGone,
-    /// The request's permit was revoked.
+    /// Drover closed the response because the permit of the request was revoked.
     Revoked,
 }
 
 impl AuditOutcome {
-    /// All variants.
+    /// All outcomes.
     pub const ALL: [Self; 6] = [
         Self::Open,
         Self::Complete,
@@ -60,7 +60,7 @@ impl AuditOutcome {
 wire! {
     /// One record of the audit log.
     AuditView {
-        /// Time of the request.
+        /// Time at which the request arrived.
         time: Timestamp,
         /// Duration of the request in milliseconds.
         duration_ms: f64,
@@ -69,8 +69,8 @@ wire! {
         /// The value of the response header `drover-request-id`. Absent if `count` is set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// IP address of the client. If `count` is set, the clients' network, or absent for several
-        /// networks.
+        /// IP address of the client. If `count` is set, the network of the clients. Absent if the
+        /// requests came from several networks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<String>,
         /// Name of the authenticated user.
@@ -79,16 +79,16 @@ wire! {
         /// UID of the authenticated user.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user_uid: Option<String>,
-        /// ID of the token in the request.
+        /// ID of the token that authenticated the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
         /// The user that the request impersonates in the cluster.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         acting_as: Option<String>,
-        /// Name of the cluster.
+        /// Name of the cluster in the request's path.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster: Option<String>,
-        /// UID of the cluster.
+        /// UID of the cluster in the request's path.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster_uid: Option<String>,
         /// The verb, for example `get`, `list`, `watch` or `create`. Absent if `count` is set.
@@ -98,13 +98,14 @@ wire! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         method: Option<String>,
         /// Path and query of the request, without values that can be secrets. For requests under
-        /// `/v1`, the route.
+        /// `/v1`, the path pattern of the route.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
         /// Length of the complete path and query in bytes, if `path` is truncated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path_bytes: Option<u64>,
-        /// For routes under `/v1`: name of the user, cluster, token or setting.
+        /// For routes under `/v1`: name of the object in the path, such as a user, cluster, token
+        /// or setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         object: Option<String>,
         /// Number of unauthenticated requests that the record summarizes. The requests arrived
@@ -113,10 +114,10 @@ wire! {
         count: Option<u64>,
         /// The outcome of the request.
         outcome: AuditOutcome,
-        /// HTTP status code of the response. Absent without a response.
+        /// HTTP status code of the response. Absent if Drover sent no response.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<u16>,
-        /// PascalCase reason of a refusal or revocation.
+        /// PascalCase reason why Drover refused the request or revoked the permit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         /// Size of the request body in bytes.
@@ -128,32 +129,32 @@ wire! {
     }
 }
 
-/// The source of the records.
+/// The source from which the server reads audit records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AuditSource {
-    /// The log file, and its rotated files.
+    /// The audit log file and its rotated files.
     File,
-    /// The server's memory, which contains the newest records since the start of the server. The
-    /// server writes the complete log to standard output.
+    /// The server's memory, which contains the newest records since the start of the server. In
+    /// this case, the server writes all records to standard output.
     Memory,
 }
 
 wire! {
     /// A page of records of the audit log, newest first.
     AuditList {
-        /// The records. A page can have fewer records than requested, or no records, although
-        /// `continue` is set.
+        /// The records of this page. The number of records can be lower than the requested number,
+        /// even if `continue` is set.
         items: Vec<AuditView>,
         /// Value for the query parameter `continue` in the request for older records. Absent on the
         /// last page.
         #[serde(default, rename = "continue", skip_serializing_if = "Option::is_none")]
         continue_token: Option<String>,
-        /// Time from which the log is complete. Absent if the log is empty.
+        /// Time since which the log contains all records. Absent if the log is empty.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         kept_since: Option<Timestamp>,
-        /// The source of the records.
+        /// The source from which the server read the records.
         source: AuditSource,
         /// Number of skipped lines that are not valid records. On the first page, the number
         /// includes directory entries that have the name of a log file but are not files.

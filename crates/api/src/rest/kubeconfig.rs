@@ -1,4 +1,4 @@
-//! Requests for kubeconfigs.
+//! Request and response bodies for kubeconfigs.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,31 +8,31 @@ wire! {
     /// A request to create a kubeconfig.
     #[serde(deny_unknown_fields)]
     KubeconfigRequest {
-        /// Names of the clusters. The kubeconfig contains one context per cluster. If empty, it
-        /// contains all clusters of the user.
+        /// Names of the clusters. The kubeconfig contains one context per cluster. If empty, the
+        /// kubeconfig contains all clusters to which the user has access.
         #[serde(default)]
         clusters: Vec<String>,
-        /// The kind of credential in the file.
+        /// The type of credential in the kubeconfig.
         credential: KubeconfigCredential,
-        /// Time to live of embedded tokens in seconds. The default is a setting.
+        /// Lifetime of embedded tokens in seconds. A setting of the server defines the default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl_seconds: Option<u64>,
     }
 }
-/// The kind of credential in a kubeconfig.
+/// The type of credential in a kubeconfig.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum KubeconfigCredential {
-    /// The exec plugin `drover credential`. The file has no long-lived credential.
+    /// The exec plugin `drover credential`. The kubeconfig contains no long-lived credential.
     #[default]
     Exec,
-    /// An embedded token per cluster, limited to this cluster.
+    /// One embedded token per cluster. Each token is valid only for its cluster.
     Token,
 }
 wire! {
     /// The response with the kubeconfig.
     KubeconfigResponse {
-        /// The file in YAML.
+        /// The kubeconfig in YAML.
         kubeconfig: Secret,
     }
 }

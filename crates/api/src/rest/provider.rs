@@ -1,4 +1,4 @@
-//! Administration of identity providers.
+//! Request and response bodies for the administration of identity providers.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -13,16 +13,16 @@ wire! {
         name: String,
         /// UID of the AuthProvider object.
         uid: String,
-        /// The object's spec, without the references to its Secret.
+        /// The spec of the AuthProvider object, without the references to its Secret.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
-        /// True if the provider has a stored secret.
+        /// True if the hub stores a client secret or a bind password for the provider.
         has_secret: bool,
         /// `metadata.resourceVersion` of the object, for [`AuthProviderUpdate`].
         resource_version: String,
-        /// Time of creation.
+        /// Time at which the AuthProvider object was created.
         created_at: Timestamp,
-        /// Time of the provider's last response, accurate to a few minutes.
+        /// Time of the provider's last response, with an accuracy of a few minutes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_answer_at: Option<Timestamp>,
         /// The condition `Ready` of the provider.
@@ -34,10 +34,10 @@ wire! {
     /// A request to create an identity provider.
     #[serde(deny_unknown_fields)]
     AuthProviderCreate {
-        /// Name of the AuthProvider object. It is part of the names of the provider's groups and
-        /// cannot change.
+        /// Name of the AuthProvider object. The names of the provider's groups contain this name,
+        /// so the name cannot change.
         name: String,
-        /// The object's spec, without `clientSecret` and `bindPassword`.
+        /// The spec of the AuthProvider object, without `clientSecret` and `bindPassword`.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
         /// The client secret or the bind password. Absent for a public client of OpenID Connect.
@@ -52,11 +52,11 @@ wire! {
         /// The complete new spec, without `clientSecret` and `bindPassword`.
         #[cfg_attr(feature = "openapi", schema(value_type = Object))]
         spec: serde_json::Value,
-        /// The new secret. If absent, the stored secret does not change.
+        /// The new client secret or bind password. If absent, the stored value does not change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secret: Option<Secret>,
-        /// The `resourceVersion` that the client read. If the object has a different version now,
-        /// the response is 409. If absent, the server does not compare versions.
+        /// The `resourceVersion` that the client has read. If the object's current version is
+        /// different, the response is 409. If absent, the server does not compare versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resource_version: Option<String>,
     }
@@ -66,10 +66,10 @@ wire! {
     #[derive(Default)]
     #[serde(deny_unknown_fields)]
     ProviderTest {
-        /// A user's login name in the directory.
+        /// The login name of a user in the directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         login: Option<String>,
-        /// The password of the login.
+        /// The user's password in the directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Secret>,
     }
@@ -77,9 +77,9 @@ wire! {
 wire! {
     /// The result of a connection test of an identity provider.
     ProviderTestResult {
-        /// True if users could sign in.
+        /// True if the test found no problem that prevents sign-in.
         works: bool,
-        /// The steps of the test, in their order.
+        /// The steps of the test, in the order of execution.
         checks: Vec<ProviderCheck>,
     }
 }
@@ -90,7 +90,7 @@ wire! {
         what: String,
         /// True if the step succeeded.
         works: bool,
-        /// The result, or the problem.
+        /// The result of the step, or the problem.
         found: String,
     }
 }

@@ -1,10 +1,10 @@
-//! The caller's permissions, for display. The server checks each request again.
+//! The caller's permissions, for display. The server checks the permissions for each request again.
 
 use serde::{Deserialize, Serialize};
 
 wire! {
-    /// The scope of the caller's roles in a cluster, and the caller's permissions for the Cluster
-    /// object.
+    /// The scope of the caller's roles in a cluster, and the caller's permissions for operations on
+    /// the Cluster object.
     #[derive(Default, Eq)]
     #[serde(default)]
     ClusterRights {
@@ -22,7 +22,7 @@ wire! {
     }
 }
 wire! {
-    /// The caller's permissions for a user.
+    /// The caller's permissions for operations on a user.
     #[derive(Copy, Default, Eq)]
     #[serde(default)]
     UserRights {
@@ -30,10 +30,11 @@ wire! {
         may_change: bool,
         /// True if the caller can delete the user.
         may_delete: bool,
-        /// True if the caller can set the user's password, and thus sign in as the user.
+        /// True if the caller can set the user's password. With the new password, the caller can
+        /// sign in as the user.
         may_set_password: bool,
-        /// True if the caller can change whether the user is an administrator, and link and unlink
-        /// identities.
+        /// True if the caller can make the user an administrator, remove the administrator, and
+        /// link and unlink identities.
         may_administer: bool,
     }
 }
@@ -54,7 +55,8 @@ wire! {
         may_list_providers: bool,
         /// True if the caller can list settings.
         may_list_settings: bool,
-        /// True if the caller can change settings. Some settings still require an administrator.
+        /// True if the caller can change settings. Some settings additionally require an
+        /// administrator.
         may_change_settings: bool,
         /// True if the caller can list bindings of global roles.
         may_list_global_members: bool,
@@ -63,7 +65,7 @@ wire! {
     }
 }
 impl ClusterRights {
-    /// The permissions of an administrator.
+    /// Returns the permissions of an administrator for a cluster.
     pub fn everything() -> Self {
         Self {
             all_namespaces: true,
@@ -74,7 +76,8 @@ impl ClusterRights {
         }
     }
 
-    /// Returns the only namespace in which the caller has a role.
+    /// Returns the only namespace in which the caller has a role. Returns `None` if the caller has
+    /// roles in several namespaces, or can list pods in all namespaces.
     pub fn only_namespace(&self) -> Option<&str> {
         match self.namespaces.as_slice() {
             [one] if !self.all_namespaces => Some(one),

@@ -1,4 +1,5 @@
-//! The server's version, and a warning about client addresses.
+//! The server's version, and a warning about client addresses that are probably addresses of a
+//! proxy.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +8,9 @@ wire! {
     Version {
         /// Version of the program.
         version: String,
-        /// Git commit of the build. `unknown` if the build had no checkout.
+        /// Git commit of the build. `unknown` if the build had no Git checkout.
         commit: String,
-        /// Supported protocol versions of the agent connection.
+        /// Versions of the tunnel protocol that the server supports.
         protocols: Vec<u32>,
         /// Warning about a client address that most users share. Only administrators receive this
         /// field.
@@ -18,8 +19,9 @@ wire! {
     }
 }
 wire! {
-    /// A client address that is probably a proxy. Within the last 24 hours, at least five users
-    /// signed in from the address. They are more than half of all users who signed in.
+    /// A client address that is probably the address of a proxy. Within the last 24 hours, at least
+    /// five users signed in from the address. These users are more than half of all users who
+    /// signed in.
     SharedAddress {
         /// An IPv4 address, or the first address of an IPv6 /64.
         address: String,
@@ -29,8 +31,8 @@ wire! {
 }
 
 impl SharedAddress {
-    /// Returns the warning text: the observation, its consequences for limits, and the setting to
-    /// change.
+    /// Returns the text of the warning: the observation, the consequences for rate limits, and the
+    /// setting to change.
     pub fn warning(&self) -> String {
         let Self { address, users } = self;
         format!(

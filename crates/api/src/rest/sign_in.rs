@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 use super::{CallerRights, IssuedToken, Secret, TokenView};
 
 wire! {
-    /// Name and password of a local user.
+    /// The login name and the password of a local user.
     #[serde(deny_unknown_fields)]
     LoginRequest {
-        /// The user's name.
+        /// The login name of the user.
         username: String,
-        /// The password.
+        /// The local password of the user.
         password: Secret,
     }
 }
 wire! {
     /// A form that the browser posts to sign out at the identity provider.
     ProviderSignOut {
-        /// Name of the provider.
+        /// Name of the AuthProvider.
         provider: String,
-        /// Target URL of the form.
+        /// URL to which the browser posts the form.
         url: String,
-        /// Fields of the form.
+        /// Hidden fields of the form, with their values.
         fields: BTreeMap<String, Secret>,
     }
 }
@@ -33,9 +33,9 @@ wire! {
     ProviderView {
         /// Name of the AuthProvider object.
         name: String,
-        /// Label of the provider's button.
+        /// Label of the provider's button on the sign-in page.
         display_name: String,
-        /// The sign-in method.
+        /// The sign-in method: a redirect, or a login name and a password.
         way: SignInMethod,
     }
 }
@@ -43,12 +43,13 @@ wire! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SignInMethod {
-    /// The browser is redirected to the provider and back.
+    /// The server redirects the browser to the provider, and the provider redirects the browser
+    /// back.
     Redirect,
-    /// The user enters a login and a password on Drover's sign-in page.
+    /// The user enters the login name and the password on Drover's sign-in page.
     Password,
 }
-/// The kind of client that receives the token of a sign-in.
+/// The type of client that receives the token of a sign-in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SignInClient {
@@ -63,7 +64,7 @@ wire! {
     #[derive(Default)]
     #[serde(deny_unknown_fields)]
     ProviderSignIn {
-        /// The kind of client. A program can sign in only with a password, or with `/v1/device`.
+        /// The type of client. A program can sign in only with a password, or with `/v1/device`.
         #[serde(default)]
         by: SignInClient,
         /// The login name at the provider, if the provider requires a password.
@@ -79,24 +80,24 @@ wire! {
     }
 }
 wire! {
-    /// The redirect of a sign-in.
+    /// The redirect to the identity provider at the start of a sign-in.
     ProviderRedirect {
         /// URL of the provider's sign-in page.
         url: String,
     }
 }
 wire! {
-    /// A pending device login. A user confirms it in a browser.
+    /// A pending device login. The user confirms the login in a browser.
     DeviceCode {
-        /// Secret code for the program's requests to `POST /v1/device/token`.
+        /// Secret code that the program sends to `POST /v1/device/token`.
         device_code: Secret,
         /// Code that the user enters in the browser: two groups of four letters.
         user_code: String,
         /// URL of the page where the user enters the code.
         verification_url: String,
-        /// Time until the expiry of the login, in seconds.
+        /// Time in seconds until the pending login expires.
         expires_in_seconds: u32,
-        /// Minimum interval between the program's requests, in seconds.
+        /// Minimum interval in seconds between the program's requests for the token.
         interval_seconds: u32,
     }
 }
@@ -104,74 +105,74 @@ wire! {
     /// A program's request for the token of a device login.
     #[serde(deny_unknown_fields)]
     DevicePoll {
-        /// The secret code from [`DeviceCode`].
+        /// The `deviceCode` from [`DeviceCode`].
         device_code: Secret,
     }
 }
 wire! {
     /// The state of a device login.
     DeviceAnswer {
-        /// The token, after the user has confirmed the login. The server returns the token only
-        /// once.
+        /// The token. Absent until the user has confirmed the login. The server returns the token
+        /// only once.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         issued: Option<IssuedToken>,
     }
 }
 wire! {
-    /// A pending device login, as shown to the user who confirms the login.
+    /// A pending device login. The server shows the login to the user who confirms it.
     DeviceView {
         /// The code that the program displays.
         user_code: String,
         /// IP address of the program.
         source: String,
-        /// Time of the program's request.
+        /// Time at which the program started the login.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         requested_at: Timestamp,
-        /// Expiry time of the login.
+        /// Time at which the pending login expires.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         expires_at: Timestamp,
     }
 }
 wire! {
-    /// The user of the presented token.
+    /// The user to whom the presented token belongs.
     Me {
         /// Name of the User object.
         username: String,
-        /// The name for display.
+        /// Name to display instead of the login name. Absent if not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
         /// The user name in managed clusters: `drover:user:<uid>`.
         kubernetes_user: String,
         /// True if the user is an administrator, who has all permissions.
         administrator: bool,
-        /// True if the user must set a new password. All routes except `POST /v1/me/password`
-        /// return 403.
+        /// True if the user must set a new password. In this case, all routes except `POST
+        /// /v1/me/password` return 403.
         must_change_password: bool,
         /// The presented token, without its secret.
         token: TokenView,
-        /// The caller's permissions on the hub.
+        /// The caller's permissions on the hub, for display.
         #[serde(default)]
         rights: CallerRights,
     }
 }
 wire! {
-    /// A session of a browser. Its token is in an HttpOnly cookie.
+    /// A session of a browser. An HttpOnly cookie contains the token of the session.
     Session {
         /// The signed-in user.
         me: Me,
         /// Value of the header `X-Drover-CSRF`, which all requests except `GET` and `HEAD` require.
         csrf_token: Secret,
-        /// Idle timeout of the session in seconds, accurate to a few minutes. Absent if the user
-        /// must set a new password.
+        /// Idle timeout of the session in seconds, with an accuracy of a few minutes. Absent if the
+        /// user must set a new password.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idle_seconds: Option<u32>,
-        /// Expiry time of the session, regardless of its use.
+        /// Time at which the session expires, even if the user uses the session.
         #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
         expires_at: Timestamp,
     }
 }
 wire! {
-    /// A user's change of the user's own password.
+    /// A request of a user to change the user's own password.
     #[serde(deny_unknown_fields)]
     PasswordChange {
         /// The current password.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Options: `--listen ADDRESS`, `--data FOLDER`, `--token TOKEN` (random by default), `--plain` (no
-//! TLS). The kubeconfig in the data folder contains address, certificate and token. kubectl sends
-//! no token without TLS, so `--plain` is for other clients.
+//! TLS). The kubeconfig in the data folder contains the server's address, certificate and token.
+//! kubectl sends the token only over TLS, so `--plain` is for other clients.
 
 mod listener;
 

@@ -1,5 +1,5 @@
-//! A fault-injecting SQLite VFS for tests: it tracks synced data, and can lose all other data in a
-//! simulated power failure.
+//! A fault-injecting SQLite VFS for tests: the VFS tracks synced data, and can lose all unsynced
+//! data in a simulated power failure.
 //!
 //! A killed process loses no writes, because the kernel completes them. This VFS therefore records
 //! each write, truncation, deletion and creation until a sync makes it durable. [`Disk::crash`]
@@ -7,8 +7,8 @@
 //! is complete. An arbitrary subset of the other writes survives in arbitrary order, down to single
 //! sectors of a write.
 //!
-//! The disk can also run out of space. It can fail syncs as Linux does: the pages of a failed sync
-//! count as clean afterwards, although they are not written.
+//! The simulated disk can also run out of space and fail syncs. As in Linux, pages are clean after
+//! a failed sync, although they were not written.
 
 mod state;
 mod vfs;
@@ -46,13 +46,13 @@ impl Disk {
         })
     }
 
-    /// The name of the VFS in SQLite.
+    /// Returns the name under which the VFS is registered with SQLite.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Schedules a power failure during a later write, truncation, sync or deletion. `operations`
-    /// is the number of that operation, counted from this call.
+    /// Schedules a power failure during a write, truncation, sync or deletion. `operations` is the
+    /// number of such operations from this call to the power failure.
     pub fn cut_after(&self, operations: u64) {
         self.state.lock().cut_after(operations);
     }
@@ -67,12 +67,12 @@ impl Disk {
         self.state.lock().set_space(bytes);
     }
 
-    /// Fails the next `count` syncs, and discards the data that they should have made durable.
+    /// Fails the next `count` syncs, and discards the data of these syncs.
     pub fn fail_syncs(&self, count: u32) {
         self.state.lock().fail_syncs(count);
     }
 
-    /// The number of syncs so far.
+    /// Returns the number of syncs since the registration of the disk.
     pub fn syncs(&self) -> u64 {
         self.state.lock().syncs()
     }

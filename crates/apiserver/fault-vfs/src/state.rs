@@ -38,11 +38,11 @@ impl Random {
 /// The reason why an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The operation fails because the power is off.
+    /// The simulated power is off.
     Off,
-    /// The operation fails because the disk is full.
+    /// The simulated disk is full.
     Full,
-    /// The operation fails because the disk reports an error.
+    /// The simulated disk reports an input/output error.
     Failed,
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Refusal {
 #[derive(Debug, Default)]
 pub(crate) struct DiskState {
     files: BTreeMap<PathBuf, File>,
-    /// Deleted files with their durable content; the deletion itself is not durable yet.
+    /// Deleted files with their durable content. The deletion of these files is not durable yet.
     deleted: BTreeMap<PathBuf, Vec<u8>>,
     open: usize,
     countdown: Option<u64>,
@@ -112,8 +112,8 @@ impl DiskState {
         self.files.contains_key(path)
     }
 
-    /// Tracks an opened file. `content` is the real content of the file; a file that is already
-    /// tracked keeps its tracked content.
+    /// Tracks a file that SQLite has opened. `content` is the content of the real file. If the VFS
+    /// already tracks the file, the tracked content does not change.
     pub(crate) fn opened(&mut self, path: &Path, content: Option<Vec<u8>>) {
         self.open += 1;
         self.files.entry(path.to_owned()).or_insert_with(|| {
@@ -137,7 +137,7 @@ impl DiskState {
         if self.off { Err(Refusal::Off) } else { Ok(()) }
     }
 
-    /// Counts an operation; returns true if the power fails during the operation.
+    /// Counts an operation. Returns true if the power failure occurs during this operation.
     fn tick(&mut self) -> Result<bool, Refusal> {
         self.check()?;
         if let Some(left) = &mut self.countdown {
@@ -175,7 +175,7 @@ impl DiskState {
     }
 
     /// Makes the content of a file durable. With `folder`, also makes the directory entries
-    /// durable, as SQLite does for its logs.
+    /// durable, as SQLite's VFS does for journals and WAL files.
     pub(crate) fn sync(&mut self, path: &Path, folder: bool) -> Result<(), Refusal> {
         if self.tick()? {
             return Err(Refusal::Off);

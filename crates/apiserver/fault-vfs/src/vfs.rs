@@ -21,7 +21,7 @@ use rusqlite::ffi;
 
 use crate::state::{DiskState, Refusal};
 
-/// The value that `pAppData` points to. Its memory is never freed.
+/// The application data of the VFS (`pAppData`). The memory is never freed.
 struct App {
     base: *mut ffi::sqlite3_vfs,
     state: Arc<Mutex<DiskState>>,
@@ -33,15 +33,15 @@ struct App {
 struct Shadow {
     methods: *const ffi::sqlite3_io_methods,
     app: *const App,
-    /// The state of the file in [`DiskState`]. Null for temporary files, which do not survive a power
-    /// failure.
+    /// The state of the file in [`DiskState`]. Null for temporary files, because a power failure
+    /// deletes them.
     tracked: *mut Tracked,
 }
 
 struct Tracked {
     path: PathBuf,
-    /// True for a journal or WAL file: its first sync also makes directory entries durable, as in
-    /// SQLite's own VFS.
+    /// True for a journal or WAL file. The first sync of such a file also makes directory entries
+    /// durable, as in SQLite's own VFS.
     syncs_folder: bool,
 }
 

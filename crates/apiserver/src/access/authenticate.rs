@@ -10,7 +10,7 @@ use super::identity::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticated {
-    /// The user of the token.
+    /// The user to whom the token belongs.
     pub caller: Caller,
     /// The requested audiences that the token is valid for.
     pub audiences: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Authenticated {
 #[error("{0}")]
 pub struct AuthenticateError(pub String);
 
-/// Authenticates bearer tokens; the embedding program can add its own implementation.
+/// Authenticates bearer tokens. The embedding program can implement this trait.
 pub trait Authenticate: Send + Sync {
     /// Returns the user of a token that is valid for one of `audiences`. Returns `None` if the
     /// authenticator does not support this type of token.
@@ -32,8 +32,8 @@ pub trait Authenticate: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Authenticated>, AuthenticateError>>;
 }
 
-/// Calls the authenticators in order. The first authenticator that supports the type of token
-/// decides.
+/// Calls the authenticators in order. Returns the result of the first authenticator that supports
+/// the type of token.
 impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
     fn authenticate<'a>(
         &'a self,
@@ -57,12 +57,13 @@ impl<A: Authenticate + ?Sized> Authenticate for Vec<Box<A>> {
     }
 }
 
-/// The content of an `Authorization` header.
+/// The bearer token in an `Authorization` header, if any.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Bearer<'a> {
     /// The header contains no bearer token, so the caller is anonymous.
     None,
-    /// The token is ignored because of an additional space; the client receives this warning.
+    /// The header contains an additional space, so the server ignores the token. The client
+    /// receives this warning.
     Ignored(&'static str),
     /// The token to authenticate.
     Token(&'a str),
@@ -90,7 +91,7 @@ pub fn bearer(headers: &HeaderMap) -> Bearer<'_> {
     }
 }
 
-/// Adds the group `system:authenticated`, unless the authenticator has put the caller into
+/// Adds the group `system:authenticated`, unless the authenticator has added the group
 /// `system:unauthenticated`.
 #[must_use]
 pub fn with_authenticated_group(mut caller: Caller) -> Caller {

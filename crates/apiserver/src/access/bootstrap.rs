@@ -1,7 +1,8 @@
-//! Roles and bindings that the server creates when it starts, and updates later.
+//! Roles and bindings that the server creates at its first start, and updates at later starts.
 //!
-//! `bootstrap.json` holds the objects that kube-apiserver v1.36.3 creates in an empty store,
-//! without the `system:controller:` roles: the controllers here run in process and need no roles.
+//! `bootstrap.json` contains the objects that kube-apiserver v1.36.3 creates in an empty store. The
+//! file does not contain the `system:controller:` roles, because the server's controllers run in
+//! the same process and need no roles.
 
 use drover_rbac::{Rule, missing};
 use serde_json::{Map, Value, json};
@@ -18,29 +19,30 @@ pub struct BootstrapObject {
     pub kind: RbacKind,
     /// The namespace of the object; empty for cluster-scoped objects.
     pub namespace: String,
-    /// `metadata.name`.
+    /// Name of the object: `metadata.name`.
     pub name: String,
     /// The object to create.
     pub object: Value,
 }
 
-/// The write that brings a stored object up to date.
+/// The write that makes a stored object equal to the expected object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reconciled {
-    /// The stored object is up to date, so no write is necessary.
+    /// No write, because the stored object is up to date.
     Nothing,
-    /// The stored object is outdated, but its annotation
-    /// `rbac.authorization.kubernetes.io/autoupdate` forbids updates.
+    /// No write, because the annotation `rbac.authorization.kubernetes.io/autoupdate` of the stored
+    /// object forbids updates.
     Protected,
-    /// Create the object, because it is missing.
+    /// Creates the object, because no object with its name is stored.
     Create(Value),
-    /// Replace the stored object by this object.
+    /// Replaces the stored object with this object.
     Update(Value),
-    /// Delete the stored object and create this object, because the role of a binding is immutable.
+    /// Deletes the stored binding and creates this binding, because the role of a binding is
+    /// immutable.
     Recreate(Value),
 }
 
-/// Returns all bootstrap roles and bindings; roles come first.
+/// Returns all bootstrap roles and bindings. Each role is before the bindings that refer to it.
 pub fn bootstrap_objects() -> Vec<BootstrapObject> {
     let policy = policy();
     [
@@ -94,8 +96,8 @@ fn whole(kind: RbacKind, entry: &Value) -> BootstrapObject {
     }
 }
 
-/// Compares a stored object with the expected object. Additional rules and subjects in the stored
-/// object stay.
+/// Compares a stored object with the expected object, and returns the required write. The write
+/// preserves additional rules and subjects in the stored object.
 pub fn reconcile(expected: &BootstrapObject, stored: Option<&Value>) -> Reconciled {
     let Some(stored) = stored else {
         return Reconciled::Create(expected.object.clone());
@@ -131,7 +133,7 @@ pub fn reconcile(expected: &BootstrapObject, stored: Option<&Value>) -> Reconcil
     }
 }
 
-/// Adds missing labels or annotations; existing values stay.
+/// Adds missing labels or annotations. Does not change existing values.
 fn adopt(metadata: &mut Value, key: &str, expected: &Value) {
     let mut merged = expected.as_object().cloned().unwrap_or_default();
     if let Some(own) = metadata[key].as_object() {

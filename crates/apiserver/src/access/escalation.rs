@@ -1,5 +1,5 @@
-//! Privilege escalation checks for writes of roles and bindings: a user grants only permissions
-//! that the user has.
+//! Checks of role and binding writes against privilege escalation. A user can grant only
+//! permissions that the user has.
 
 use drover_rbac::{Rule, describe_missing, everything, missing, quoted_list};
 use serde_json::{Map, Value};
@@ -13,9 +13,9 @@ use crate::status::ApiError;
 pub struct RoleWrite<'a> {
     /// The kind of the object: Role, ClusterRole, RoleBinding or ClusterRoleBinding.
     pub kind: RbacKind,
-    /// The namespace of the request path; empty for cluster-scoped objects.
+    /// The namespace in the request path. Empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// The name of the request path; empty on create.
+    /// The name in the request path. Empty for a create request.
     pub request_name: &'a str,
     /// The object to store.
     pub object: &'a Value,
@@ -128,7 +128,7 @@ fn may(
         .allowed
 }
 
-/// Checks that the caller has all permissions in `wanted`, in the namespace of the write.
+/// Checks that the caller has all permissions of the rules `wanted`, in the namespace of the write.
 fn confirm(
     caller: &Caller,
     authorizer: &dyn Authorizer,
@@ -165,14 +165,14 @@ impl RoleWrite<'_> {
     }
 
     /// Reports whether the write changes only finalizers and owner references. The garbage
-    /// collector may make such writes to roles whose permissions it does not have.
+    /// collector may write these fields of a role without the permissions of the role.
     fn changes_only_collection(&self) -> bool {
         self.old
             .is_some_and(|old| substance(self.object) == substance(old))
     }
 }
 
-/// The object without the fields that the garbage collector changes.
+/// Returns the object without the fields that the garbage collector changes.
 fn substance(object: &Value) -> (Map<String, Value>, Map<String, Value>) {
     let mut whole = object.as_object().cloned().unwrap_or_default();
     let mut metadata = match whole.remove("metadata") {

@@ -18,7 +18,7 @@ const USER_PREFIX: &str = "system:serviceaccount:";
 const ALL_SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 const NODE_PREFIX: &str = "system:node:";
 
-/// A user (apiserver `user.Info`). A request of the same process contains its user as a request
+/// A user (apiserver `user.Info`). A request from the same process contains the user as a request
 /// extension of this type.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Caller {
@@ -62,7 +62,7 @@ impl Caller {
         self.groups.iter().any(|own| own == group)
     }
 
-    /// Adds the group if it is missing.
+    /// Adds the user to the group, if the user is not a member.
     pub(crate) fn join(&mut self, group: &str) {
         if !self.in_group(group) {
             self.groups.push(group.to_owned());
@@ -79,7 +79,7 @@ impl Caller {
     }
 }
 
-/// A service account. Its user name is `system:serviceaccount:NAMESPACE:NAME`.
+/// A service account, with the user name `system:serviceaccount:NAMESPACE:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceAccountName {
     /// The namespace of the service account.
@@ -97,13 +97,13 @@ impl ServiceAccountName {
         }
     }
 
-    /// Parses the user name of a service account; `None` for other users.
+    /// Parses the user name of a service account. Returns `None` for other users.
     pub fn parse(user: &str) -> Option<Self> {
         let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
         (is_dns_label(namespace) && is_dns_subdomain(name)).then(|| Self::new(namespace, name))
     }
 
-    /// The implicit groups of the service account.
+    /// Returns the implicit groups of the service account, such as `system:serviceaccounts`.
     pub fn groups(&self) -> Vec<String> {
         vec![
             ALL_SERVICE_ACCOUNTS.to_owned(),
@@ -118,7 +118,7 @@ impl fmt::Display for ServiceAccountName {
     }
 }
 
-/// The node name in a user name `system:node:NAME`.
+/// Returns the node name in a user name `system:node:NAME`, or `None` for other users.
 pub(crate) fn node_name(user: &str) -> Option<&str> {
     let name = user.strip_prefix(NODE_PREFIX)?;
     is_dns_subdomain(name).then_some(name)

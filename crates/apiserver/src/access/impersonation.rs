@@ -1,7 +1,7 @@
 //! Impersonation by `Impersonate-*` headers.
 //!
-//! Kubernetes v1.36 can limit permission to impersonate to certain actions (KEP-5284). The server
-//! first checks these constrained modes, then the verb `impersonate`.
+//! In Kubernetes v1.36, a role can permit impersonation for certain actions only (KEP-5284). The
+//! server first checks these constrained modes, and then the verb `impersonate`.
 
 mod headers;
 mod mode;
@@ -15,23 +15,23 @@ use self::mode::Mode;
 use super::{Attributes, Authorizer, Caller};
 use crate::status::ApiError;
 
-/// Maximum number of requestors in the cache of last allowed modes.
+/// Maximum number of requestors for which the server stores the last allowed mode.
 const MAX_REQUESTORS: usize = 10_000;
 
-/// Authorizes impersonation.
+/// Decides whether a requestor may impersonate a user.
 #[derive(Debug, Default)]
 pub struct Impersonation {
-    /// The last allowed mode by requestor. The next request checks this mode first. If no mode
-    /// allows the request, the response contains the error of the first checked mode that applies
-    /// to the user.
+    /// The last allowed mode of each requestor. The server checks this mode first for the
+    /// requestor's next request. If all modes deny the request, the response contains the error of
+    /// the first mode that applies to the user.
     last: Mutex<HashMap<String, Mode>>,
 }
 
 impl Impersonation {
-    /// Returns the impersonated user, or `None` without `Impersonate-*` headers. Removes the
-    /// headers, so that later code cannot read them.
+    /// Returns the impersonated user, or `None` if the request has no `Impersonate-*` headers.
+    /// Removes the headers, so that later code cannot read them.
     ///
-    /// `attributes` describe the request, with the requestor as caller.
+    /// `attributes` describes the request. The caller in `attributes` is the requestor.
     pub fn impersonate(
         &self,
         headers: &mut HeaderMap,

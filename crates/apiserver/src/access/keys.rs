@@ -21,18 +21,19 @@ const SPKI_PREFIX: [u8; 26] = [
 /// The length of an uncompressed point in bytes: `04`, x, y.
 const POINT_BYTES: usize = 65;
 
-/// A signing key, and earlier keys that still verify tokens.
+/// A signing key, and previous signing keys that still verify tokens.
 pub struct Keys {
     signing: EncodingKey,
-    /// The PKCS#8 document of the signing key in base64, for [`Keys::to_stored`] only.
+    /// The PKCS#8 document of the signing key, in base64. Only [`Keys::to_stored`] uses the
+    /// document.
     pkcs8: SecretString,
     current: PublicKey,
-    /// Creation time of the signing key.
+    /// Time at which the signing key was created.
     since: Timestamp,
     previous: Vec<Retired>,
 }
 
-/// A verifying key.
+/// A public key that verifies tokens.
 #[derive(Clone)]
 pub(crate) struct PublicKey {
     id: String,
@@ -129,7 +130,7 @@ impl PublicKey {
 }
 
 impl Keys {
-    /// Creates a new signing key without earlier keys.
+    /// Creates keys with a new signing key and no previous keys.
     pub fn generate() -> Result<Self, GenerateKeyError> {
         Self::generate_at(Timestamp::now())
     }
@@ -151,7 +152,7 @@ impl Keys {
         }
     }
 
-    /// Adds a new signing key. The current keys still verify tokens.
+    /// Adds a new signing key. The previous signing keys still verify tokens.
     pub fn rotate(&self, now: Timestamp) -> Result<Self, GenerateKeyError> {
         let mut next = Self::generate_at(now)?;
         next.previous.push(Retired {
@@ -162,8 +163,8 @@ impl Keys {
         Ok(next)
     }
 
-    /// Rotates the keys if the signing key is older than `rotate_after` seconds. Earlier keys
-    /// verify tokens for `keep` more seconds.
+    /// Replaces the signing key if it is older than `rotate_after` seconds. Replaced keys still
+    /// verify tokens for `keep` seconds. Returns `None` if the keys do not change.
     pub fn renewed(
         &self,
         now: Timestamp,
@@ -181,8 +182,8 @@ impl Keys {
         }))
     }
 
-    /// Removes keys that were replaced before `moment`. All tokens of these keys have expired if
-    /// `moment` is at least the maximum token lifetime ago.
+    /// Removes keys that were replaced before `moment`. If `moment` is at least the maximum token
+    /// lifetime ago, all tokens of these keys have expired.
     #[must_use]
     pub fn remove_retired_before(mut self, moment: Timestamp) -> Self {
         self.previous.retain(|old| old.since >= moment);
@@ -217,7 +218,7 @@ impl Keys {
             .into()
     }
 
-    /// The ID of the signing key.
+    /// Returns the ID of the signing key, for the header `kid`.
     pub fn id(&self) -> &str {
         self.current.id()
     }
@@ -226,7 +227,7 @@ impl Keys {
         &self.signing
     }
 
-    /// Returns the keys with this `kid`, or all keys for a token without `kid`.
+    /// Returns the keys with the ID `id`. Returns all keys if the token has no `kid`.
     pub(crate) fn verifying<'a>(
         &'a self,
         id: Option<&'a str>,
@@ -236,7 +237,7 @@ impl Keys {
             .filter(move |key| id.is_none_or(|id| key.id == id))
     }
 
-    /// The JSON Web Key Set that `/openid/v1/jwks` serves (RFC 7517).
+    /// Returns the JSON Web Key Set for `/openid/v1/jwks` (RFC 7517).
     pub fn jwks(&self) -> Value {
         let keys: Vec<Value> = self.verifying(None).map(PublicKey::jwk).collect();
         json!({ "keys": keys })

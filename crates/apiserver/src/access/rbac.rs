@@ -1,4 +1,5 @@
-//! RBAC with an index of roles and bindings by subject, so that a check does not read all bindings.
+//! RBAC with an index of roles and bindings by subject. A check therefore reads only the bindings
+//! of the caller.
 
 mod bindings;
 
@@ -38,7 +39,7 @@ impl RbacKind {
         Self::ClusterRoleBinding,
     ];
 
-    /// The kind of a resource such as `roles`; `None` for other groups and resources.
+    /// Returns the kind of a resource such as `roles`, or `None` for other groups and resources.
     pub fn of_resource(group: &str, resource: &str) -> Option<Self> {
         if group != GROUP {
             return None;
@@ -48,7 +49,7 @@ impl RbacKind {
             .find(|kind| kind.resource() == resource)
     }
 
-    /// The plural name of the resource, such as `roles`.
+    /// Returns the plural name of the resource, such as `roles`.
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Role => "roles",
@@ -58,7 +59,7 @@ impl RbacKind {
         }
     }
 
-    /// The value of the field `kind`.
+    /// Returns the name of the kind, such as `Role`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Role => "Role",
@@ -74,7 +75,7 @@ impl RbacKind {
     }
 }
 
-/// Role-based access control with the stored roles and bindings.
+/// Authorizes requests by the stored roles and bindings.
 #[derive(Debug, Default)]
 pub struct Rbac {
     index: RwLock<Index>,
@@ -82,7 +83,7 @@ pub struct Rbac {
 
 #[derive(Debug, Default)]
 struct Index {
-    /// Rules by namespace (empty for ClusterRoles) and name.
+    /// Rules of the stored roles, by namespace and name. The namespace is empty for ClusterRoles.
     roles: HashMap<String, HashMap<String, Arc<[Rule]>>>,
     bindings: HashMap<String, Bindings>,
 }
@@ -135,7 +136,7 @@ impl Index {
             .ok_or_else(|| MissingRole::Name(plural, role.name.clone()))
     }
 
-    /// Calls `visit` for each rule that applies to the caller, until `visit` returns `false`.
+    /// Calls `enough` for each rule that applies to the caller. Stops when `enough` returns `true`.
     fn visit<'a>(
         &'a self,
         caller: &Caller,
@@ -167,7 +168,7 @@ impl Index {
 
 type Visited<'a> = Result<(&'a Binding, usize, &'a Rule), MissingRole>;
 
-/// The role of a binding does not exist.
+/// The role to which a binding refers does not exist, or the reference is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum MissingRole {
     #[error("{0}.{GROUP} {1:?} not found")]
@@ -177,8 +178,8 @@ pub(crate) enum MissingRole {
 }
 
 impl MissingRole {
-    /// Converts the error to the response of a write. As in kube-apiserver, the response contains
-    /// the resource of the binding.
+    /// Converts the error to the response of a write. As in kube-apiserver, the response names the
+    /// resource of the binding, not the resource of the role.
     pub(crate) fn api_error(&self, binding: RbacKind) -> ApiError {
         match self {
             Self::Name(_, name) => ApiError::not_found(GROUP, binding.resource(), name),
@@ -187,8 +188,8 @@ impl MissingRole {
     }
 }
 
-/// Joins errors as apimachinery's `Aggregate` does: a single error is unchanged, several errors are
-/// in brackets without duplicates.
+/// Joins errors as apimachinery's `Aggregate` does. Does not change a single error. Puts several
+/// errors in brackets and removes duplicates.
 fn aggregate(mut errors: Vec<MissingRole>) -> String {
     let mut seen = Vec::with_capacity(errors.len());
     errors.retain(|error| {
@@ -224,7 +225,7 @@ impl Rbac {
         self.index.write().remove(kind, namespace, name);
     }
 
-    /// Replaces the whole content of the index.
+    /// Replaces all roles and bindings in the index.
     pub fn reset<'a>(&self, objects: impl IntoIterator<Item = (RbacKind, &'a Value)>) {
         let mut index = Index::default();
         for (kind, object) in objects {
@@ -233,7 +234,7 @@ impl Rbac {
         *self.index.write() = index;
     }
 
-    /// The rules that a binding in this namespace would grant.
+    /// Returns the rules that a binding of this role in this namespace grants.
     pub(crate) fn role_rules(
         &self,
         role: &RoleRef,

@@ -61,7 +61,7 @@ fn text(value: &HeaderValue) -> Result<String, ApiError> {
         .map_err(|_| ApiError::bad_request("impersonation headers must be UTF-8"))
 }
 
-/// Decodes percent-encoding (Go's `url.PathUnescape`); `None` for invalid escapes.
+/// Decodes percent-encoding, as Go's `url.PathUnescape` does. Returns `None` for invalid escapes.
 fn percent_decode(text: &str) -> Option<String> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

@@ -6,13 +6,14 @@ use crate::status::ApiError;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-/// Number of checks from which the server first tries a single check for all names.
+/// Minimum number of names for which the server first checks permission for all names with one
+/// check.
 const BULK_CHECK_FROM: usize = 4;
 
 /// A mode of impersonation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// A service account impersonates the node that its pod runs on.
+    /// A service account impersonates the node on which the account's pod runs.
     AssociatedNode,
     /// The impersonated user is a node.
     ArbitraryNode,
@@ -34,7 +35,7 @@ impl Mode {
         Self::Legacy,
     ];
 
-    /// The name of the mode in the verb `impersonate:NAME`; `None` for [`Self::Legacy`].
+    /// Returns the name of the mode in the verb `impersonate:NAME`, or `None` for [`Self::Legacy`].
     const fn name(self) -> Option<&'static str> {
         match self {
             Self::AssociatedNode => Some("associated-node"),
@@ -45,8 +46,8 @@ impl Mode {
         }
     }
 
-    /// Checks whether the requestor may impersonate in this mode. `None` if the mode does not apply
-    /// to the user `wanted`.
+    /// Checks whether the requestor may impersonate the user `wanted` in this mode. Returns `None`
+    /// if the mode does not apply to the user.
     pub(super) fn check(
         self,
         wanted: &Caller,
@@ -91,8 +92,8 @@ impl Mode {
         }
     }
 
-    /// Returns the requestor that the authorizer checks. For the service account of a node agent,
-    /// the node name is removed, because the account has the same permissions on each node.
+    /// Returns the requestor for the authorization checks. For the mode [`Self::AssociatedNode`],
+    /// removes the node name, because the service account has the same permissions on each node.
     fn requestor(self, requestor: &Caller) -> Caller {
         let mut requestor = requestor.clone();
         if self == Self::AssociatedNode {
@@ -128,7 +129,8 @@ impl Check<'_> {
         self.mode != Mode::Legacy
     }
 
-    /// The API group of the check. The verb `impersonate` uses the core group for users and groups.
+    /// Returns the API group of the check. For users and groups, the verb `impersonate` uses the
+    /// core group.
     fn group(&self) -> &'static str {
         if self.constrained() {
             AUTHENTICATION
@@ -263,7 +265,7 @@ fn allow(
     }
 }
 
-/// Returns the error for an extra that constrained modes do not allow.
+/// Returns the error for an extra that the constrained modes do not permit.
 fn unfit_extra(key: &str, values: &[String]) -> Option<String> {
     let prefix = "impersonating an invalid key in extra is not allowed: extra.key: Invalid value";
     let domain = key
