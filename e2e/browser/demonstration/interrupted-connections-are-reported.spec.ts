@@ -14,7 +14,7 @@ test("page without a connection shows the time of its data and reconnects", asyn
   await page.getByText("live", { exact: true }).waitFor({ timeout: 40_000 });
 });
 
-test("unreachable server is reported, and a retry works", async ({ page, context, browserErrors }) => {
+test("unreachable server is reported, and Try again loads the page", async ({ page, context, browserErrors }) => {
   browserErrors.expect(/net::ERR_FAILED/);
   await context.route("**/v1/session", (route) => route.abort());
   await page.goto("/about");

@@ -1,6 +1,6 @@
 import { asAdministrator as test, expect } from "../stage/users.ts";
 
-test("palette finds clusters that are added while it is open", async ({ page, context }) => {
+test("open palette shows clusters that are loaded later", async ({ page, context }) => {
   let continueRequest = () => {};
   const blocked = new Promise<void>((resolve) => (continueRequest = resolve));
   await context.route(/\/management\.drover\.dev\/v1alpha1\/clusters\?/, async (route) => {

@@ -150,7 +150,7 @@ test("created workload is shown with its pods and logs", async () => {
   await expect(log).toContainText(`line ${Number(last?.[1]) + 2}`);
 });
 
-test("downloaded kubeconfig works with kubectl", async () => {
+test("kubectl accesses the cluster with the downloaded kubeconfig", async () => {
   await openCluster();
   await page.getByRole("button", { name: "Kubeconfig" }).click();
   const dialog = page.getByRole("dialog", { name: "Kubeconfig" });
@@ -184,7 +184,7 @@ test("page shows the disconnection and the reconnection of the agent without a r
   await expect(page.getByRole("row", { name: new RegExp(CLUSTER) })).toContainText("ready", { timeout: CONNECT_TIMEOUT_MS });
 });
 
-test("sign-out everywhere ends the session of another browser", async ({ open }) => {
+test("sign-out everywhere ends the session in a second browser", async ({ open }) => {
   const other = await open();
   await other.goto("/about");
   await signIn(other, "admin", PASSWORD);
@@ -216,7 +216,7 @@ providerUserTests({
   counter,
 });
 
-test("deletion of a cluster removes all objects of Drover from it", async () => {
+test("deletion of a cluster removes all Drover objects from the cluster", async () => {
   await openCluster();
   await page.getByRole("button", { name: "Delete…" }).click();
   const dialog = page.getByRole("dialog", { name: "Delete cluster?" });

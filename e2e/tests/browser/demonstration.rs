@@ -2,7 +2,7 @@
 
 use crate::Browser;
 
-pub(crate) async fn demonstration_screens_pass_their_tests(browser: &mut Browser) {
+pub(crate) async fn browser_tests_of_the_demonstration_pass(browser: &mut Browser) {
     let ran = browser
         .playwright
         .run_on_demonstration("demonstration")

@@ -36,16 +36,16 @@ impl Browser {
     }
 }
 
-async fn browser_tests_type_check(browser: &mut Browser) {
+async fn browser_tests_pass_the_type_check(browser: &mut Browser) {
     browser.playwright.check_types().await.unwrap();
 }
 
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(browser_tests_type_check),
-            test!(demonstration::demonstration_screens_pass_their_tests),
-            test!(road::new_user_imports_uses_and_deletes_a_cluster),
+            test!(browser_tests_pass_the_type_check),
+            test!(demonstration::browser_tests_of_the_demonstration_pass),
+            test!(road::new_user_can_import_use_and_delete_a_cluster_in_the_ui),
         ],
         async || Browser::start().await,
     )

@@ -7,7 +7,7 @@ use drover_testkit::openid::{CLIENT, Provider, SECRET, Settings};
 
 use crate::Browser;
 
-pub(crate) async fn new_user_imports_uses_and_deletes_a_cluster(browser: &mut Browser) {
+pub(crate) async fn new_user_can_import_use_and_delete_a_cluster_in_the_ui(browser: &mut Browser) {
     let options = Options {
         name: "east".to_owned(),
         ..Options::default()

@@ -28,7 +28,7 @@ async fn assert_no_objects(tools: &Tools, what: &str) {
     .unwrap();
 }
 
-pub(crate) async fn uninstallation_keeps_the_documented_objects_for_a_new_installation(
+pub(crate) async fn uninstallation_preserves_the_documented_objects_for_a_new_installation(
     installed: &mut Installed,
 ) {
     // Delete the cluster first. The deletion removes the agent, its namespace and the Helm release

@@ -19,12 +19,12 @@ use stage::Installed;
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(staying::kubectl_works_through_the_installed_charts),
+            test!(staying::kubectl_accesses_a_cluster_through_the_installed_charts),
             test!(images::server_image_contains_the_agent),
             test!(images::docker_and_oci_tools_load_the_image_archives),
-            test!(staying::upgrade_keeps_clusters_users_and_tokens),
-            test!(rights::server_uses_all_its_permissions_and_requests_no_other),
-            test!(going::uninstallation_keeps_the_documented_objects_for_a_new_installation),
+            test!(staying::chart_upgrade_preserves_clusters_users_and_tokens),
+            test!(rights::server_needs_exactly_the_permissions_of_its_chart),
+            test!(going::uninstallation_preserves_the_documented_objects_for_a_new_installation),
         ],
         Installed::start,
     )

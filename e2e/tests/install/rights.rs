@@ -512,9 +512,7 @@ fn forbidden(events: &[AuditEvent]) -> Vec<String> {
         .collect()
 }
 
-pub(crate) async fn server_uses_all_its_permissions_and_requests_no_other(
-    installed: &mut Installed,
-) {
+pub(crate) async fn server_needs_exactly_the_permissions_of_its_chart(installed: &mut Installed) {
     // A new stage contains no user with this name.
     drop(
         installed

@@ -9,7 +9,9 @@ use crate::stage::{Installed, NAMESPACE, chart};
 
 const SOON: Duration = Duration::from_mins(1);
 
-pub(crate) async fn kubectl_works_through_the_installed_charts(installed: &mut Installed) {
+pub(crate) async fn kubectl_accesses_a_cluster_through_the_installed_charts(
+    installed: &mut Installed,
+) {
     let kubeconfig = installed.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = installed.admin.kubectl_with(&kubeconfig);
     let words = ["create", "configmap", "through", "--from-literal=a=b"];
@@ -62,7 +64,7 @@ async fn let_the_server_set_the_agents_image(installed: &Installed) {
 }
 
 /// Upgrades to the same chart with different values, because no older chart exists.
-pub(crate) async fn upgrade_keeps_clusters_users_and_tokens(installed: &mut Installed) {
+pub(crate) async fn chart_upgrade_preserves_clusters_users_and_tokens(installed: &mut Installed) {
     installed
         .drover("user create ann --generate-password")
         .await

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use drover_e2e::{World, WorldOptions, suite, test};
 
 /// Compares all rows of the table, including the rows that need pods.
-async fn all_rows_match_direct_access(world: &mut World) {
+async fn all_proxied_requests_match_direct_access(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());
     rows.extend(streams::rows());
@@ -27,9 +27,9 @@ async fn all_rows_match_direct_access(world: &mut World) {
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(replicas::both_replicas_register_as_one_cluster_with_a_tunnel_each),
-            test!(all_rows_match_direct_access),
-            test!(revocation::deleted_token_ends_exec_logs_and_port_forward),
+            test!(replicas::agent_replicas_register_as_one_cluster_with_separate_tunnels),
+            test!(all_proxied_requests_match_direct_access),
+            test!(revocation::deleted_token_closes_exec_logs_and_port_forward),
             test!(stalled::stalled_readers_do_not_delay_other_requests),
             test!(replicas::requests_succeed_after_one_pod_is_deleted),
         ],

@@ -40,7 +40,9 @@ async fn agent(world: &World, line: &str) -> String {
     world.direct().run(words).await.unwrap().stdout
 }
 
-pub(crate) async fn both_replicas_register_as_one_cluster_with_a_tunnel_each(world: &mut World) {
+pub(crate) async fn agent_replicas_register_as_one_cluster_with_separate_tunnels(
+    world: &mut World,
+) {
     agent(
         world,
         "rollout status deployment/drover-agent --timeout=120s",

@@ -9,7 +9,7 @@ const ENDLESS: &str = "while :; do echo ran; sleep 1; done";
 const SERVING: &str = "httpd -p 8080 -h /www; while :; do echo tick; sleep 1; done";
 const CUT_WITHIN: Duration = Duration::from_secs(5);
 
-pub(crate) async fn deleted_token_ends_exec_logs_and_port_forward(world: &mut World) {
+pub(crate) async fn deleted_token_closes_exec_logs_and_port_forward(world: &mut World) {
     let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = world.admin.kubectl_with(&kubeconfig);
     world.run_pod("streamer", SERVING).await.unwrap();

@@ -62,7 +62,7 @@ fn kubectl(world: &World, cluster: &str, token: &str) -> CommandLine {
     world.admin.kubectl_with(&file)
 }
 
-pub(crate) async fn hub_service_account_has_its_roles_on_the_hub_only(world: &mut World) {
+pub(crate) async fn roles_of_a_hub_service_account_apply_only_on_the_hub(world: &mut World) {
     let token = account(world, "puller").await;
     let name = format!("system:serviceaccount:{NAMESPACE}:puller");
     let local = kubectl(world, "local", &token);
@@ -130,7 +130,7 @@ pub(crate) async fn hub_service_account_has_its_roles_on_the_hub_only(world: &mu
     );
 }
 
-pub(crate) async fn deleted_hub_service_account_loses_its_watch(world: &mut World) {
+pub(crate) async fn deletion_of_a_hub_service_account_closes_its_watch(world: &mut World) {
     let (token, other) = (
         account(world, "leaver").await,
         account(world, "stayer").await,

@@ -103,7 +103,9 @@ async fn requests_go_on(world: &World) {
     );
 }
 
-pub(crate) async fn missing_agents_are_reported_immediately_and_recover(world: &mut World) {
+pub(crate) async fn cluster_without_agents_returns_503_immediately_until_agents_restart(
+    world: &mut World,
+) {
     // kubectl shows messages of Drover only after it has cached the cluster's kinds.
     world.through().run(["get", "namespaces"]).await.unwrap();
     for agent in world.east.agents() {
@@ -214,7 +216,7 @@ pub(crate) async fn stopped_api_server_is_reported_immediately(world: &mut World
     world.east.wait_until_usable(&admin).await.unwrap();
 }
 
-pub(crate) async fn proxy_works_while_the_hub_is_down(world: &mut World) {
+pub(crate) async fn proxy_forwards_requests_while_the_hub_is_down(world: &mut World) {
     ok(&ask(world).await).unwrap();
     let hub = world.hub.control_plane().unwrap();
     hub.kill(Component::ApiServer).unwrap();
@@ -256,7 +258,9 @@ pub(crate) async fn agents_reconnect_to_a_restarted_server(world: &mut World) {
     both_tunnels(world).await;
 }
 
-pub(crate) async fn agent_with_another_pinned_authority_reports_it(world: &mut World) {
+pub(crate) async fn agent_with_wrong_certificate_authority_reports_the_tls_error(
+    world: &mut World,
+) {
     let words = [
         "--namespace=drover-agent",
         "get",

@@ -49,7 +49,9 @@ pub(crate) async fn first_password_is_printed_once_and_must_be_changed(world: &m
     .unwrap();
 }
 
-pub(crate) async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World) {
+pub(crate) async fn kubeconfigs_with_token_and_with_exec_plugin_access_the_cluster(
+    world: &mut World,
+) {
     let merged = std::fs::read_to_string(world.admin.home().join(".kube/config")).unwrap();
     assert!(merged.contains("credential"), "{merged}");
     assert!(
@@ -83,7 +85,7 @@ pub(crate) async fn both_kinds_of_kubeconfig_reach_the_cluster(world: &mut World
     assert_eq!(mode & 0o777, 0o600);
 }
 
-pub(crate) async fn tokens_are_listed_without_secrets_and_deleted(world: &mut World) {
+pub(crate) async fn tokens_are_listed_without_secrets_and_can_be_deleted(world: &mut World) {
     let drover = world.admin.drover();
     let create = [
         "token",
@@ -139,7 +141,7 @@ fn authority_of(world: &World) -> Vec<u8> {
         .unwrap()
 }
 
-pub(crate) async fn second_cluster_with_the_same_name_inherits_nothing(world: &mut World) {
+pub(crate) async fn token_of_a_deleted_cluster_is_invalid_after_its_recreation(world: &mut World) {
     let options = Options {
         name: "west".to_owned(),
         ..Options::default()

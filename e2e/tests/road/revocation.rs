@@ -86,7 +86,7 @@ async fn granted(kubectl: &CommandLine) {
     .unwrap();
 }
 
-pub(crate) async fn deleted_token_ends_its_watch_and_is_rejected(world: &mut World) {
+pub(crate) async fn deleted_token_closes_its_watch_and_is_rejected(world: &mut World) {
     let kubeconfig = world.admin.token_kubeconfig("east").await.unwrap();
     let kubectl = world.admin.kubectl_with(&kubeconfig);
     let watch = Watch::open(world, "deleted-token", kubectl).await;
@@ -97,7 +97,7 @@ pub(crate) async fn deleted_token_ends_its_watch_and_is_rejected(world: &mut Wor
     other.goes_on();
 }
 
-pub(crate) async fn expired_token_ends_its_watch_and_is_rejected(world: &mut World) {
+pub(crate) async fn expired_token_closes_its_watch_and_is_rejected(world: &mut World) {
     let file = world.scratch("expiry").unwrap().join("minute.yaml");
     let path = file.display().to_string();
     let begin = Instant::now();
@@ -118,7 +118,9 @@ pub(crate) async fn expired_token_ends_its_watch_and_is_rejected(world: &mut Wor
     watch.ends().await;
 }
 
-pub(crate) async fn disabled_user_loses_watches_until_enabled_again(world: &mut World) {
+pub(crate) async fn disabling_a_user_closes_watches_and_enabling_restores_access(
+    world: &mut World,
+) {
     let (_, kubectl) = with_kubeconfig(world, "mary").await;
     let watch = Watch::open(world, "disabled-user", kubectl.clone()).await;
     let drover = world.admin.drover();
@@ -128,7 +130,9 @@ pub(crate) async fn disabled_user_loses_watches_until_enabled_again(world: &mut 
     granted(&kubectl).await;
 }
 
-pub(crate) async fn deleted_user_loses_watches_permanently(world: &mut World) {
+pub(crate) async fn deletion_of_a_user_closes_watches_and_permanently_removes_access(
+    world: &mut World,
+) {
     let (_, kubectl) = with_kubeconfig(world, "john").await;
     let watch = Watch::open(world, "deleted-user", kubectl.clone()).await;
     let drover = world.admin.drover();
@@ -143,7 +147,9 @@ pub(crate) async fn deleted_user_loses_watches_permanently(world: &mut World) {
     kubectl.run(["get", "namespaces"]).await.unwrap_err();
 }
 
-pub(crate) async fn demoted_administrator_loses_watches(world: &mut World) {
+pub(crate) async fn demoted_administrator_loses_open_watches_and_cluster_bindings(
+    world: &mut World,
+) {
     let (_, kubectl) = with_kubeconfig(world, "paula").await;
     let watch = Watch::open(world, "demoted", kubectl).await;
     // Remove the administrator flag on the hub, as an operator does.

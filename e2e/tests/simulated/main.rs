@@ -97,7 +97,7 @@ async fn run(kubectl: &CommandLine, words: &str) -> String {
     kubectl.run(words.split(' ')).await.unwrap().stdout
 }
 
-async fn kubectl_drives_a_simulated_cluster(demo: &mut Demo) {
+async fn kubectl_commands_succeed_in_a_simulated_cluster(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     run(
         &kubectl,
@@ -151,7 +151,7 @@ async fn kubectl_drives_a_simulated_cluster(demo: &mut Demo) {
     assert!(log.starts_with("[simulated] "), "{log}");
 }
 
-async fn charts_with_ingress_and_autoscaling_install(demo: &mut Demo) {
+async fn charts_with_ingress_and_autoscaling_can_be_installed(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     let program = Tool::Helm.locate().await.unwrap();
     let helm = kubectl.clone().with_program(&program);
@@ -284,7 +284,7 @@ async fn cluster_status_reports_the_health_of_each_simulated_cluster(demo: &mut 
     assert!(events.contains("Insufficient cpu"), "{events}");
 }
 
-async fn restarted_demo_keeps_state_and_deletes_removed_clusters(demo: &mut Demo) {
+async fn restarted_demo_preserves_state_and_deletes_removed_clusters(demo: &mut Demo) {
     let kubectl = demo.kubectl("demo-small").await;
     run(&kubectl, "create configmap kept").await;
     let before = demo.cluster("demo-small").await["uid"].clone();
@@ -311,12 +311,12 @@ async fn restarted_demo_keeps_state_and_deletes_removed_clusters(demo: &mut Demo
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(kubectl_drives_a_simulated_cluster),
-            test!(charts_with_ingress_and_autoscaling_install),
+            test!(kubectl_commands_succeed_in_a_simulated_cluster),
+            test!(charts_with_ingress_and_autoscaling_can_be_installed),
             test!(simulated_cluster_reports_usage_and_rejects_exec),
             test!(simulated_cluster_restricts_agent_accounts_to_their_roles),
             test!(cluster_status_reports_the_health_of_each_simulated_cluster),
-            test!(restarted_demo_keeps_state_and_deletes_removed_clusters),
+            test!(restarted_demo_preserves_state_and_deletes_removed_clusters),
         ],
         async || Demo::start().await,
     )

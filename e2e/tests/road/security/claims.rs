@@ -35,7 +35,9 @@ pub(crate) async fn connection_header_cannot_remove_impersonation_headers(world:
 
 /// Attack groups 2 and 5: identity headers in every spelling, a group without a user, and empty and
 /// duplicate headers.
-pub(crate) async fn identity_headers_of_clients_never_reach_the_cluster(world: &mut World) {
+pub(crate) async fn identity_headers_of_clients_are_not_forwarded_to_the_cluster(
+    world: &mut World,
+) {
     let claims = [
         "Impersonate-User: somebody",
         "impersonate-user: system:admin",

@@ -102,7 +102,9 @@ pub(crate) async fn guessed_tokens_are_rejected(world: &mut World) {
 }
 
 /// Attack groups 4 and 8: requests with a token for one cluster to different clusters and to `/v1`.
-pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World) {
+pub(crate) async fn token_of_one_cluster_is_rejected_by_other_clusters_and_the_rest_api(
+    world: &mut World,
+) {
     // The kubeconfig's token has the scope of the cluster `east`.
     let token = wire::token(world);
     let drover = world.admin.drover();
@@ -148,7 +150,9 @@ pub(crate) async fn token_of_one_cluster_is_rejected_elsewhere(world: &mut World
 }
 
 /// Attack group 12: a bearer token in a WebSocket subprotocol, as browsers send it.
-pub(crate) async fn credential_in_a_web_socket_protocol_is_removed(world: &mut World) {
+pub(crate) async fn token_in_websocket_subprotocol_header_is_not_forwarded_to_the_cluster(
+    world: &mut World,
+) {
     let encoded = URL_SAFE_NO_PAD.encode(wire::token(world));
     let bearer = format!("base64url.bearer.authorization.k8s.io.{encoded}");
     let host = world.server.address();

@@ -8,7 +8,7 @@ use crate::wire::Request;
 
 /// Attack groups 9 and 10: variants of the cluster's URL path, such as path traversal with `..` in
 /// several encodings.
-pub(crate) async fn paths_cannot_leave_the_cluster(world: &mut World) {
+pub(crate) async fn manipulated_paths_cannot_reach_a_different_cluster(world: &mut World) {
     let before = unauthenticated_refusals(world);
     for (number, target) in [
         "/k8s/clusters/east/../local/api/v1/secrets",

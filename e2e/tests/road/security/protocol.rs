@@ -9,7 +9,9 @@ use super::assert_not_received_by_cluster;
 use crate::wire::{self, Answer, Request};
 
 /// Attack group 11: after a rejected upgrade, the connection carries no request to the API server.
-pub(crate) async fn rejected_upgrade_carries_no_second_request(world: &mut World) {
+pub(crate) async fn bytes_after_a_rejected_upgrade_are_not_forwarded_as_a_second_request(
+    world: &mut World,
+) {
     let (host, token) = (world.server.address(), wire::token(world));
     for (number, upgrade) in ["SPDY/3.1", "websocket", "something"].iter().enumerate() {
         let mark = format!("second-{number}");

@@ -26,7 +26,7 @@ pub(crate) fn token_in(manifest: &str) -> String {
 }
 
 /// Attack group 17: registration and connection with a wrong identity.
-pub(crate) async fn agents_cannot_use_another_identity(world: &mut World) {
+pub(crate) async fn agent_cannot_register_as_a_different_cluster(world: &mut World) {
     let admin = world.admin.clone();
     let manifest = admin
         .drover()

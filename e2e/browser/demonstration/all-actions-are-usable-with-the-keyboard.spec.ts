@@ -38,7 +38,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`Tab does not move the focus to “${name}”`);
 }
 
-test("all actions work with the keyboard, and the focus is visible", async ({ page }) => {
+test("all actions are usable with the keyboard, and the focus is visible", async ({ page }) => {
   await page.goto("/");
   await expect(page.getByLabel("User name", { exact: true })).toBeFocused();
   await page.keyboard.type("admin");

@@ -2,7 +2,7 @@
 
 import { asUserWithoutRoles as test, expect } from "../stage/users.ts";
 
-test("disabled action takes the focus, names the missing right and does nothing", async ({ page }) => {
+test("disabled action takes the focus, names the missing permission, and does nothing", async ({ page }) => {
   await page.goto("/");
   const name = "Import cluster Requires the permission: create clusters";
   const action = page.getByRole("button", { name });

@@ -9,7 +9,7 @@ async function scrollTop(page: Page, selector: string): Promise<number> {
   return page.locator(selector).evaluate((element) => Math.round(element.scrollTop));
 }
 
-test("skip link moves the focus to the content and keeps the screen", async ({ page }) => {
+test("skip link moves the focus to the content without a navigation", async ({ page }) => {
   await page.goto("/projects");
   await page.getByRole("heading", { name: "Projects", exact: true }).waitFor();
   await page.keyboard.press("Tab");
@@ -41,7 +41,7 @@ test("Back restores the scroll position of a list", async ({ page }) => {
   await expect.poll(() => scrollTop(page, ".table-scroll")).toBe(1200);
 });
 
-test("loading the import page creates no token", async ({ page }) => {
+test("import page creates no token before the user submits the form", async ({ page }) => {
   const posted: string[] = [];
   page.on("request", (request) => {
     if (request.method() === "POST") posted.push(new URL(request.url()).pathname);
@@ -143,7 +143,7 @@ test("page of a created role replaces the form in the history", async ({ page, t
   await terminal.run(`drover role delete ${name} --yes`);
 });
 
-test("headings of the rules follow the scope of the role", async ({ page }) => {
+test("headings of the rules change with the scope of the role", async ({ page }) => {
   await page.goto("/new-role");
   const context = page.getByLabel("Scope", { exact: true });
   const inProject = page.getByRole("heading", { name: "Namespaces of the project" });
