@@ -398,7 +398,7 @@ fn builder(timeout: Duration) -> reqwest::ClientBuilder {
         .user_agent(concat!("drover/", env!("CARGO_PKG_VERSION")))
 }
 
-/// Iterates over an error and its sources, including sources that `io::Error` exposes only by
+/// Iterates over an error and its sources. Includes the sources that `io::Error` exposes only by
 /// `get_ref`.
 fn error_chain<'a>(
     error: &'a (dyn Error + 'static),

@@ -20,7 +20,8 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Facts about the program that contains the client commands.
+/// The program that contains the client commands, as data for `drover completion` and `drover
+/// version`.
 #[derive(Debug)]
 pub struct Program {
     /// All commands of the program. `drover completion` generates its scripts from this value.

@@ -1,4 +1,4 @@
-//! Kubeconfig files: parse, merge and write them.
+//! Parses, merges and writes kubeconfig files.
 
 use std::ffi::OsStr;
 use std::io;
@@ -97,8 +97,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), KubeconfigError> {
 }
 
 /// Merges the entries of `text` into the file, and returns the names of the contexts. Replaces an
-/// existing entry if its server and user equal the server and user of the new entry, or if
-/// `overwrite` is set.
+/// existing entry only if both entries have the same server and user, or if `overwrite` is set.
 pub(crate) fn merge_into(
     path: &Path,
     text: &str,

@@ -15,7 +15,7 @@ pub enum PrintError {
     /// The process that reads the pipe closed the pipe, for example `head`.
     #[error("the reader of standard output closed the pipe")]
     ClosedPipe,
-    /// Any other write error, such as a full disk.
+    /// A write error other than a closed pipe, such as a full disk.
     #[error("cannot write to standard output: {0}")]
     Write(#[source] io::Error),
     /// The value cannot be encoded.
@@ -46,7 +46,7 @@ pub enum AskError {
     NotInteractive {
         /// Description of the requested value, such as `the password`.
         what: &'static str,
-        /// The advice that names the flag to use in scripts.
+        /// Advice for scripts: the flag that sets the value.
         instead: &'static str,
     },
     /// Standard input ended before the value.

@@ -66,7 +66,7 @@ pub enum TrustError {
         /// Fingerprints of the presented certificates.
         shown: String,
     },
-    /// The presented chain does not contain the certificate authority.
+    /// The certificate chain of the server does not contain its certificate authority.
     #[error(
         "cannot verify {0}: this machine does not trust its certificate authority, and the server does not present it; use --ca-file"
     )]

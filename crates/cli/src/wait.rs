@@ -67,7 +67,8 @@ fn timed_out(limit: Duration, state: &str) -> Failure {
     })
 }
 
-/// Doubles the interval with each failure, with full jitter.
+/// Returns the interval after a number of consecutive failures. Each failure doubles the interval,
+/// with full jitter.
 fn backoff(failures: u32) -> Duration {
     let cap = INTERVAL
         .saturating_mul(2_u32.saturating_pow(failures.min(10)))

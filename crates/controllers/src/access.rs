@@ -24,8 +24,8 @@ pub(crate) use drover_access::admission::HUB_LABEL;
 /// Prefix of the names of the user lane's roles.
 const USER_LANE: &str = "drover-user-";
 
-/// Returns the common name of the ClusterRole and the ClusterRoleBinding for the `n`th chunk of
-/// names. The user lane may impersonate the names of the chunk.
+/// Returns the name of the ClusterRole and of the ClusterRoleBinding for the `n`th chunk of names.
+/// The user lane may impersonate the names of the chunk.
 pub(crate) fn user_lane_name(n: usize) -> String {
     format!("{USER_LANE}{n}")
 }

@@ -64,7 +64,7 @@ impl ReportedStatus {
     }
 }
 
-/// Splits a byte stream into lines of bounded length.
+/// A parser that splits a byte stream into lines of bounded length.
 #[derive(Debug, Default)]
 pub struct Lines {
     rest: Vec<u8>,

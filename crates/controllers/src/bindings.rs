@@ -43,7 +43,7 @@ const DEBOUNCE: Duration = Duration::from_millis(50);
 const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write the pins or condition of a binding or project";
 
-/// Writes UIDs and conditions of bindings and projects.
+/// The reconciler that writes UIDs and conditions of bindings and projects.
 struct Bindings {
     hub: Hub,
 }
@@ -154,8 +154,8 @@ fn binding_conditions(status: Option<&BindingStatus>) -> &[Condition] {
     conditions_of(status.map(|status| &status.conditions))
 }
 
-/// Returns the pending writes of one kind: UIDs first, then conditions, because a stored UID causes
-/// another reconciliation.
+/// Returns the pending writes of one kind: UIDs first, then conditions. The UIDs are first because
+/// a stored UID triggers a reconciliation.
 fn to_write<K: Resource>(
     store: &Store<K>,
     now: Timestamp,

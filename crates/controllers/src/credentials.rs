@@ -29,7 +29,7 @@ const DEBOUNCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write the condition of a user or token";
 
-/// Writes the conditions of users and tokens.
+/// The reconciler that writes the conditions of users and tokens.
 struct Credentials {
     hub: Hub,
 }

@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_mins(5);
 const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
 
-/// Applies the hub's roles and bindings to the hub.
+/// The reconciler that applies the hub's roles and bindings to the hub.
 struct HubAccess {
     hub: Hub,
     /// The digest of the applied access, and the time when the server applied it.

@@ -14,7 +14,7 @@ const NAMESPACE: &str = "kube-system";
 /// Retry delays. The server may lack the permission until an administrator upgrades its chart.
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 
-/// Reads the UID of namespace kube-system once.
+/// The reconciler that reads the UID of namespace kube-system once.
 struct HubUid {
     hub: Hub,
     known: Arc<OnceLock<String>>,
@@ -36,8 +36,8 @@ impl Reconciler for HubUid {
         Ok(Action::await_change())
     }
 
-    /// Returns true, because the chart of an earlier version grants no permission to read the
-    /// namespace. Without the UID, the server omits the condition that depends on the UID.
+    /// Returns true for all errors, because the charts of earlier versions grant no permission to
+    /// read the namespace. Without the UID, the server omits the condition that depends on the UID.
     fn is_expected(&self, _: &HubError) -> bool {
         true
     }

@@ -19,7 +19,8 @@ pub(super) const OPTIONS: Options = Options {
     ..Options::new("clusters")
 };
 
-/// Adds and removes managed clusters, and closes the tunnels of deleted clusters.
+/// The reconciler that adds and removes managed clusters, and closes the tunnels of deleted
+/// clusters.
 pub(super) struct ClusterList(pub(super) Controllers);
 
 impl Reconciler for ClusterList {

@@ -28,7 +28,7 @@ pub(crate) fn is_spent(
         || registration.is_some_and(|registration| registration.token_id == token.name_any())
 }
 
-/// Deletes unusable registration tokens.
+/// The reconciler that deletes unusable registration tokens.
 struct RegistrationTokens {
     hub: Hub,
 }

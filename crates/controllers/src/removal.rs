@@ -47,7 +47,7 @@ fn has_finalizer(cluster: &Cluster) -> bool {
     finalizer::has_finalizer(cluster, CLUSTER_FINALIZER)
 }
 
-/// Adds the finalizer to Clusters, and cleans up deleted Clusters.
+/// The reconciler that adds the finalizer to Clusters, and cleans up deleted Clusters.
 pub(super) struct Removal(pub(super) Controllers);
 
 /// Reasons for a delay of a cluster's removal.

@@ -26,7 +26,7 @@ const DEBOUNCE: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_mins(5);
 const WRITE: &str = "write the condition of a role";
 
-/// Writes the conditions of roles.
+/// The reconciler that writes the conditions of roles.
 struct RoleConditions {
     hub: Hub,
 }

@@ -25,7 +25,7 @@ pub(super) struct Change<K> {
     pub(super) write: Write,
 }
 
-/// A write of one object.
+/// The content of a write of one object.
 pub(super) enum Write {
     /// Replaces all conditions of the object.
     Conditions(Vec<Condition>),
@@ -103,9 +103,9 @@ pub(super) fn changes<K: Resource>(
     changes.collect()
 }
 
-/// Writes changes of one kind to the hub.
+/// A writer of changes of one kind to the hub.
 pub(super) struct StatusWriter<'a, K> {
-    /// The operation in error messages ("cannot …").
+    /// Verb phrase that completes the sentence "cannot …" in error messages.
     pub(super) operation: &'static str,
     pub(super) api: Api<K>,
     pub(super) store: &'a Store<K>,

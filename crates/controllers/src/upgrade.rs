@@ -33,7 +33,7 @@ pub(crate) fn decide(spec: &AgentSpec, desired: &str, runs: &str) -> Option<Stri
     (may && runs != desired && !runs.is_empty()).then(|| desired.to_owned())
 }
 
-/// Sets the image of each cluster's agent.
+/// The reconciler that sets the image of each cluster's agent.
 pub(super) struct AgentUpgrades(pub(super) Controllers);
 
 impl Reconciler for AgentUpgrades {

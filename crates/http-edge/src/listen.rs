@@ -76,7 +76,7 @@ const AGENT_ROUTES: [&str; 5] = [
     "/readyz",
 ];
 
-/// Limits of connections.
+/// Time limits and maximum numbers of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time limit of the TLS handshake.
@@ -90,10 +90,12 @@ pub struct Limits {
     /// Maximum number of concurrent connections of one network. The listener gives agent-only slots
     /// to further connections.
     pub per_network: usize,
-    /// Maximum number of concurrent agent-only connections. Half of them are reserved for networks
-    /// from which agents have proved their keys. The listener closes further connections.
+    /// Maximum number of concurrent agent-only connections. Half of these connections are reserved
+    /// for networks from which agents have proved their keys. The listener closes further
+    /// connections.
     pub agents: usize,
-    /// Maximum number of concurrent agent-only connections of one network, in each half.
+    /// Maximum number of concurrent agent-only connections of one network. Applies separately to
+    /// the reserved half and to the general half.
     pub agents_per_network: usize,
     /// Time limit for an agent to prove its key on an agent-only connection.
     pub prove: Duration,
@@ -131,7 +133,7 @@ pub struct Proxies {
     pub proxy_protocol: TrustedProxies,
 }
 
-/// The configuration for serving connections. All connections share it.
+/// The configuration for serving connections. All connections share the configuration.
 struct ServeContext {
     acceptor: TlsAcceptor,
     router: Router,

@@ -38,8 +38,8 @@ pub enum Right {
 /// A route: one method of one path, with the required permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The HTTP method. A route that accepts all methods contains only one method, for tests that
-    /// call the route.
+    /// The HTTP method. For a route that accepts all methods, the method that tests use to call the
+    /// route.
     pub method: Method,
     /// The path in axum's syntax, for example `/v1/users/{name}`.
     pub path: Cow<'static, str>,

@@ -29,7 +29,7 @@ const AGENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 static READING: LazyLock<Reading> = LazyLock::new(Reading::default);
 
-/// Counts the bodies that the server is reading.
+/// The concurrency limits of the request bodies that the server reads.
 struct Reading {
     strangers: NetworkLimits,
     new_agents: NetworkLimits,

@@ -33,7 +33,7 @@ pub enum HubOptions {
     Embedded(DataDir),
 }
 
-/// The facts about the process that determine the default hub.
+/// The environment of the process. The environment determines the default hub.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessEnvironment {
     /// True if the process runs in a pod with a service account.
@@ -122,7 +122,7 @@ pub struct Connection {
     embedded: Option<Embedded>,
 }
 
-/// Wraps a client to implement `Debug`.
+/// A client that implements `Debug`.
 struct ClientOf(Client);
 
 impl std::fmt::Debug for ClientOf {

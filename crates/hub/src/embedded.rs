@@ -86,7 +86,7 @@ pub(super) struct Embedded {
     rules: Arc<InProcess>,
     /// The CA certificate that the hub writes into token Secrets.
     token_ca: Arc<OnceLock<String>>,
-    /// Stops the controllers and the watches when dropped.
+    /// A guard that stops the controllers and the watches when dropped.
     stop: DropGuard,
     running: JoinHandle<()>,
     closed: tokio_util::sync::WaitForCancellationFutureOwned,

@@ -34,7 +34,7 @@ pub use stores::store::Store;
 pub use stores::{Stores, StoresHealth};
 pub use writer::Writer;
 
-/// The timeout of one call to the hub. Watches have no timeout.
+/// The timeout of a call to the hub. Does not apply to watches.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The hub's client, stores and keys. Cloning is cheap.

@@ -23,7 +23,7 @@ use self::reflector::reflect;
 use self::store::{AnyStore, Changed, Store};
 use drover_http_edge::status::Status;
 
-/// The maximum age of the stores. The server rejects every request with older stores.
+/// The maximum age of the stores. If the stores are older, the server rejects every request.
 pub const MAX_STORE_AGE: Duration = Duration::from_mins(10);
 
 /// The stores of all kinds. Cloning is cheap.
@@ -41,15 +41,15 @@ pub struct Stores {
     pub registration_tokens: Store<ClusterRegistrationToken>,
     /// Identity providers by name.
     pub auth_providers: Store<AuthProvider>,
-    /// Roles for clusters and projects by name.
+    /// Role templates (roles for clusters and projects), by name.
     pub role_templates: Store<RoleTemplate>,
-    /// Roles for the hub and every cluster by name.
+    /// Global roles (roles for the hub and every cluster), by name.
     pub global_roles: Store<GlobalRole>,
-    /// Global role bindings by name.
+    /// Bindings of global roles, by name of the binding.
     pub global_role_bindings: Store<GlobalRoleBinding>,
-    /// Bindings of roles in a cluster by name.
+    /// Bindings of role templates in a cluster, by name of the binding.
     pub cluster_role_template_bindings: Store<ClusterRoleTemplateBinding>,
-    /// Bindings of roles in a project by name.
+    /// Bindings of role templates in a project, by name of the binding.
     pub project_role_template_bindings: Store<ProjectRoleTemplateBinding>,
     /// Projects by name and UID.
     pub projects: Store<Project>,
@@ -154,7 +154,7 @@ impl Stores {
         tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
     }
 
-    /// Returns all stores.
+    /// Returns the stores of all kinds, without their types.
     fn kinds(&self) -> [&dyn AnyStore; 12] {
         [
             &self.users,

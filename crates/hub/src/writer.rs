@@ -18,7 +18,7 @@ use crate::{HubError, call, only};
 /// The maximum number of attempts after conflicts.
 const MAX_CONFLICTS: usize = 5;
 
-/// Writes objects of one kind. The argument `operation` of each method completes the sentence
+/// A writer of objects of one kind. The argument `operation` of each method completes the sentence
 /// "cannot …" in the error message.
 #[derive(Debug)]
 pub struct Writer<'a, K> {

@@ -96,8 +96,8 @@ pub enum TokenValidity {
 
 type Review = Shared<BoxFuture<'static, Result<Option<Account>, LookupError>>>;
 
-/// Reviews service account tokens on the hub. Each token has at most one concurrent review. Rate
-/// limits apply to unknown tokens.
+/// The service that reviews service account tokens on the hub. Each token has at most one
+/// concurrent review. Rate limits apply to unknown tokens.
 #[derive(Clone)]
 pub struct Accounts {
     hub: Hub,
@@ -379,7 +379,7 @@ enum Answer {
     InReview(Review),
 }
 
-/// Starts the reviews that are due.
+/// The reconciler that starts the reviews of tokens with open streams.
 struct TokenReviews {
     accounts: Accounts,
     watchable_kinds: WatchableKinds,

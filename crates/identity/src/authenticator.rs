@@ -98,7 +98,7 @@ impl From<IdentifyError> for Status {
     }
 }
 
-/// Authenticates requests. Cloning is cheap.
+/// The service that authenticates requests. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Authenticator {
     hub: Hub,
@@ -305,7 +305,7 @@ enum Claim {
     Other(SecretString),
 }
 
-/// The transport of a token.
+/// The location of a token in a request.
 #[derive(Clone, Copy, Debug)]
 enum TokenTransport {
     Bearer,

@@ -101,7 +101,7 @@ pub struct Codes {
     pub user: String,
 }
 
-/// The facts about a pending login that the user sees before the confirmation.
+/// Details of a pending login. The user sees these details before the confirmation.
 #[derive(Clone, Debug)]
 pub struct LoginRequest {
     /// The network address of the program.

@@ -17,12 +17,13 @@ use drover_hub::{Hub, call};
 
 /// The interval between writes.
 const WRITE_INTERVAL: Duration = Duration::from_mins(1);
-/// The minimum age of the stored last use at which the server writes a more recent use.
+/// The minimum age of the stored last use. The server does not write a more recent use before this
+/// age.
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum difference between the actual last use and the last use that the hub stores.
 pub(super) const MAX_LAG: SignedDuration = SignedDuration::from_mins(7);
-/// The maximum number of pending records. Above this number, the server records a token at one of
-/// its next uses.
+/// The maximum number of pending records. At this number, the server records the use of a further
+/// token only at a later use.
 const MAX_PENDING: usize = 10_000;
 /// The maximum number of concurrent writes.
 const CONCURRENCY: usize = 8;
@@ -81,7 +82,7 @@ impl LastUse {
     }
 }
 
-/// Writes the pending records regularly.
+/// The reconciler that writes the pending records.
 struct LastUseWriter {
     last_use: LastUse,
     hub: Hub,

@@ -35,9 +35,9 @@ use drover_http_edge::networks::{Rates, Wait, network};
 
 /// The maximum attempts per minute from an address and from its two enclosing networks.
 const ATTEMPTS_PER_ADDRESS: [u32; 3] = [60, 120, 240];
-/// The attempts per minute for one user from one address.
+/// The maximum attempts per minute for a user from one address.
 const ATTEMPTS_PER_USER_AND_ADDRESS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
-/// The attempts per minute for one user from all unknown addresses together.
+/// The maximum attempts per minute for a user from all unknown addresses together.
 const ATTEMPTS_PER_USER: NonZeroU32 = NonZeroU32::new(40).expect("40 is not zero");
 /// The maximum number of provider logins per minute that clients may start or finish, from an
 /// address and from its two enclosing networks.

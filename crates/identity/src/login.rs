@@ -104,7 +104,7 @@ pub struct PasswordLogins {
 }
 
 impl PasswordLogins {
-    /// Creates the login service with empty rate limits.
+    /// Creates the login service. The rate limits begin without recorded attempts.
     pub fn new(hub: Hub, settings: Settings, passwords: Passwords) -> Self {
         Self {
             hub,

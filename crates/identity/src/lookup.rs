@@ -63,7 +63,8 @@ pub(super) type TokenAndUser = (Arc<Token>, Option<Arc<User>>);
 
 type Read = Shared<BoxFuture<'static, Result<Option<TokenAndUser>, LookupError>>>;
 
-/// Reads tokens from the hub. Each token ID has at most one concurrent read. A rate limit applies.
+/// The service that reads tokens from the hub. Each token ID has at most one concurrent read. A
+/// rate limit applies.
 #[derive(Clone)]
 pub(super) struct Lookup {
     hub: Hub,

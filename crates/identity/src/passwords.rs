@@ -74,7 +74,8 @@ pub fn check_rules(password: &str) -> Result<(), PasswordError> {
     }
 }
 
-/// Hashes and checks passwords on blocking threads with a concurrency limit. Cloning is cheap.
+/// The service that hashes and checks passwords on blocking threads with a concurrency limit.
+/// Cloning is cheap.
 #[derive(Clone)]
 pub struct Passwords {
     slots: Arc<Semaphore>,

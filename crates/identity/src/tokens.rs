@@ -28,7 +28,7 @@ const PURGE_TIMEOUT: Duration = Duration::from_mins(10);
 const MAX_ROUNDS: u32 = 10;
 /// The duration for which expired tokens stay on the hub.
 const KEEP_EXPIRED: SignedDuration = SignedDuration::from_hours(1);
-/// The page size of lists, and the maximum number of concurrent deletions.
+/// The page size of lists of tokens.
 const LIST_PAGE: u32 = 500;
 const MAX_CONCURRENT: usize = 8;
 /// The maximum number of tokens that a purge deletes.
@@ -231,7 +231,7 @@ fn ends_with_password(purpose: TokenPurpose) -> bool {
     }
 }
 
-/// Deletes expired tokens.
+/// The reconciler that deletes expired tokens.
 struct ExpiredTokens {
     hub: Hub,
 }

@@ -218,10 +218,10 @@ impl Github {
             .await
     }
 
-    /// Reads the current profile of the token's user, who must have this ID.
+    /// Reads the current profile of the token's user. The user must have this ID.
     ///
     /// Returns [`Refusal::Withdrawn`] if the token was revoked or the account was deleted. GitHub
-    /// does not distinguish these two cases. Returns [`Refusal::Disabled`] if the account is
+    /// returns the same response in both cases. Returns [`Refusal::Disabled`] if the account is
     /// suspended.
     ///
     /// [`Refusal::Withdrawn`]: crate::error::Refusal::Withdrawn

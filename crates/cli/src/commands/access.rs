@@ -80,7 +80,7 @@ async fn grant(client: &Client, args: &AccessGrant) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the command line option for a scope.
+/// Returns the command line option that selects a scope.
 fn scope_flag(scope: &AccessScope) -> String {
     let flag = |name, value| format!("--{name} {}", drover_api::shell::word(value));
     match (&scope.cluster, &scope.project) {

@@ -47,8 +47,8 @@ pub(crate) fn hidden<E>(
     line
 }
 
-/// Disables the echo of the terminal. Dropping the value restores the previous mode of the
-/// terminal.
+/// A guard that disables the echo of the terminal. Dropping the guard restores the previous mode of
+/// the terminal.
 struct NoEcho(Termios);
 
 impl NoEcho {

@@ -26,9 +26,9 @@ const ROLE_ANNOTATION: &str = "management.drover.dev/role";
 /// objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct DesiredAccess {
-    /// ClusterRoles.
+    /// ClusterRoles with the rules of granted roles, and with the names for the user lane.
     pub(crate) cluster_roles: Vec<ClusterRole>,
-    /// ClusterRoleBindings.
+    /// Bindings of ClusterRoles in the cluster scope.
     pub(crate) cluster_bindings: Vec<ClusterRoleBinding>,
     /// Roles in namespaces.
     pub(crate) roles: Vec<Role>,

@@ -206,11 +206,11 @@ impl SubjectSet for RoleBinding {
     }
 }
 
-/// Treats the user lane's ClusterRoles as grants: the names that a role may impersonate are its
-/// subjects.
+/// The ClusterRoles of the user lane as grants. The subjects of a grant are the names that the role
+/// allows the user lane to impersonate.
 impl SubjectSet for ClusterRole {
     type Grant = ();
-    /// The resource (`users` or `groups`) and the name.
+    /// The impersonated resource (`users` or `groups`), and the name of the user or group.
     type Subject_ = (String, String);
 
     fn grant(&self) {}

@@ -22,7 +22,7 @@ const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
 /// Timeout of applying the desired access to one cluster.
 const APPLY_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Applies the desired access to each cluster.
+/// The reconciler that applies the desired access to each cluster.
 pub(crate) struct Access(pub(crate) Controllers);
 
 impl Reconciler for Access {
@@ -97,8 +97,8 @@ async fn apply_once(cluster: &ManagedCluster) -> Result<(), ApplyError> {
         .unwrap_or(Err(ApplyError::Timeout(APPLY_TIMEOUT)))
 }
 
-/// Publishes the result of a sweep as events of the Cluster. A failed sweep does not affect the
-/// access that roles grant, so condition AccessApplied does not show the failure.
+/// Publishes the changes of unmanaged bindings as events of the Cluster. A failed change does not
+/// affect the access that roles grant, so condition AccessApplied does not show the failure.
 async fn report(managed: &ManagedCluster, result: SweepResult) {
     let Some(cluster) = managed.object() else {
         return;

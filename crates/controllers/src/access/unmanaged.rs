@@ -34,8 +34,8 @@ pub(super) struct SweepResult {
     pub(super) failed: Option<ApplyError>,
 }
 
-/// Removes subjects that are not `bound` from unmanaged bindings of a cluster. Changes a limited
-/// number of objects. The next reconciliation changes the remaining objects.
+/// Removes the subjects that are not in `bound` from the unmanaged bindings of a cluster. Changes a
+/// limited number of objects. The next reconciliation changes the remaining objects.
 pub(super) async fn sweep(
     client: &Client,
     bound: impl FnOnce() -> BoundSubjects + Send,

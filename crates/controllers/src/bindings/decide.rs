@@ -18,12 +18,12 @@ use drover_hub::{Store, Stores};
 /// The pending write of a binding or project.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
-    /// Merge these UIDs into the spec.
+    /// Merge a patch with these UIDs into the spec.
     Pin(Value),
     /// Set this condition.
     SetCondition(Verdict),
-    /// The stores do not contain the subject, cluster or project of the binding. Delete the binding
-    /// if the hub confirms the deletion of that object.
+    /// The stores do not contain the subject, cluster or project of the binding. The controller
+    /// deletes the binding if the hub confirms that this object was deleted.
     Orphan,
 }
 
@@ -171,8 +171,8 @@ fn kind(binding: Binding<'_>) -> BindingKind {
 /// The UIDs to store in a binding or project.
 struct Pins {
     bound_at: Timestamp,
-    /// For each UID to store: JSON pointer into the spec to the reference, name of the UID field,
-    /// and UID.
+    /// The UIDs to store. Each entry contains the JSON pointer to the reference in the spec, the
+    /// name of the UID field, and the UID.
     found: Vec<(&'static str, &'static str, String)>,
     /// The error of the first name whose UID cannot be stored.
     error: Option<PinError>,
@@ -306,8 +306,8 @@ fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> Verdict 
     condition_false(reason, problem.to_string())
 }
 
-/// Decides the condition of a binding from the state of its subject: false for a disabled user and
-/// for a group of a disabled provider.
+/// Decides the condition of a binding from the state of its subject. The condition is False for a
+/// disabled user and for a group of a disabled provider.
 fn subject(stores: &Stores, binding: Binding<'_>) -> Verdict {
     let subject = binding.subject();
     if let Some(user) = &subject.user {

@@ -43,8 +43,8 @@ impl<'a> Orphans<'a> {
         }
     }
 
-    /// Removes deletions from the changes: all deletions that the hub does not confirm, and all
-    /// deletions above the maximum.
+    /// Returns the changes. Omits deletions that the hub does not confirm, and deletions above the
+    /// maximum.
     pub(super) async fn only<K>(
         &mut self,
         changes: Vec<Change<K>>,

@@ -43,8 +43,8 @@ pub(crate) enum StreamEnd {
     Malformed(#[from] serde_json::Error),
 }
 
-/// Reads the report stream of each connected cluster. Each reconciliation runs until the stream
-/// ends.
+/// The reconciler that reads the report stream of each connected cluster. Each reconciliation runs
+/// until the stream ends.
 pub(crate) struct AgentReports(pub(crate) Controllers);
 
 impl Reconciler for AgentReports {
@@ -59,7 +59,8 @@ impl Reconciler for AgentReports {
         reading.await.unwrap_or(Ok(Action::await_change()))
     }
 
-    /// Returns true, because every stream ends when its tunnel or its agent ends.
+    /// Returns true for each end of a stream. A stream always ends when its tunnel or its agent
+    /// ends.
     fn is_expected(&self, _: &StreamEnd) -> bool {
         true
     }

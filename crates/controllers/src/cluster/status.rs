@@ -28,7 +28,7 @@ fn changes_a_condition(present: Option<&ClusterStatus>, desired: &ClusterStatus)
     })
 }
 
-/// Writes the status of each Cluster.
+/// The reconciler that writes the status of each Cluster.
 pub(crate) struct ClusterStatuses(pub(crate) Controllers);
 
 impl Reconciler for ClusterStatuses {

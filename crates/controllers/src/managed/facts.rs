@@ -54,7 +54,7 @@ pub(crate) enum AccessState {
     Pending,
     /// The cluster has the access that the hub grants.
     Applied,
-    /// The last application failed, with the error message.
+    /// The server failed to apply the access. The value is the error message.
     Failed(String),
 }
 
@@ -70,6 +70,6 @@ pub(crate) enum UpgradeState {
         /// Time since the patch of the Deployment.
         since: Duration,
     },
-    /// The patch of the Deployment failed, with the error message.
+    /// The patch of the Deployment failed. The value is the error message.
     Failed(String),
 }

@@ -68,7 +68,7 @@ impl ProjectsError {
     }
 }
 
-/// Applies the projects of each cluster.
+/// The reconciler that applies the projects of each cluster.
 pub(crate) struct Projects(pub(crate) Controllers);
 
 impl Reconciler for Projects {
@@ -88,7 +88,7 @@ impl Reconciler for Projects {
     }
 }
 
-/// Reports whether projects of a cluster have changed since they were applied.
+/// Reports whether the projects of a cluster have changed since the server applied the projects.
 pub(crate) fn is_outdated(cluster: &ManagedCluster) -> bool {
     *cluster.state.projects_digest.lock() != Some(digest(cluster))
 }

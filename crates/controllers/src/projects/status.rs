@@ -242,8 +242,8 @@ fn describe(impediments: &[Impediment]) -> String {
     describe
 }
 
-/// Removes the finalizer of deleted projects whose cluster does not exist, because no other
-/// controller handles these projects.
+/// The reconciler that removes the finalizer of deleted projects whose cluster does not exist. All
+/// other controllers ignore these projects.
 struct ProjectsWithoutCluster {
     hub: Hub,
 }

@@ -107,7 +107,7 @@ mod tests {
     use drover_api::ids::ClusterUid;
     use secrecy::ExposeSecret as _;
 
-    /// Returns the names of the objects of the import manifest.
+    /// Returns the objects of an import manifest.
     fn objects() -> Vec<serde_json::Value> {
         let manifest = Manifest {
             server_url: "https://drover.example:8443".into(),

@@ -31,7 +31,7 @@ const INTERVAL: Duration = Duration::from_mins(5);
 const CREATE: &str = "create a built-in role";
 const REPAIR: &str = "restore a built-in role";
 
-/// A kind with built-in objects.
+/// A kind of role for which the server has built-in objects.
 pub(super) trait BuiltInKind:
     Resource<Scope = ClusterResourceScope, DynamicType = ()>
     + Clone
@@ -95,7 +95,7 @@ pub(super) fn has_reserved_name(role: &impl Resource, names: &BTreeSet<&str>) ->
     label_value(role).is_none() && name.is_some_and(|name| names.contains(name))
 }
 
-/// Creates and repairs the built-in roles.
+/// The reconciler that creates and repairs the built-in roles.
 struct BuiltInRoles {
     hub: Hub,
     /// Names of the conflicting roles that the server has logged.

@@ -78,7 +78,7 @@ impl Activity {
     }
 }
 
-/// Marks a request as in flight until the guard is dropped.
+/// A guard that marks a request as in flight until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct InFlight(Activity);
 

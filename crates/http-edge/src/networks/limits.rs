@@ -10,7 +10,8 @@ use super::{Prefix, prefixes};
 
 /// A concurrency limit with lower limits per network. Clones share the limits. All clients of a /56
 /// or IPv4 /24 can hold at most a quarter of the slots. All clients of a /48 or IPv4 /16 can hold
-/// at most half of the slots. Both limits are at least twice the limit of one network.
+/// at most half of the slots. The limits of these wider networks are at least twice the limit of
+/// one network.
 #[derive(Clone, Debug)]
 pub struct NetworkLimits(Arc<Inner>);
 

@@ -109,9 +109,9 @@ async fn compare(
 /// account.
 ///
 /// After a change of the server's account, the hub sends the server's own writes to the webhook. At
-/// this time, no server handles webhook calls. The exemption prevents these failures. The webhook
-/// still reviews the writes of all other accounts. The leader later installs the webhook with only
-/// its own account.
+/// this time, no server handles webhook calls. Without the exemption, the hub rejects the server's
+/// own writes. The webhook still reviews the writes of all other accounts. The leader later
+/// installs the webhook with only its own account.
 pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
     let Some(mut found) = configuration(client).await? else {
         return Ok(());

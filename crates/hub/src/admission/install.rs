@@ -115,7 +115,7 @@ impl InstallError {
     }
 }
 
-/// Installs the admission webhook.
+/// The installer of the admission webhook.
 pub struct Installer {
     /// The client of the external hub.
     pub client: Client,
@@ -131,8 +131,8 @@ pub struct Installer {
     pub status: WebhookStatus,
 }
 
-/// Passes the server's account to the webhook handler. Every replica runs this controller, because
-/// every replica serves the webhook.
+/// The controller that sets the server's account in the webhook handler. Every replica runs this
+/// controller, because every replica serves the webhook.
 struct AccountName(Arc<Installer>);
 
 impl Reconciler for AccountName {
@@ -159,7 +159,7 @@ impl Reconciler for AccountName {
     }
 }
 
-/// Reconciles the webhook configuration.
+/// The reconciler of the webhook configuration.
 struct InstalledRules {
     installer: Arc<Installer>,
     /// The last applied configuration.
@@ -304,7 +304,7 @@ impl Installer {
         result
     }
 
-    /// Creates the object with dry run until the hub calls the webhook.
+    /// Repeats the dry-run creation of an object until the hub calls the webhook.
     async fn attempt(&self, name: &str, address: &Address) -> Result<(), InstallError> {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), HUB_NAMESPACE);
         let map = ConfigMap {

@@ -30,7 +30,7 @@ enum Step {
     WriteStatus(SettingStatus),
 }
 
-/// Reconciles all Setting objects.
+/// The reconciler of all Setting objects.
 struct SettingObjects {
     hub: Hub,
     settings: Settings,
@@ -58,7 +58,7 @@ pub async fn run(hub: Hub, settings: Settings, runtime: Runtime) {
     runtime.run_single(options, reconciler, [changed]).await;
 }
 
-/// Applies the setting `log-filter`.
+/// The reconciler that applies the setting `log-filter`.
 struct LogFilterSetting {
     settings: Settings,
     filter: LogFilter,

@@ -44,7 +44,7 @@ pub fn grace(stores: &Stores) -> SignedDuration {
     SignedDuration::try_from(grace).unwrap_or(SignedDuration::MAX)
 }
 
-/// Checks whether an identity is valid at this time.
+/// Checks whether an identity is valid at `now`.
 pub fn check_identity(
     identity: &ProviderIdentity,
     stores: &Stores,

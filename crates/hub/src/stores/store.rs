@@ -27,9 +27,10 @@ struct Shared<K> {
     /// Milliseconds from `started` to the last response of the hub's watch.
     contact_ms: AtomicU64,
     changes: AtomicU64,
-    /// Notifies subscribers after each change of this kind.
+    /// The change counter of this kind. Notifies subscribers after each change.
     own: Changed,
-    /// Notifies subscribers after each change of one object, by UID.
+    /// The change counters of single objects, by UID. Each counter notifies subscribers after a
+    /// change of its object.
     watched: Mutex<HashMap<String, Changed>>,
     changed: Changed,
 }
@@ -335,7 +336,8 @@ impl<K: ResourceExt> Store<K> {
     }
 }
 
-/// Compares resource versions as numbers. Kubernetes 1.35 defines the order of resource versions.
+/// Reports whether the version `held` is older than the version `desired`. Compares the versions as
+/// numbers, as defined by Kubernetes 1.35.
 fn is_older(held: Option<&str>, desired: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
     match (number(held), number(desired)) {

@@ -30,7 +30,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 const DEBOUNCE: Duration = Duration::from_millis(300);
 /// The test intervals of providers: after a successful test, and after a failed test.
 const TEST_INTERVALS: (Duration, Duration) = (Duration::from_mins(15), Duration::from_mins(2));
-/// The timeout of a test.
+/// The timeout of a connection test.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 /// The maximum number of concurrent tests.
 const CONCURRENCY: usize = 4;
@@ -39,7 +39,7 @@ const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum length of a condition's message in characters.
 const MAX_MESSAGE: usize = 1024;
 
-/// Reconciles the condition of each provider.
+/// The reconciler of the condition of each provider.
 struct ProviderConditions {
     hub: Hub,
     provider_logins: ProviderLogins,
@@ -103,7 +103,7 @@ pub async fn run(hub: Hub, provider_logins: ProviderLogins, runtime: Runtime) {
     runtime.run(controller).await;
 }
 
-/// The result of a test.
+/// The result of a connection test, and the time of the next test.
 struct TestResult {
     /// The client that was tested. A change of the spec or the Secret creates a new client.
     configured: Option<Arc<Configured>>,

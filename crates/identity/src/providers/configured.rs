@@ -326,7 +326,7 @@ impl Providers {
     }
 }
 
-/// Reports whether the provider exists without a deletion timestamp.
+/// Reports whether the provider has no deletion timestamp.
 pub fn is_not_deleted(provider: &AuthProvider) -> bool {
     provider.metadata.deletion_timestamp.is_none()
 }

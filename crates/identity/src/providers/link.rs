@@ -34,7 +34,7 @@ pub enum LinkError {
     /// The user has no identity of the provider.
     #[error("the user {0:?} does not have this identity")]
     NoSuch(String),
-    /// The target user has an identity of the provider already.
+    /// The target user already has an identity of the provider.
     #[error("the user {user:?} already has an identity of {provider:?}; unlink it first")]
     Taken {
         /// The target user.
@@ -108,7 +108,7 @@ pub struct Linked {
     pub former: Arc<User>,
 }
 
-/// Links and unlinks identities. Cloning is cheap.
+/// The service that links and unlinks identities. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Links {
     hub: Hub,
@@ -206,8 +206,8 @@ impl Links {
         Ok(has.then(|| Arc::new(stored)))
     }
 
-    /// Revokes the tokens and provider tokens of a removed identity. Only logs an error, because
-    /// the tokens are already invalid.
+    /// Revokes the tokens and provider tokens of a removed identity. Logs errors without returning
+    /// them, because the tokens are already invalid.
     async fn clear(&self, user: &User, provider: &ProviderUid) {
         let ended = self.end(user, provider).await;
         let forgotten = provider_tokens::forget(&self.hub, user, provider).await;

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use drover_entropy::{NoRandomness, random};
 use drover_hub::keys::Seal;
 
-/// The maximum number of finished logins in memory. At the maximum, new logins fail until an entry
-/// expires.
+/// The maximum number of finished logins in memory. At the maximum, logins cannot finish until an
+/// entry expires.
 const MAX_FINISHED: usize = 50_000;
 /// The maximum length of a return path in bytes.
 const MAX_RETURN_PATH: usize = 512;

@@ -48,8 +48,8 @@ impl fmt::Debug for ProviderTokens {
 }
 
 impl ProviderTokens {
-    /// Copies absent tokens from `before`, because many providers issue a token only at the first
-    /// login.
+    /// Copies tokens that `self` lacks from `before`, because many providers issue a token only at
+    /// the first login.
     #[must_use]
     pub fn or(self, before: Self) -> Self {
         Self {

@@ -98,7 +98,7 @@ impl From<RefreshError> for Status {
     }
 }
 
-/// Refreshes identities. Cloning is cheap.
+/// The service that refreshes identities. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Refresher {
     hub: Hub,
@@ -437,7 +437,7 @@ impl Refresher {
     }
 }
 
-/// A reconciler that applies changed lists of allowed users, and enqueues due identities.
+/// The reconciler that applies changed lists of allowed users, and enqueues due identities.
 struct DueIdentities {
     refresher: Refresher,
     schedule: Arc<Mutex<RefreshSchedule>>,
@@ -468,7 +468,7 @@ impl Reconciler for DueIdentities {
     }
 }
 
-/// Refreshes the identities that the schedule has marked as running.
+/// The reconciler that refreshes the identities that the schedule has marked as running.
 struct Identities {
     refresher: Refresher,
     schedule: Arc<Mutex<RefreshSchedule>>,

@@ -271,7 +271,7 @@ impl ProviderLogouts {
     }
 }
 
-/// Calls `report` with the origins of the logout forms.
+/// The reconciler that calls `report` with the origins of the logout forms.
 struct FormOrigins<F> {
     provider_logouts: ProviderLogouts,
     report: F,

@@ -237,7 +237,8 @@ async fn change(
     }
 }
 
-/// Records the time of a login. Only logs an error, because the time is for display only.
+/// Records the time of a login. Logs an error without returning it, because the time is for display
+/// only.
 pub async fn record_login(hub: &Hub, user: &User) {
     let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
     let (api, params) = (hub.users(), PatchParams::default());

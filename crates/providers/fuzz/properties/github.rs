@@ -25,7 +25,7 @@ pub(crate) fn link(data: &[u8]) {
     }
 }
 
-/// Checks that the header contains each organization ID in the result.
+/// Checks that the parser returns only organization IDs that the header contains.
 pub(crate) fn withheld(data: &[u8]) {
     let Ok(value) = std::str::from_utf8(data) else {
         return;

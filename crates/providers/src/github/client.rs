@@ -64,7 +64,7 @@ pub(super) enum ReadResult {
 }
 
 impl Client {
-    /// Creates a client that trusts the certificate authorities of `ca_bundle` (PEM). Without
+    /// Creates a client that trusts only the certificate authorities of `ca_bundle` (PEM). Without
     /// `ca_bundle`, the client trusts the certificate authorities of the system.
     pub(super) fn new(
         endpoints: Endpoints,

@@ -51,9 +51,9 @@ impl ConnectionTest {
 /// Result of one test step.
 #[derive(Debug)]
 pub struct Check {
-    /// The subject of the test step.
+    /// The connection test step that was run.
     pub what: CheckKind,
-    /// The result as a sentence, or the error.
+    /// The result of the step as a sentence, or the error.
     pub outcome: Result<String, ProviderError>,
 }
 

@@ -52,7 +52,7 @@ pub(super) enum Members {
     /// Distinguished names of users and nested groups.
     Names {
         attribute: String,
-        /// True if members of nested groups are members of the parent group.
+        /// True if members of nested groups are also members of the parent group.
         nested: bool,
     },
 }

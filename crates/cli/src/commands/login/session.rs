@@ -111,7 +111,7 @@ pub(crate) async fn whoami(args: &WhoamiArgs, environment: &Environment) -> Resu
     Ok(print(&one(&who, args.output.format, Timestamp::now())?)?)
 }
 
-/// The printed fields of a context. The token is not printed.
+/// The fields of a context that the CLI prints. The CLI does not print the token.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ContextView {

@@ -168,7 +168,7 @@ fn access(facts: &ClusterFacts) -> Verdict {
     }
 }
 
-/// Maximum duration of a rollout before the condition reports it as stuck.
+/// Maximum duration of a rollout. A condition reports a longer rollout as stuck.
 const ROLLOUT_WITHIN: Duration = Duration::from_mins(5);
 
 fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {

@@ -62,7 +62,7 @@ pub(crate) fn header(bytes: &[u8]) -> Result<Option<Header>, Malformed> {
     }))
 }
 
-/// Reads consecutive elements of a byte slice.
+/// A reader of consecutive elements in a byte slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 

@@ -146,7 +146,8 @@ fn parts(attribute: &str, begin: &[u8], middle: &[Vec<u8>], end: &[u8]) -> Vec<u
     ber::element(0xa4, &[&ber::octets(attribute.as_bytes()), &found])
 }
 
-/// Reports whether a text is an attribute name or OID, with optional options (RFC 4512 §2.5).
+/// Reports whether a text is an attribute name or OID, with or without attribute options (RFC 4512
+/// §2.5).
 pub fn is_attribute(text: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-.;_".contains(&byte);
     text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(letters)
