@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn unanswered_event_request_does_not_block_later_status_writes() {
+    async fn event_request_without_response_does_not_block_later_status_writes() {
         let (writer, patches) = hanging_events();
         let status = StatusPublisher::default();
         tokio::spawn(writer.run(status.subscribe(), CancellationToken::new()));

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_selected_like_in_the_standard_harness() {
+    fn tests_are_selected_as_in_the_rust_test_harness() {
         assert!(choice("").takes("journey::any"));
         assert!(choice("journey").takes("journey::any"));
         assert!(!choice("journey").takes("failures::any"));

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_rust_input_ends_the_token_list() {
+    fn lexer_does_not_panic_on_incomplete_rust_input() {
         for source in ["\"a", "r#\"a", "/* a", "'", "'\\", "\"\\", "r#"] {
             let _ = tokens(source);
         }

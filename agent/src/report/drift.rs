@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn quota_version_depends_on_the_spec_and_not_on_the_usage() {
+    fn drift_version_of_a_quota_changes_with_spec_and_not_with_usage() {
         let of = |hard: &str, used: &str| {
             let object = json!({
                 "metadata": { "name": "drover-project", "resourceVersion": used },
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn namespace_version_depends_only_on_drovers_labels_and_annotations() {
+    fn drift_version_of_a_namespace_changes_only_with_drover_labels_and_annotations() {
         let of = |annotation: (&str, &str), label: &str| {
             let (key, value) = annotation;
             let object = json!({ "metadata": {

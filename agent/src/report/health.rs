@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failing_checks_are_reported_and_healthy_hooks_are_omitted() {
+    fn failing_health_checks_are_reported_and_healthy_post_start_hooks_are_omitted() {
         let text = "[+]ping ok\n[-]etcd failed: reason withheld\n[+]informer-sync ok\n\
             [+]poststarthook/start-apiextensions-informers ok\n\
             [-]poststarthook/rbac/bootstrap-roles failed: reason withheld\nreadyz check failed\n";

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_pod_requests_no_resources() {
+    fn resource_requests_of_finished_pods_are_zero() {
         let spec: PodSpec =
             serde_json::from_value(json!({"containers": [container("1")]})).unwrap();
         for (phase, counts) in [

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn report_lists_failed_nodes_and_counts_failing_pods() {
+    fn report_contains_failed_nodes_and_number_of_failing_pods() {
         let (mut nodes, mut pods) = (Tally::default(), Tally::default());
         nodes.begin();
         for n in 10..40 {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn new_list_replaces_the_old_objects_after_its_last_page() {
+    fn relist_replaces_previous_objects_after_its_last_page() {
         let mut nodes = Tally::default();
         let mut pods: Tally<PodFacts> = Tally::default();
         pods.finish();

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn websocket_token_is_not_forwarded() {
+    fn token_in_websocket_subprotocol_is_not_forwarded() {
         let ws = format!("{WEBSOCKET_BEARER}dG9r, v5.channel.k8s.io,v4.channel.k8s.io");
         let mut given = headers(&[("sec-websocket-protocol", ws.as_bytes())]);
         strip_websocket_bearer(&mut given);

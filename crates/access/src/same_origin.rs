@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn origin_of_websocket_over_http2_is_checked() {
+    fn websocket_over_http2_with_foreign_or_missing_origin_is_rejected() {
         for (origin, expected) in [
             (Some("https://d.example"), Ok(())),
             (Some("https://evil.example"), Err(CrossOrigin::Origin)),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn http2_authority_is_used_as_host() {
+    fn origin_is_compared_with_the_http2_authority() {
         let (mut head, ()) = Request::post("https://d.example/v1/tokens")
             .header("origin", "https://d.example")
             .header("x-drover-csrf", session().csrf_token())

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn setting_with_invalid_value_is_rejected_with_the_allowed_values() {
+    fn error_of_invalid_setting_value_contains_the_allowed_values() {
         use Setting as S;
         for (setting, value, good) in [
             (S::ServerUrl, "https://drover.example", true),

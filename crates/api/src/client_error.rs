@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn connection_error_text_occurs_only_once() {
+    fn connection_error_message_contains_the_cause_only_once() {
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         let error = ClientError::from(kube::Error::Service(Box::new(refused)));
         assert_eq!(shown(&error), "connection refused");

@@ -308,7 +308,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn spec_change_increments_generation_and_status_is_separate() {
+    fn spec_change_increments_generation_and_status_is_written_only_through_its_subresource() {
         let widget = widget();
         let mut old = object(json!({"size": 5}));
         old["status"] = json!({"phase": "New"});

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregated_discovery_nests_subresources() {
+    fn aggregated_discovery_lists_subresources_below_their_resource() {
         let all = catalog(Kinds::Cluster);
         let core = aggregated_core(&all);
         let resources = core["items"][0]["versions"][0]["resources"]

@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn report_lines_are_independent_of_chunk_boundaries(
+        fn agent_report_lines_are_parsed_independently_of_chunk_boundaries(
             text in "[ab\n]{0,64}",
             cuts in proptest::collection::vec(0..64_usize, 0..6),
         ) {

@@ -141,7 +141,7 @@ mod tests {
     use drover_testkit::kinds::token;
 
     #[test]
-    fn token_use_is_not_written_again_while_its_last_record_is_recent() {
+    fn last_use_of_a_token_is_not_written_while_the_stored_time_is_recent() {
         let last_use = LastUse::default();
         let mut used = token("bcdfghjkmnpq", "uid");
         last_use.record(&used);

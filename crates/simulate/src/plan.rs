@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn demo_clusters_are_deterministic_and_different() {
+    fn demo_clusters_are_deterministic_and_differ_from_each_other() {
         let seen: BTreeSet<String> = (0..40)
             .map(|number| {
                 assert_eq!(Plan::demo(number), Plan::demo(number));

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_object_is_not_stored_again_but_a_new_object_can_have_its_name() {
+    fn late_event_does_not_restore_a_deleted_object_or_delete_its_replacement() {
         let mut pods = Objects::default();
         pods.observe(pod("a", "1", 5));
         pods.record_deleted("", "a", "1");

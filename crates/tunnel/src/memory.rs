@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn limit_above_the_machine_memory_is_ignored() {
+    fn memory_limit_above_the_machine_memory_is_ignored() {
         let found = limit(&[
             ("proc/self/cgroup", "0::/\n"),
             ("proc/self/mountinfo", V2),

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn only_differences_in_the_accepted_list_are_removed() {
+    fn only_accepted_differences_are_omitted_from_the_result() {
         let accepted = accepted("[{script: s, step: look, paths: [code], reason: r}]");
         let judgement = accepted.judge(vec![outcome()]);
         assert_eq!(judgement.accepted, 1);

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn field_paths_select_fields_items_by_index_and_items_by_name() {
+    fn field_path_selects_a_field_or_a_list_item_by_index_or_name() {
         let document = json!({"a": [{"name": "x", "v": 1}, {"name": "y", "v.w": 2}]});
         let at = |place| find(&document, place).unwrap();
         assert_eq!(at("a[0].v"), Some(json!(1)));

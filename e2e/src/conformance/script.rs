@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn request_without_an_expected_code_is_rejected() {
+    fn conformance_step_without_an_expected_status_code_is_rejected() {
         let error = step("{step: look, request: GET /version}").unwrap_err();
         assert!(error.contains("expect"), "{error}");
     }

@@ -114,7 +114,7 @@ fn has_keepalive_timer(local: SocketAddr, remote: SocketAddr) -> bool {
 }
 
 #[tokio::test]
-async fn connection_to_the_api_server_uses_tcp_keepalive() {
+async fn tcp_keepalive_is_enabled_on_connections_to_the_api_server() {
     let server = ApiServer::new().await;
     let (theirs, ours) = tokio::join!(server.accept(), server.upstream.connect());
     let _ours = ours.unwrap();

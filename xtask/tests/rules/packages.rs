@@ -24,7 +24,7 @@ fn started(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_program_that_tests_start_has_a_package() {
+fn install_script_installs_every_program_that_tests_start() {
     let install = read(".ci/install");
     let mut seen = 0;
     for file in files(".rs") {

@@ -325,7 +325,7 @@ fn role_with_several_bindings_is_bound_once_per_cluster_to_all_subjects() {
 }
 
 #[test]
-fn role_with_only_hub_rules_allows_cluster_access_and_creates_no_binding_in_cluster() {
+fn role_with_only_drover_rules_permits_cluster_access_without_binding_in_cluster() {
     let rights = [rule(
         "management.drover.dev",
         "clusterroletemplatebindings",

@@ -193,7 +193,7 @@ fn rules_for_drover_kinds_are_not_copied_to_clusters() {
 }
 
 #[test]
-fn built_in_roles_are_valid_and_owners_can_grant_them() {
+fn built_in_roles_are_valid_and_can_be_granted_by_owners() {
     let templates = built_in_role_templates();
     let roles: BTreeMap<&str, &RoleTemplateSpec> = templates
         .iter()

@@ -68,7 +68,7 @@ mod tests {
     use crate::resource::CatalogCache;
 
     #[test]
-    fn aggregated_document_is_built_once_per_catalog() {
+    fn aggregated_discovery_document_is_built_once_per_catalog() {
         let cache = CatalogCache::<Documents>::default();
         let old = Arc::new(catalog(Kinds::Cluster));
         let first = cache.get(&old).groups().body.clone();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_responses_are_compressed_if_accepted() {
+    async fn long_responses_are_compressed_if_the_client_accepts_gzip() {
         let body = vec![b' '; COMPRESS_ABOVE + 1];
         let mut headers = HeaderMap::new();
         let reads = Heavy::default();

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_events_are_counted_once_and_memory_limit_closes_slowest_watchers() {
+    fn memory_of_shared_events_is_counted_once_and_limit_closes_slowest_watchers() {
         const EVENT: usize = 64 << 10;
         let bounds = Bounds {
             ring_events: 1,

@@ -162,7 +162,7 @@ async fn responses_have_audit_id_and_are_not_cached() {
 }
 
 #[tokio::test]
-async fn anonymous_request_has_few_permissions_and_invalid_token_is_rejected() {
+async fn anonymous_request_can_read_only_the_version_and_invalid_token_is_rejected() {
     let hub = Hub::new().await;
     let refused = hub
         .call(Method::GET, MAPS)

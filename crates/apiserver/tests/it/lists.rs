@@ -116,7 +116,7 @@ async fn list_pages_with_selector_have_no_remaining_item_count() {
 }
 
 #[tokio::test]
-async fn list_at_older_revision_returns_old_objects() {
+async fn list_at_earlier_revision_returns_the_objects_of_that_revision() {
     let hub = with_maps(2).await;
     let before = hub.get(MAPS).await.expect(200);
     let version = before["metadata"]["resourceVersion"].as_str().unwrap();
@@ -252,7 +252,7 @@ async fn list_and_get_return_partial_object_metadata_on_request() {
 }
 
 #[tokio::test]
-async fn requests_and_responses_support_yaml() {
+async fn requests_and_responses_can_be_encoded_as_yaml() {
     let hub = Hub::new().await;
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: plain\ndata:\n  a: \"1\"\n";
     let made = hub

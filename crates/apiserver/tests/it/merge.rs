@@ -144,7 +144,7 @@ fn conflict_message_contains_manager_and_field() {
 }
 
 #[test]
-fn fields_removed_from_apply_are_deleted_unless_other_managers_own_them() {
+fn fields_removed_from_apply_are_deleted_unless_owned_by_a_second_manager() {
     let kind = kind("apps", "deployments", "");
     let containers = |names: &[&str]| -> Value {
         let all = names.iter().map(|name| json!({"name": name, "image": "i"}));

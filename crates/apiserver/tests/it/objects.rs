@@ -367,7 +367,7 @@ async fn system_namespaces_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn delete_collection_respects_label_selector() {
+async fn delete_collection_deletes_only_objects_that_match_the_label_selector() {
     let hub = Hub::new().await;
     for (name, label) in [("a", "x"), ("b", "y"), ("c", "x")] {
         let mut map = config_map(name);

@@ -126,7 +126,7 @@ fn kubeconfig_merge_creates_a_missing_file() {
 }
 
 #[test]
-fn invalid_kubeconfig_is_not_changed_and_not_quoted() {
+fn invalid_kubeconfig_is_unchanged_and_error_omits_its_content() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("config");
     for old in [

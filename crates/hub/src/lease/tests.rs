@@ -82,7 +82,7 @@ async fn leads(leadership: &Leadership) -> Instant {
 }
 
 #[test]
-fn only_lease_holder_serves_and_only_confirmed_holder_runs_controllers() {
+fn only_lease_holder_serves_requests_and_only_confirmed_holder_runs_controllers() {
     let term = 1;
     let holder = String::new;
     for (state, serves, controls) in [

@@ -222,7 +222,7 @@ mod tests {
     use crate::Stores;
 
     #[test]
-    fn overridden_log_filter_has_reason_overruled() {
+    fn condition_of_overridden_log_filter_setting_has_reason_overruled() {
         let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
         let with_option = settings.clone().with_log_filter(Some("warn".to_owned()));
         for (settings, value, status, reason) in [
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_is_created_then_status_is_written_once() {
+    fn missing_setting_is_created_and_its_status_is_written_once() {
         let settings = Settings::new(Stores::new(), "https://127.0.0.1:8443");
         let now = Timestamp::UNIX_EPOCH;
         assert_eq!(

@@ -137,7 +137,7 @@ fn runtime(stop: &CancellationToken) -> Runtime {
 }
 
 #[tokio::test(start_paused = true)]
-async fn concurrent_requests_with_one_token_share_one_review() {
+async fn concurrent_requests_with_one_token_share_one_token_review() {
     let hub = FakeHub::default();
     let accounts = hub.accounts();
     let asking = (0..100).map(|_| accounts.identify(token(0), HERE));
@@ -514,7 +514,7 @@ async fn embedded_hub_revokes_token_within_5_seconds_of_bound_object_deletion() 
 }
 
 #[test]
-fn only_authenticated_service_account_is_accepted() {
+fn token_is_accepted_only_if_its_review_returns_a_service_account() {
     for (case, status, expected) in [
         (
             "a service account",

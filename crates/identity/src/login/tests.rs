@@ -137,7 +137,7 @@ async fn password_change_during_login_revokes_the_new_session() {
 }
 
 #[tokio::test]
-async fn password_change_with_wrong_current_password_returns_its_specific_error() {
+async fn password_change_with_wrong_current_password_returns_a_specific_error() {
     let hub = Scripted::default();
     let logins = logins(&hub).await;
     let address = IpAddr::from([192, 0, 2, 1]);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn user_name_is_derived_from_login() {
+    fn user_name_is_derived_from_provider_login() {
         for (login, number, expected) in [
             ("ann", 0, "ann"),
             ("ann", 1, "ann-2"),

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_address_error_describes_the_expected_format() {
+    fn error_of_invalid_github_address_describes_the_expected_format() {
         for url in [
             "",
             "github.com",

@@ -105,7 +105,7 @@ fn names(person: &Person) -> Vec<&str> {
 /// Runs all cases in one test, because creating a domain takes 15 seconds. The cases are
 /// independent.
 #[tokio::test]
-async fn active_directory_users_sign_in_and_refresh() {
+async fn active_directory_users_can_sign_in_and_be_refreshed() {
     let samba = Samba::start();
     samba.change(&entries());
     let directory = Directory::new(&spec(&samba, samba.ldaps()), secret(PASSWORD)).unwrap();

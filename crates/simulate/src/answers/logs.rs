@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn simulated_log_ends_when_its_container_ends_and_is_limited() {
+    fn simulated_log_ends_with_its_container_and_has_at_most_1000_lines() {
         let text = past(&run(Some((at(15), 3))), &Options::default(), at(1000));
         assert_eq!(text.lines().count(), 3);
         assert!(text.ends_with("web ends with code 3\n"), "{text}");

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn rolling_update_stays_within_surge_and_unavailable() {
+    fn rolling_update_does_not_exceed_max_surge_and_max_unavailable() {
         for (what, desired, new, old, wanted) in [
             ("first rollout", desired(3, 1, 0), None, vec![], (3, vec![])),
             (

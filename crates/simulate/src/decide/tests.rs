@@ -144,7 +144,7 @@ fn idle_simulated_cluster_sends_only_node_leases() {
 }
 
 #[test]
-fn pod_starts_and_becomes_ready_after_its_delays() {
+fn simulated_pod_starts_and_becomes_ready_after_fixed_delays() {
     let mut world = world(1);
     add::<Pod>(&mut world, placed("p", &json!({})));
     let told = story(&mut world, "p", 8);

@@ -314,7 +314,7 @@ async fn unread_bodies_above_the_budget_are_reset_and_new_requests_are_rejected(
 }
 
 #[tokio::test(start_paused = true)]
-async fn unanswered_streams_reach_the_limit_and_time_out() {
+async fn streams_without_response_reach_the_stream_limit_and_time_out() {
     let mut scene = Scene::open(Limits {
         streams: 10,
         ..ROOMY
@@ -410,7 +410,7 @@ async fn http2_refused_stream_error_is_reported_as_retryable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn agent_without_allowed_streams_rejects_requests_immediately() {
+async fn requests_fail_immediately_if_the_agent_permits_zero_streams() {
     let mut scene = Scene::open(ROOMY).await;
     // MAX_CONCURRENT_STREAMS = 0
     scene

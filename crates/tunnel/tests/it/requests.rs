@@ -247,7 +247,7 @@ async fn draining_agent_finishes_running_requests_and_rejects_new_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn drain_of_a_watch_times_out() {
+async fn drain_of_a_tunnel_with_a_pending_request_times_out() {
     let pair = TunnelPair::open(agent(|_| std::future::pending())).await;
     let tunnel = pair.tunnel.clone();
     let watch = tokio::spawn(async move { tunnel.send(get("/watch")).await });
@@ -294,7 +294,7 @@ async fn all_users_of_a_closed_tunnel_receive_the_close_reason() {
 }
 
 #[tokio::test]
-async fn tunnel_without_handles_closes() {
+async fn tunnel_closes_after_its_last_handle_is_dropped() {
     let TunnelPair {
         tunnel,
         driver,

@@ -34,7 +34,7 @@ async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
 }
 
 #[tokio::test]
-async fn unread_responses_do_not_exceed_the_agents_budget() {
+async fn unread_responses_do_not_exceed_the_response_budget_of_the_agent() {
     let budget = ResponseBudget::new(LIMIT);
     let mut options = open_options();
     options.stall_after = Duration::from_hours(1);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn kubectl_commands_of_an_object_match_its_page() {
+    fn object_page_shows_equivalent_kubectl_commands() {
         let pod = named(Kind::PODS, Some("shop"), "web-0");
         let start = "kubectl --context berlin --namespace shop";
         assert_eq!(pod.describe(), format!("{start} describe pod web-0"));

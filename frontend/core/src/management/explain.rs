@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn explain_command_matches_the_form() {
+    fn explain_cli_command_contains_the_form_values() {
         let asked = Question {
             namespace: "shop".to_owned(),
             ..question("deployments.apps", "ann")

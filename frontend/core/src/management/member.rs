@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn cli_commands_of_a_member_match_its_page() {
+    fn member_page_shows_equivalent_cli_commands() {
         assert_eq!(
             berlin().grant_command(&wish("cluster-viewer", "ann")),
             "drover access grant cluster-viewer --cluster=berlin --user=ann"

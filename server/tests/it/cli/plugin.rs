@@ -10,7 +10,7 @@ fn exec_info(stub: &Stub) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credential_prints_a_short_lived_token_and_writes_no_file() {
+async fn credential_command_prints_a_short_lived_token_and_writes_no_file() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let before = std::fs::read_to_string(drover.config()).unwrap();
@@ -34,7 +34,7 @@ async fn credential_prints_a_short_lived_token_and_writes_no_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credential_for_the_hub_requires_no_cluster() {
+async fn credential_command_for_the_hub_requires_no_cluster() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     drover
@@ -49,7 +49,7 @@ async fn credential_for_the_hub_requires_no_cluster() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credential_with_an_expired_login_shows_the_login_command() {
+async fn credential_command_with_an_expired_login_shows_the_login_command() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let advice = format!("drover login {}", stub.url);
     let args = ["credential", "--server", &stub.url, "--cluster", "berlin"];
@@ -100,7 +100,7 @@ fn kubeconfig(url: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubeconfig_accepts_a_different_address_of_the_same_server() {
+async fn merged_kubeconfig_can_contain_a_different_address_of_the_same_server() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     drover.log_in(&stub).await.ok();
     let announced = "https://drover.example:8443";
@@ -115,7 +115,7 @@ async fn kubeconfig_accepts_a_different_address_of_the_same_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubeconfig_without_a_login_shows_the_login_command() {
+async fn kubeconfig_command_without_a_login_shows_the_login_command() {
     let (stub, drover) = (Stub::start().await, Drover::new());
     let ca = drover.home.path().join("ca.pem");
     std::fs::write(&ca, &stub.authority_pem).unwrap();

@@ -111,7 +111,7 @@ async fn get(rig: &Rig, token: &str, path: &str) -> super::client::Read {
 }
 
 #[tokio::test]
-async fn hub_service_account_accesses_the_hub_under_its_own_name() {
+async fn hub_receives_service_account_requests_with_name_and_uid_of_the_account() {
     let hub = Hub::new();
     let rig = hub.rig().await;
     let got = get(&rig, &hub.token, "/k8s/clusters/local/api/v1/configmaps").await;

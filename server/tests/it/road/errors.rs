@@ -158,7 +158,7 @@ async fn refusal_by_the_agent_is_relayed_to_the_client() {
 }
 
 #[tokio::test]
-async fn aborted_response_is_aborted_for_the_client() {
+async fn response_aborted_by_the_cluster_is_aborted_for_the_client() {
     let rig = Rig::new().await;
     let (feed, body) = fed();
     let body = std::sync::Arc::new(parking_lot::Mutex::new(Some(body)));

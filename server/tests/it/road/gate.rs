@@ -129,7 +129,7 @@ async fn incomplete_or_forbidden_impersonation_headers_are_rejected() {
 
 // Attack group 6: missing, duplicate and malformed credentials.
 #[tokio::test]
-async fn request_needs_exactly_one_valid_bearer_token() {
+async fn request_without_exactly_one_valid_bearer_token_is_rejected() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;

@@ -36,7 +36,7 @@ async fn with_echoing_hub() -> (Rig, Seen) {
 }
 
 #[tokio::test]
-async fn administrator_accesses_the_hub_under_their_own_name() {
+async fn hub_receives_administrator_requests_with_the_impersonated_user_name() {
     let (rig, seen) = with_echoing_hub().await;
     let got = get(
         &rig,

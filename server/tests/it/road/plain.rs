@@ -161,7 +161,7 @@ async fn frames_are_forwarded_without_buffering_in_both_directions() {
 }
 
 #[tokio::test]
-async fn cancelled_response_cancels_the_request_at_the_cluster() {
+async fn response_cancelled_by_the_client_cancels_the_request_at_the_cluster() {
     let rig = Rig::new().await;
     let (gone, mut was_gone) = mpsc::channel(1);
     let cluster = Cluster::new(move |_| {
@@ -203,7 +203,7 @@ async fn cancelled_response_cancels_the_request_at_the_cluster() {
 }
 
 #[tokio::test]
-async fn request_cancelled_before_the_response_is_cancelled_at_the_cluster() {
+async fn request_cancelled_by_the_client_before_the_response_is_cancelled_at_the_cluster() {
     let rig = Rig::new().await;
     let (came, mut has_come) = mpsc::channel(1);
     let gone = CancellationToken::new();

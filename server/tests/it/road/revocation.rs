@@ -146,7 +146,7 @@ async fn removal_of_administrator_permission_closes_open_watch() {
 }
 
 #[tokio::test]
-async fn deleted_cluster_closes_its_open_watches() {
+async fn deletion_of_a_cluster_closes_its_open_watches() {
     let watching = watching("a").await;
     watching.rig.stores.clusters.remove("a");
     watching.ends("ClusterDeleted").await;

@@ -256,7 +256,7 @@ async fn patch_binding(cluster: &ControlPlane, patch: &str) {
 }
 
 #[tokio::test]
-async fn deleted_cluster_closes_its_tunnels_permanently() {
+async fn tunnels_of_a_deleted_cluster_are_closed_permanently() {
     let (rig, cluster) = Rig::with_cluster().await;
     rig.join("shop", &cluster).await;
     let _agent = start(&cluster, "pod-0").await;

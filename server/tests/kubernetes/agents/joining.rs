@@ -178,7 +178,7 @@ async fn reapplied_manifest_does_not_change_the_agent_key() {
 }
 
 #[tokio::test]
-async fn manifest_requires_its_token_in_a_header() {
+async fn manifest_request_without_registration_token_in_a_header_is_rejected() {
     let (rig, _cluster) = Rig::with_cluster().await;
     rig.create("shop").await;
     let import = rig.import("shop").await;

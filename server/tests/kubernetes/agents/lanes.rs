@@ -203,7 +203,7 @@ async fn agent_rejects_hostile_requests_of_the_server() {
 }
 
 #[tokio::test]
-async fn request_with_another_authority_reaches_the_api_server_of_the_cluster() {
+async fn request_with_a_foreign_authority_is_sent_to_the_api_server_of_the_cluster() {
     let (_rig, cluster) = applied().await;
     let hostile = hostile(&in_pod(&cluster).await).await;
     let lane = [("drover-lane", "controller"), ("host", "169.254.169.254")];
@@ -219,7 +219,7 @@ async fn request_with_another_authority_reaches_the_api_server_of_the_cluster() 
 }
 
 #[tokio::test]
-async fn user_lane_request_needs_an_authorized_user_name() {
+async fn user_lane_request_without_authorized_user_name_is_rejected() {
     let (_rig, cluster) = applied().await;
     let hostile = hostile(&in_pod(&cluster).await).await;
     let stranger = [

@@ -120,7 +120,7 @@ async fn unlinked_identity_loses_access_and_signs_in_as_a_new_user() {
 }
 
 #[tokio::test]
-async fn linking_requires_a_recent_confirmation_and_a_user_without_that_provider() {
+async fn identity_link_requires_a_recent_confirmation_and_a_user_without_that_provider() {
     let rig = Rig::start().await;
     let (corp, other) = (rig.openid("corp").await, rig.openid("other").await);
     rig.sign_in("corp", &corp, "ann").await;

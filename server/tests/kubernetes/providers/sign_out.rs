@@ -87,7 +87,7 @@ async fn sign_out_ends_the_provider_session_only_with_setting_sign_out_there() {
 }
 
 #[tokio::test]
-async fn github_token_is_revoked_after_the_last_session_that_uses_it() {
+async fn github_token_is_revoked_when_the_last_drover_token_of_the_user_is_deleted() {
     let (rig, fake) = (Rig::start().await, Fake::start().await);
     fake.world().account(1, "ann");
     github(&rig, &fake).await;

@@ -140,7 +140,7 @@ fn permissions_for_privilege_escalation_are_detected_only_in_their_scopes() {
 }
 
 #[test]
-fn resource_names_restrict_only_verbs_on_existing_objects() {
+fn resource_names_in_a_rule_restrict_only_verbs_on_existing_objects() {
     for (verbs, names, found) in [
         (&["get"][..], &["mine"][..], false),
         (

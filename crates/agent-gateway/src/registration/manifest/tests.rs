@@ -32,7 +32,7 @@ fn named<'a>(objects: &'a [serde_json::Value], kind: &str, name: &str) -> &'a se
 /// Checks that the agent's chart contains the generated RBAC objects, so that the chart and the
 /// manifest grant the same permissions.
 #[test]
-fn chart_of_the_agent_has_the_generated_rbac() {
+fn agent_chart_contains_the_generated_rbac_rules() {
     let mut stream = Stream::default();
     rbac(&mut stream).unwrap();
     let generated = format!(
@@ -73,7 +73,7 @@ fn manifest_starts_with_the_namespace_and_every_object_is_labelled() {
 }
 
 #[test]
-fn agent_pod_meets_restricted_pod_security() {
+fn agent_pod_satisfies_pod_security_level_restricted() {
     let objects = objects();
     let pod = &named(&objects, "Deployment", AGENT)["spec"]["template"]["spec"];
     let container = &pod["containers"][0];

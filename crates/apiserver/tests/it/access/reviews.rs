@@ -70,7 +70,7 @@ async fn access_review_returns_decision_and_reason() {
 }
 
 #[tokio::test]
-async fn subject_access_review_uses_only_the_groups_in_its_spec() {
+async fn subject_access_review_evaluates_only_the_groups_in_its_spec() {
     let of = |user: &str| {
         json!({"metadata": {"namespace": "d"}, "spec": {"user": user,
                "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "d"}}})
@@ -202,7 +202,7 @@ async fn local_access_review_of_path_or_different_namespace_is_rejected() {
 }
 
 #[tokio::test]
-async fn rules_review_returns_rules_in_a_namespace() {
+async fn rules_review_returns_rules_of_the_caller_in_a_namespace() {
     let request = json!({"spec": {"namespace": "d"}});
     let answer = access(ReviewKind::SelfSubjectRules, request).await.unwrap();
     assert_eq!(

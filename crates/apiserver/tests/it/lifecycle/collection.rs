@@ -49,7 +49,7 @@ async fn background_deletion_deletes_dependents_recursively() {
 }
 
 #[tokio::test]
-async fn object_with_another_owner_loses_reference_to_the_deleted_owner() {
+async fn object_with_a_second_owner_loses_reference_to_the_deleted_owner() {
     let world = World::new().await;
     let first = owner_with(&world, &[]).await;
     let second = world.create(MAPS, &map("second", &[])).await;
@@ -93,7 +93,7 @@ async fn foreground_deletion_waits_for_blocking_dependents_only() {
 }
 
 #[tokio::test]
-async fn foreground_deletion_without_dependents_is_immediate() {
+async fn foreground_deletion_of_object_without_dependents_is_immediate() {
     let world = World::new().await;
     owner_with(&world, &[]).await;
     world.delete(&at("owner"), "Foreground").await;

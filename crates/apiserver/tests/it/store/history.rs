@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn list_at_old_revision_returns_old_state() {
+async fn store_list_at_earlier_revision_returns_the_state_of_that_revision() {
     let fixture = fixture();
     let a = fixture.create("a", "a1").await;
     let b = fixture.create("b", "b1").await;
@@ -118,7 +118,7 @@ async fn compaction_deletes_history_and_retains_objects() {
 }
 
 #[tokio::test]
-async fn old_history_is_compacted_automatically() {
+async fn history_above_its_maximum_age_is_compacted_automatically() {
     let fixture = fixture_with(StoreOptions {
         history: Duration::ZERO,
         ..StoreOptions::default()

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn incomplete_manifest_is_rejected_with_the_missing_object() {
+    fn error_of_incomplete_manifest_names_the_missing_object() {
         let missing = chart_values("---\nkind: Namespace\n").unwrap_err();
         assert_eq!(missing, MissingValues::Missing("drover-agent-server"));
         let odd = chart_values("{").unwrap_err();

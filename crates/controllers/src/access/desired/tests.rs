@@ -215,7 +215,7 @@ fn subjects_are_split_into_binding_chunks_and_new_subject_changes_one_chunk() {
 }
 
 #[test]
-fn global_role_produces_cluster_and_namespace_objects_on_hub() {
+fn global_role_creates_cluster_wide_and_namespaced_rbac_objects_on_hub() {
     let role = GrantedRole {
         name: "keeper".to_owned(),
         uid: "g".to_owned(),

@@ -32,7 +32,7 @@ async fn connections_from_one_ipv4_slash_16_prefix_leave_slots_for_other_network
 }
 
 #[tokio::test]
-async fn agents_connect_while_all_general_slots_are_in_use() {
+async fn agents_can_connect_while_all_general_connection_slots_are_in_use() {
     let limits = Limits {
         connections: 4,
         per_network: 1,
@@ -58,7 +58,7 @@ async fn agents_connect_while_all_general_slots_are_in_use() {
 }
 
 #[tokio::test]
-async fn known_agents_reconnect_while_all_other_slots_are_in_use() {
+async fn known_agents_can_reconnect_while_all_other_connection_slots_are_in_use() {
     let limits = Limits {
         connections: 4,
         per_network: 1,

@@ -142,7 +142,7 @@ async fn write_waits_for_stores_to_sync_a_new_role() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rejected_write_is_rechecked_until_the_grants_timeout() {
+async fn unauthorized_write_is_rejected_only_after_the_wait_for_newer_grants() {
     let stores = stores();
     let started = Instant::now();
     let refused = rejection(create_global_role(&stores, "drover:user:root", &[]).await);

@@ -46,7 +46,7 @@ fn every_webhook_has_failure_policy_fail() {
 }
 
 #[test]
-fn webhook_covers_namespace_of_the_servers_service_account() {
+fn webhook_covers_namespace_of_the_server_service_account() {
     let system = ["drover-system", "kube-system"];
     let with_ops = ["drover-system", "kube-system", "ops"];
     for (server, namespaces, named) in [

@@ -159,7 +159,7 @@ async fn invalid_configuration_is_rejected_without_a_request() {
 }
 
 #[tokio::test]
-async fn example_in_the_documentation_is_parsed_completely() {
+async fn documented_github_provider_example_is_valid() {
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/identity-providers.md"

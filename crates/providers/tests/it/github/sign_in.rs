@@ -87,7 +87,7 @@ async fn reused_authorization_code_is_rejected() {
 }
 
 #[tokio::test]
-async fn authorization_code_of_another_sign_in_is_rejected() {
+async fn authorization_code_of_a_different_sign_in_is_rejected() {
     let (fake, github) = with_octocat().await;
     let (stolen, _) = allowed(&fake, &github, 583_231);
     let (own, pending) = allowed(&fake, &github, 583_231);

@@ -87,7 +87,7 @@ async fn disabled_expired_and_excluded_users_are_rejected_immediately() {
 }
 
 #[tokio::test]
-async fn removed_membership_is_missing_after_the_next_refresh() {
+async fn removed_group_membership_is_absent_after_the_next_refresh() {
     let slapd = Slapd::with(&(person("jane", "") + &group("admins", &[JANE, "cn=x"])));
     let directory = directory(&super::reaching(&slapd));
     let jane = directory.sign_in("jane", &secret("password of jane")).await;

@@ -92,7 +92,7 @@ async fn empty_service_account_password_is_a_configuration_error() {
 }
 
 #[tokio::test]
-async fn login_name_cannot_inject_a_filter() {
+async fn login_name_cannot_inject_an_ldap_filter() {
     let odd = [
         "star*",
         "(paren)",

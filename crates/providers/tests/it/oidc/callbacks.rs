@@ -40,7 +40,7 @@ fn debug_output_of_a_callback_hides_the_authorization_code() {
 }
 
 #[test]
-fn invalid_callback_returns_its_specific_error() {
+fn each_invalid_callback_returns_a_specific_error() {
     for (query, sends_iss, expected) in [
         ("code=c&state=b-state", false, CallbackError::State),
         ("code=c&state=a-state%00", false, CallbackError::State),

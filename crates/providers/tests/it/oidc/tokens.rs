@@ -211,7 +211,7 @@ fn malformed_token_is_rejected() {
 }
 
 #[test]
-fn refreshed_token_needs_no_nonce() {
+fn id_token_of_a_refresh_is_accepted_without_nonce() {
     let signer = Signer::new("one", Algorithm::ES256);
     let keys = set(&[signer.published()]);
     let renewed = Expected {

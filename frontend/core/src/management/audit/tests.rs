@@ -53,7 +53,7 @@ fn audit_request_selects_changes_by_default() {
 }
 
 #[test]
-fn audit_cli_command_matches_the_filter() {
+fn audit_cli_command_contains_the_selected_filters() {
     let typed = Filter {
         cluster: "berlin".to_owned(),
         outcome: "clientGone".to_owned(),
@@ -125,7 +125,7 @@ fn audit_record_shows_request_and_outcome() {
 }
 
 #[test]
-fn duration_of_a_record_has_a_suitable_unit() {
+fn audit_record_duration_is_shown_in_milliseconds_seconds_or_minutes() {
     for (ms, wanted) in [(12.4, "12 ms"), (1500.0, "1.5 s"), (600_000.0, "10 min")] {
         assert_eq!(lasted(&record(&json!({ "durationMs": ms }))), wanted);
     }

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn project_form_with_invalid_quantity_is_incomplete() {
+    fn project_form_with_invalid_or_missing_quantity_is_incomplete() {
         for (typed, good) in [
             ("", true),
             ("500m", true),
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn project_command_matches_the_form() {
+    fn project_cli_command_contains_the_form_values() {
         assert_eq!(
             draft().command(),
             "drover project create shop --cluster=berlin --namespace=shop-web --namespace=shop-db \

@@ -108,7 +108,7 @@ fn folders_with_routers() -> Vec<PathBuf> {
 
 /// Returns the path literals in the source, because a router cannot list its routes.
 #[test]
-fn every_route_in_the_source_is_in_the_table() {
+fn every_route_in_the_source_is_listed_in_the_route_table() {
     let mut missing = Vec::new();
     let mut folders = folders_with_routers();
     let mut found = 0;

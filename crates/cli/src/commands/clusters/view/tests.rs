@@ -114,7 +114,7 @@ fn clusters_are_listed_with_their_states() {
 }
 
 #[test]
-fn cluster_command_shows_all_fields() {
+fn cluster_table_output_contains_all_fields() {
     insta::assert_snapshot!(one(&ready_cluster(), Format::Table, now()).unwrap());
 }
 

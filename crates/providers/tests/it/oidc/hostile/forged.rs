@@ -51,7 +51,7 @@ async fn sign_in_is_completed_only_by_its_own_callback() {
 }
 
 #[tokio::test]
-async fn callback_of_another_provider_is_rejected() {
+async fn callback_of_a_different_provider_is_rejected() {
     let (world, evil) = (World::start().await, World::start().await);
     let started = StartedSignIn::at(&world.oidc).await;
     world.sends_claims(&world.claims(started.nonce()));
@@ -92,7 +92,7 @@ async fn http_redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn endless_response_is_not_read_completely() {
+async fn endless_response_returns_error_invalid_response() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
         let result = sign_in_with_response(&world, path, Answer::Endless).await;
@@ -101,7 +101,7 @@ async fn endless_response_is_not_read_completely() {
 }
 
 #[tokio::test]
-async fn token_for_another_client_issuer_or_sign_in_is_rejected() {
+async fn id_token_for_a_different_client_issuer_or_sign_in_is_rejected() {
     let world = World::start().await;
     let forger = Signer::new("one", Algorithm::ES256);
     let change = |nonce: &str, name: &str, value: Value| {

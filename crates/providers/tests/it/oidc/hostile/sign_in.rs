@@ -180,7 +180,7 @@ async fn missing_groups_are_read_from_userinfo_of_the_same_user() {
 }
 
 #[tokio::test]
-async fn refresh_of_another_user_is_rejected() {
+async fn refresh_response_for_a_different_user_or_issuer_is_rejected() {
     let world = World::start().await;
     let mut ann = world.claims("");
     ann.as_object_mut().unwrap().remove("nonce");
@@ -208,7 +208,7 @@ async fn refresh_of_another_user_is_rejected() {
 }
 
 #[tokio::test]
-async fn new_refresh_token_is_returned_if_the_refresh_fails_afterwards() {
+async fn new_refresh_token_is_returned_if_the_userinfo_request_fails() {
     let world = World::start().await;
     let tokens = json!({
         "access_token": "an-access-token", "token_type": "Bearer", "refresh_token": "refresh-2",
@@ -255,7 +255,7 @@ async fn refresh_without_id_token_is_confirmed_by_userinfo() {
 }
 
 #[tokio::test]
-async fn logout_url_is_returned_if_the_provider_has_one() {
+async fn logout_url_is_returned_if_the_provider_has_a_logout_endpoint() {
     let issuer = Issuer::start().await;
     let oidc = client(&issuer);
     let hint = SecretString::from("an-id-token");
@@ -277,7 +277,7 @@ async fn logout_url_is_returned_if_the_provider_has_one() {
 }
 
 #[tokio::test]
-async fn connection_test_reports_results_and_errors() {
+async fn connection_test_reports_the_result_of_each_openid_connect_step() {
     let world = World::start().await;
     let error = |error: &str| Answer::Json(400, json!({ "error": error }));
     let results = async |oidc: &Oidc| -> Vec<(&str, Verdict)> {

@@ -29,7 +29,7 @@ fn unsigned_token_is_rejected() {
 }
 
 #[test]
-fn hmac_with_a_public_key_is_rejected() {
+fn token_signed_by_hmac_with_a_public_key_is_rejected() {
     let rsa = Signer::new("one", Algorithm::RS256);
     let published = rsa.published();
     let modulus = published["n"].as_str().unwrap();
