@@ -1,5 +1,5 @@
-//! Built-in kinds. The published schemas and discovery documents are in `schemas/`, written by
-//! `cargo xtask apiserver-schemas`. The submodules contain defaults and validation that Kubernetes
+//! Built-in kinds. `cargo xtask apiserver-schemas` writes the published schemas and discovery
+//! documents to `schemas/`. The submodules contain defaults and validation that Kubernetes
 //! implements in Go.
 
 pub(crate) mod admission;
@@ -41,7 +41,7 @@ pub enum Kinds {
     Cluster,
 }
 
-/// The built-in resources with their schemas.
+/// Returns the built-in resources with their schemas.
 pub fn catalog(kinds: Kinds) -> Catalog {
     match kinds {
         Kinds::Hub => HUB.clone(),
@@ -86,12 +86,12 @@ fn is_of_hub(resource: &Resource) -> bool {
     )
 }
 
-/// The schema of `metadata`.
+/// Returns the schema of `metadata`.
 pub fn object_meta() -> Arc<Node> {
     published().node("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
 }
 
-/// The schema of a kind without a resource, such as `autoscaling/v1` `Scale`, `policy/v1`
+/// Returns the schema of a kind without a resource, such as `autoscaling/v1` `Scale`, `policy/v1`
 /// `Eviction` and `meta/v1` `DeleteOptions`.
 pub fn kind(group: &str, version: &str, kind: &str) -> Option<Arc<Node>> {
     published().kind(group, version, kind)

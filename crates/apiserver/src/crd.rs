@@ -32,7 +32,7 @@ pub enum ReadError {
     Schema {
         /// The name of the version.
         version: String,
-        /// The JSON error.
+        /// The error of the JSON parser.
         source: serde_json::Error,
     },
 }
@@ -60,7 +60,7 @@ pub(crate) fn stored_resource(crd: &Value) -> Option<Resource> {
     Some(resource(crd, spec, version, schema))
 }
 
-/// The name of the storage version.
+/// Returns the name of the storage version.
 pub fn storage_version(crd: &Value) -> Option<&str> {
     stored(field(crd, "spec")).map(|version| text(version, "name"))
 }
@@ -128,7 +128,7 @@ fn resource(crd: &Value, spec: &Value, version: &Value, schema: Node) -> Resourc
     }
 }
 
-/// The schema of a version, with `apiVersion`, `kind` and `metadata`.
+/// Parses the schema of a version, and adds `apiVersion`, `kind` and `metadata`.
 fn schema(version: &Value) -> Result<Node, ReadError> {
     let written = field(field(version, "schema"), "openAPIV3Schema");
     let mut node = read(written).map_err(|source| ReadError::Schema {

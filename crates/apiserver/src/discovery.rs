@@ -20,7 +20,7 @@ use crate::resource::{Catalog, Origin, Resource, Scope};
 /// The media type of [`aggregated_core`] and [`aggregated_groups`].
 pub const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// The document `/api`: the versions of the core group.
+/// Returns the document `/api`: the versions of the core group.
 pub fn core_versions(address: &str) -> Value {
     json!({
         "kind": "APIVersions", "versions": ["v1"],
@@ -28,7 +28,7 @@ pub fn core_versions(address: &str) -> Value {
     })
 }
 
-/// The document `/apis`: all groups except the core group.
+/// Returns the document `/apis`: all groups except the core group.
 pub fn groups(catalog: &Catalog) -> Value {
     let groups: Vec<Value> = all_groups(catalog)
         .iter()
@@ -38,7 +38,7 @@ pub fn groups(catalog: &Catalog) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// The document `/apis/{group}`; `None` for an unknown group.
+/// Returns the document `/apis/{group}`; `None` for an unknown group.
 pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
     all_groups(catalog)
         .iter()
@@ -46,7 +46,7 @@ pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
         .map(|group| group.api_group(true))
 }
 
-/// The document `/api/v1` or `/apis/{group}/{version}`: the resources of a version.
+/// Returns the document `/api/v1` or `/apis/{group}/{version}`: the resources of a version.
 pub fn resources(catalog: &Catalog, group: &str, version: &str) -> Option<Value> {
     let groups = all_groups(catalog);
     let group = groups.iter().find(|other| other.name == group)?;
@@ -63,12 +63,12 @@ pub fn resources(catalog: &Catalog, group: &str, version: &str) -> Option<Value>
     })
 }
 
-/// The document `/api` in aggregated form.
+/// Returns the document `/api` in aggregated form.
 pub fn aggregated_core(catalog: &Catalog) -> Value {
     aggregated(catalog, true)
 }
 
-/// The document `/apis` in aggregated form.
+/// Returns the document `/apis` in aggregated form.
 pub fn aggregated_groups(catalog: &Catalog) -> Value {
     aggregated(catalog, false)
 }
@@ -129,7 +129,7 @@ fn all_groups(catalog: &Catalog) -> Vec<Group> {
     groups
 }
 
-/// The built-in groups, with the resources that the catalog contains.
+/// Returns the built-in groups, with the resources that the catalog contains.
 fn built_in(catalog: &Catalog) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for list in &published().lists {
@@ -215,7 +215,7 @@ fn of_custom(resource: &Resource) -> Vec<ApiResource> {
     all
 }
 
-/// `storageVersionHash`: the first bytes of SHA-256 of group, version and kind.
+/// Returns `storageVersionHash`: the first bytes of SHA-256 of group, version and kind.
 fn storage_hash(group: &str, version: &str, kind: &str) -> String {
     let text = format!("{group}/{version}/{kind}");
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, text.as_bytes());
@@ -298,8 +298,8 @@ impl Group {
         all
     }
 
-    /// The group, version and kind of the response. Built-in resources omit the group and version
-    /// if they equal those of the resource list. apiextensions always sets both.
+    /// Returns the group, version and kind of the response. Built-in resources omit the group and
+    /// version if they equal those of the resource list. apiextensions always sets both.
     fn response_kind(&self, version: &str, resource: &ApiResource) -> Value {
         let (group, version) = match (self.origin, resource.version.as_str()) {
             (Origin::Custom, "") => (self.name.as_str(), version),

@@ -1,13 +1,13 @@
-//! Accessors for JSON objects. Absent fields read as empty, as in Go.
+//! Accessors for JSON objects. An absent field has the zero value of its type, as in Go.
 
 use serde_json::{Map, Value};
 
-/// A string field; empty if absent.
+/// Returns a string field; empty if absent.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A list field; empty if absent.
+/// Returns a list field; empty if absent.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value
         .get(name)
@@ -15,33 +15,33 @@ pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// The strings in a list field.
+/// Returns the strings in a list field.
 pub(crate) fn texts<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a str> {
     list(value, name).iter().filter_map(Value::as_str)
 }
 
-/// An integer field.
+/// Returns an integer field.
 pub(crate) fn number(value: &Value, name: &str) -> Option<i64> {
     value.get(name)?.as_i64()
 }
 
-/// A boolean field; false if absent.
+/// Returns a boolean field; false if absent.
 pub(crate) fn flag(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// An object field.
+/// Returns an object field.
 pub(crate) fn object<'a>(value: &'a Value, name: &str) -> Option<&'a Map<String, Value>> {
     value.get(name)?.as_object()
 }
 
-/// A field; `null` if absent.
+/// Returns a field; `null` if absent.
 pub(crate) fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
     static NOTHING: Value = Value::Null;
     value.get(name).unwrap_or(&NOTHING)
 }
 
-/// The value at a dotted path, or `null`.
+/// Returns the value at a dotted path; `null` if absent.
 pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(value, field)
 }
@@ -60,7 +60,7 @@ pub(crate) fn default(value: &mut Value, name: &str, set: impl Into<Value>) {
     }
 }
 
-/// An object field, created if absent; `None` if the value is not an object.
+/// Returns an object field. Creates an absent field. Returns `None` if `value` is not an object.
 pub(crate) fn make<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     let map = value.as_object_mut()?;
     let inside = map.entry(name).or_insert(Value::Null);
@@ -70,7 +70,7 @@ pub(crate) fn make<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value
     inside.is_object().then_some(inside)
 }
 
-/// A list field, mutable; empty if absent.
+/// Returns mutable access to a list field; empty if absent.
 pub(crate) fn items<'a>(value: &'a mut Value, name: &str) -> &'a mut [Value] {
     value
         .get_mut(name)

@@ -55,7 +55,7 @@ enum Operator {
     GreaterOrEqual,
 }
 
-/// The remaining number of values to visit.
+/// The number of values that the evaluation may still visit.
 struct Visits(usize);
 
 impl Visits {
@@ -229,7 +229,7 @@ fn name(text: &str) -> (String, &str) {
     (name, "")
 }
 
-/// The position of the closing bracket, outside of quotes and nested brackets.
+/// Returns the position of the closing bracket, outside of quotes and nested brackets.
 fn closing(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut depth = 0;

@@ -45,7 +45,7 @@ use run::Controllers;
 /// The resource, namespace and name of an object, without its version.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectPath {
-    /// The resource.
+    /// Group and plural name of the resource.
     pub resource: GroupResource,
     /// The namespace of the object; empty for cluster-scoped objects.
     pub namespace: String,
@@ -94,7 +94,7 @@ pub enum Propagation {
     Orphan,
 }
 
-/// A write of a controller.
+/// A write request of a controller.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// Creates the object.
@@ -114,15 +114,15 @@ pub enum Act {
         uid: String,
         /// The required resourceVersion; `None` for any.
         resource_version: Option<String>,
-        /// The deletion propagation, which decides whether and when dependents are deleted.
+        /// The deletion propagation: whether and when dependents are deleted.
         propagation: Propagation,
     },
 }
 
-/// The API of the controllers. The server implements it with its own handlers, so that defaults,
-/// validation and field ownership are the same as for clients.
+/// The API of the controllers. The server implements the API with its own handlers. Defaults,
+/// validation and field ownership are therefore the same for controllers and clients.
 pub trait Hub: Send + Sync + 'static {
-    /// The current catalog.
+    /// Returns the current catalog.
     fn catalog(&self) -> Arc<Catalog>;
 
     /// Returns an object, or `None` if it does not exist.

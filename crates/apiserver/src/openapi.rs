@@ -74,7 +74,7 @@ impl Documents {
         self.v2.get().is_some()
     }
 
-    /// The OpenAPI v2 document at `/openapi/v2`.
+    /// Returns the OpenAPI v2 document at `/openapi/v2`.
     pub fn v2(&self) -> &OpenApiV2 {
         self.v2.get_or_init(|| {
             let document = v2::document(self);
@@ -87,7 +87,7 @@ impl Documents {
         })
     }
 
-    /// The index at `/openapi/v3`: the URL of each document, with its hash.
+    /// Returns the index at `/openapi/v3`: the URL of each document, with its hash.
     pub fn index(&self) -> &Value {
         self.index.get_or_init(|| {
             let mut paths = Map::new();
@@ -106,7 +106,7 @@ impl Documents {
         })
     }
 
-    /// The document of a path below `/openapi/v3/`, such as `apis/apps/v1`.
+    /// Returns the document of a path below `/openapi/v3/`, such as `apis/apps/v1`.
     pub fn document(&self, path: &str) -> Option<&Document> {
         let make = || {
             let all = documents(&self.catalog);

@@ -86,7 +86,7 @@ pub struct Node {
 pub struct GoStruct {
     /// The name for decoding errors, such as `DeploymentSpec`.
     pub name: String,
-    /// The fields with special encoding. The encoder writes all other fields if they are set.
+    /// The fields with special encoding. The encoder writes every other field that is set.
     pub fields: BTreeMap<String, Written>,
 }
 

@@ -52,8 +52,8 @@ pub struct Options {
     pub admission: Arc<dyn Admission>,
     /// The hook that receives audit records.
     pub audit: Arc<dyn Audit>,
-    /// The handler of subresources that the server does not implement, and of all requests for
-    /// `answered`.
+    /// The handler of subresources that the server does not implement, and of all requests for the
+    /// resources in `answered`.
     pub connect: Option<Arc<dyn Connect>>,
     /// The built-in kinds that the server serves. [`ApiServer::open`] deletes stored objects of all
     /// other kinds.
@@ -231,7 +231,7 @@ impl ApiServer {
             .with_state(Arc::clone(&self.inner))
     }
 
-    /// The store.
+    /// Returns the store of the server. Writes to the store skip validation and admission.
     pub fn store(&self) -> &Store {
         &self.inner.shared.store
     }
@@ -242,12 +242,12 @@ impl ApiServer {
         self.inner.shared.store.closed()
     }
 
-    /// The current catalog.
+    /// Returns the current catalog of built-in and custom resources.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.inner.shared.catalog.load_full()
     }
 
-    /// The server's metrics. The embedding program can add metrics.
+    /// Returns the server's metrics. The embedding program can add metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.inner.shared.metrics
     }

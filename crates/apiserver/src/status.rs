@@ -22,8 +22,8 @@ pub struct ApiError {
     pub message: String,
     /// `metav1.StatusDetails`.
     pub details: Option<Box<Details>>,
-    /// The continue token in `metadata.continue`, with which a client continues an expired list at
-    /// the latest state.
+    /// The continue token in `metadata.continue`. A client continues an expired list at the latest
+    /// state with this token.
     pub list_continue: Option<String>,
 }
 

@@ -104,12 +104,12 @@ pub struct Figures {
 }
 
 impl Store {
-    /// Opens the store at `path`, creates it if missing, and migrates older schemas. Blocks for
-    /// some disk accesses.
+    /// Opens the store at `path`, creates it if missing, and migrates older schemas. Blocks the
+    /// calling thread during disk accesses.
     ///
     /// # Errors
     ///
-    /// See [`OpenError`]; the store then stays unchanged.
+    /// See [`OpenError`]. A store that cannot be opened stays unchanged.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, OpenError> {
         let lock = Lock::take(path)?;
         lock::create_private(path)?;
@@ -181,7 +181,7 @@ impl Store {
         self.inner.epoch
     }
 
-    /// The path of the database file.
+    /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
@@ -347,7 +347,8 @@ impl Store {
             })
     }
 
-    /// Copies a store like [`Self::backup`] while another process may have it open. Blocks.
+    /// Copies a store like [`Self::backup`]. A different process may have the store open. Blocks
+    /// the calling thread.
     ///
     /// # Errors
     ///
@@ -357,7 +358,7 @@ impl Store {
     }
 
     /// Restores a backup to `to`. The new revision is far above all earlier revisions, so the store
-    /// rejects watches and lists at earlier revisions as compacted. Blocks.
+    /// rejects watches and lists at earlier revisions as compacted. Blocks the calling thread.
     ///
     /// # Errors
     ///
@@ -367,7 +368,8 @@ impl Store {
         copy::restore(from, to, overwrite)
     }
 
-    /// Checks an open or closed store, or a backup. Reads the whole file and blocks.
+    /// Checks an open or closed store, or a backup. Reads the whole file, and blocks the calling
+    /// thread.
     ///
     /// # Errors
     ///

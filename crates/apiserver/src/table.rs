@@ -131,7 +131,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// An integer of the status; 0 if absent.
+/// Returns an integer of the status; 0 if absent.
 fn count(value: &Value, name: &str) -> i64 {
     field(value, name).as_i64().unwrap_or_default()
 }
@@ -194,7 +194,8 @@ fn name_column() -> Column {
     column
 }
 
-/// Returns the documentation of an `ObjectMeta` field, which built-in columns repeat.
+/// Returns the documentation of an `ObjectMeta` field. The columns of built-in kinds have this text
+/// as description.
 fn metadata_description(name: &str) -> String {
     let wanted = if name == "name" { "Name" } else { "Age" };
     PRINTERS

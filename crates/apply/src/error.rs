@@ -72,7 +72,7 @@ pub enum ApplyError {
     /// The reconciliation exceeded its timeout.
     #[error("the reconciliation did not finish within {} s; it continues later", .0.as_secs())]
     Timeout(Duration),
-    /// Several errors.
+    /// Several operations failed.
     #[error("{first}; and {others} more errors")]
     Several {
         /// The first of the errors.

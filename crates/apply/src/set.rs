@@ -16,7 +16,7 @@ use crate::order::{Step, steps};
 
 /// The changes of one kind.
 pub trait KindChanges: Send + Sync {
-    /// Name of the kind. The name determines the order of the changes.
+    /// Returns the name of the kind. The name determines the order of the changes.
     fn kind(&self) -> Cow<'static, str>;
 
     /// Deletes the objects that are not desired.

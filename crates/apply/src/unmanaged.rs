@@ -1,4 +1,5 @@
-//! Bindings in a cluster that Drover does not manage, but that contain users or groups of Drover.
+//! Unmanaged bindings in a cluster: RoleBindings and ClusterRoleBindings that contain users or
+//! groups of Drover, but that Drover did not create.
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;

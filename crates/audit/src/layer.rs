@@ -106,8 +106,8 @@ struct Pending {
     began: Instant,
     answer: Option<StatusCode>,
     changes: bool,
-    /// True if the log had no room when the request arrived. The middleware then refuses the
-    /// request and adds no record.
+    /// True if the queue of the log was full when the request arrived. The middleware then refuses
+    /// the request and adds no record.
     dropped: bool,
 }
 
@@ -159,7 +159,7 @@ impl Drop for Pending {
     }
 }
 
-/// The middleware for every route except the proxy.
+/// Records requests in the audit log. This middleware applies to every route except the proxy.
 pub async fn audited(State(audit): State<Audit>, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     let mut pending = pending(&audit, &mut head).await;

@@ -71,7 +71,7 @@ const CAPACITY: Capacity = Capacity {
     records: 65_536,
     bytes: 64 * 1024 * 1024,
 };
-/// Maximum time that a new request waits for room in the queue.
+/// Maximum time that a new request waits for space in the queue.
 const ADMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The destination of the audit log.

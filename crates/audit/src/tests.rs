@@ -110,7 +110,7 @@ fn error_of_unopenable_audit_log_contains_the_fix() {
     assert!(text.contains("name a file"), "{text}");
 }
 
-/// The test writes to `/dev/full`, which accepts no byte, like a full disk.
+/// This test writes to `/dev/full`. Writes to `/dev/full` fail, like writes to a full disk.
 #[tokio::test]
 async fn requests_are_rejected_while_audit_records_cannot_be_written() {
     let metrics = Metrics::new();

@@ -85,8 +85,8 @@ impl Writer {
         }
     }
 
-    /// Writes all lines. Retries until the write succeeds. Meanwhile the queue fills up, and new
-    /// requests are refused.
+    /// Writes all lines. Retries until the write succeeds. While the writes fail, the queue fills
+    /// up and the server refuses new requests.
     fn write(&mut self, lines: &[u8]) {
         let mut rest = lines;
         let mut pause = RETRY_DELAY.0;

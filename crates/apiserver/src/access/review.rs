@@ -44,7 +44,7 @@ pub enum ReviewKind {
 }
 
 impl ReviewKind {
-    /// The kind of a resource such as `tokenreviews`.
+    /// Returns the kind of review for a resource such as `tokenreviews`.
     pub fn of_resource(group: &str, resource: &str) -> Option<Self> {
         Some(match (group, resource) {
             ("authentication.k8s.io", "tokenreviews") => Self::Token,
@@ -203,7 +203,7 @@ fn path_rule(rule: &Rule) -> Value {
     json!({ "verbs": rule.verbs, "nonResourceURLs": rule.urls })
 }
 
-/// The user of an access review, with exactly the groups in the review.
+/// Returns the user in an access review, with exactly the groups in the review.
 fn subject(spec: &Value) -> Caller {
     let extra = spec["extra"].as_object().into_iter().flatten();
     Caller {
@@ -216,7 +216,7 @@ fn subject(spec: &Value) -> Caller {
     }
 }
 
-/// The user as `authentication.k8s.io` `UserInfo`, without empty fields.
+/// Formats the user as `authentication.k8s.io` `UserInfo`, without empty fields.
 fn user_info(caller: &Caller) -> Value {
     let mut info = json!({});
     for (key, text) in [("username", &caller.name), ("uid", &caller.uid)] {

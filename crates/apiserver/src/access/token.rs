@@ -109,12 +109,12 @@ impl Tokens {
         self.keys.load().renewed(now, after, keep)
     }
 
-    /// The current signing key and earlier keys.
+    /// Returns the current signing key and all earlier keys.
     pub fn keys(&self) -> Arc<Keys> {
         self.keys.load_full()
     }
 
-    /// The options that the issuer was created with.
+    /// Returns the options for issuing and verifying tokens.
     pub fn options(&self) -> &TokensOptions {
         &self.options
     }
@@ -123,7 +123,7 @@ impl Tokens {
         self.objects.as_ref()
     }
 
-    /// The document at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0).
+    /// Returns the document at `/.well-known/openid-configuration` (OpenID Connect Discovery 1.0).
     pub fn openid_configuration(&self, jwks_uri: &str) -> Value {
         json!({
             "issuer": self.options.issuers.first(),

@@ -174,7 +174,8 @@ pub(crate) fn fill_node(node: &mut Value) {
     }
 }
 
-/// Makes `podCIDR` equal to the first entry of `podCIDRs`; `podCIDR` has precedence.
+/// Makes `podCIDR` and the first entry of `podCIDRs` equal. If both are set, the value of `podCIDR`
+/// applies.
 fn one_range(spec: &mut Value) {
     let ranges = list(spec, "podCIDRs").first().cloned();
     let range = text(spec, "podCIDR").to_owned();
@@ -237,7 +238,7 @@ pub(crate) fn node(node: &Value, found: &mut Findings) {
     }
 }
 
-/// Returns true for an IPv6 CIDR and false for an IPv4 CIDR; `None` if it is malformed.
+/// Returns true for an IPv6 CIDR, false for an IPv4 CIDR, and `None` for a malformed CIDR.
 fn family_of_range(range: &str) -> Option<bool> {
     let (address, length) = range.split_once('/')?;
     let address: std::net::IpAddr = address.parse().ok()?;

@@ -166,8 +166,8 @@ pub(crate) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings
 
 /// Validates `metadata` of a changed object, except `resourceVersion`.
 ///
-/// kube-apiserver validates metadata before and during validation of the kind, so most errors occur
-/// twice or three times.
+/// kube-apiserver validates metadata before and during validation of the kind. Most errors
+/// therefore occur two or three times.
 pub(crate) fn validate_update(value: &Value, old: &Value, namespaced: bool, found: &mut Findings) {
     let at = Path::new("metadata");
     let (new, old) = (field(value, "metadata"), field(old, "metadata"));

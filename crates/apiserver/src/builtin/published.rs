@@ -149,7 +149,7 @@ const GROUPS: [&str; 18] = [
     "discovery.k8s.io/v1",
 ];
 
-/// The committed documents, parsed once.
+/// Returns the committed documents. Parses the documents on the first call.
 pub(crate) fn published() -> &'static Published {
     static PUBLISHED: LazyLock<Published> = LazyLock::new(|| {
         let definitions: BTreeMap<String, Definition> = committed(DEFINITIONS);
@@ -180,7 +180,7 @@ fn committed<T: for<'de> Deserialize<'de>>(text: &str) -> T {
 }
 
 impl List {
-    /// The group (empty for core) and the version.
+    /// Splits `group_version` into the group (empty for core) and the version.
     pub(crate) fn group_version(&self) -> (&str, &str) {
         match self.group_version.split_once('/') {
             Some(both) => both,
@@ -190,12 +190,12 @@ impl List {
 }
 
 impl Published {
-    /// The schema of an OpenAPI definition.
+    /// Returns the schema of an OpenAPI definition.
     pub(crate) fn node(&self, name: &str) -> Arc<Node> {
         self.reader.lock().named(name)
     }
 
-    /// The schema of a kind.
+    /// Returns the schema of a kind.
     pub(crate) fn kind(&self, group: &str, version: &str, kind: &str) -> Option<Arc<Node>> {
         let key = (group.to_owned(), version.to_owned(), kind.to_owned());
         Some(self.node(self.kinds.get(&key)?))

@@ -37,13 +37,13 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// The aggregated document `/api`.
+    /// Returns the aggregated document `/api`.
     pub fn core(&self) -> &Aggregated {
         let make = || Aggregated::of(&super::aggregated_core(&self.catalog));
         self.core.get_or_init(make)
     }
 
-    /// The aggregated document `/apis`.
+    /// Returns the aggregated document `/apis`.
     pub fn groups(&self) -> &Aggregated {
         let make = || Aggregated::of(&super::aggregated_groups(&self.catalog));
         self.groups.get_or_init(make)

@@ -177,7 +177,7 @@ impl Controller for AccountSecrets {
     }
 }
 
-/// The service account of a stored token Secret; `None` for other Secrets.
+/// Returns the name of the service account of a stored token Secret; `None` for other Secrets.
 fn account_of(secret: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Secret {

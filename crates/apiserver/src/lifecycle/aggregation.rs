@@ -85,7 +85,7 @@ impl Aggregation {
     }
 }
 
-/// The names of aggregated roles.
+/// Returns the names of aggregated roles.
 fn aggregated(all: &BTreeMap<String, Role>) -> Vec<String> {
     let gathering = all.iter().filter(|(_, role)| role.selects.is_some());
     gathering.map(|(name, _)| name.clone()).collect()

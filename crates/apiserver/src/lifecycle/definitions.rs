@@ -27,8 +27,8 @@ const MANAGER: &str = "kube-apiserver";
 /// Interval of checks for remaining objects.
 const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
 
-/// Interval of checks whether the catalog serves the CRD. The catalog serves a new CRD after about
-/// a millisecond.
+/// Interval between checks whether the catalog serves a CRD. The catalog serves a new CRD after
+/// about a millisecond.
 const SERVING_PAUSE: Duration = Duration::from_millis(2);
 
 /// The controller of CRDs.

@@ -11,8 +11,8 @@ use crate::access::{Rbac, RbacKind};
 #[derive(Debug)]
 pub struct RbacIndexUpdater {
     rbac: Arc<Rbac>,
-    /// The roles and bindings since a restart, until the initial list is complete. Meanwhile, the
-    /// index stays unchanged.
+    /// The roles and bindings since a restart of the feed. The index stays unchanged until the
+    /// initial list is complete.
     pending: Option<Vec<(RbacKind, Value)>>,
 }
 

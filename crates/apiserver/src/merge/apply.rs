@@ -224,8 +224,8 @@ fn refresh_last_applied(object: &mut Value, applied: &Value) {
     }
 }
 
-/// Replaces null values by empty strings. Returns false if the map contains a value that is not a
-/// string and not null.
+/// Replaces null values by empty strings. Returns false if the map contains a value that is neither
+/// a string nor null.
 fn coerce_texts(map: &mut Map<String, Value>) -> bool {
     let fits = map
         .values()

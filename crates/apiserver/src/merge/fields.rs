@@ -141,7 +141,7 @@ impl PathElement {
         Ok(Some(element))
     }
 
-    /// The key of this element, such as `k:{"name":"web"}`.
+    /// Formats the element as a key of `fieldsV1`, such as `k:{"name":"web"}`.
     pub fn to_key(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),

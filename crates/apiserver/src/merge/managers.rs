@@ -20,7 +20,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The value of the field `operation`.
+    /// Returns the value of the field `operation`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
@@ -62,7 +62,7 @@ impl ManagerId {
         }
     }
 
-    /// The text that kube-apiserver uses as map key and as the last sort criterion.
+    /// Returns the text that kube-apiserver uses as map key and as the last sort criterion.
     pub(super) fn sort_key(&self) -> String {
         let mut fields = Vec::with_capacity(4);
         let mut field = |name: &str, text: &str| {

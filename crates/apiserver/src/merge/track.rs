@@ -228,7 +228,7 @@ impl MergeKind {
         Ok(pruned)
     }
 
-    /// Returns `merged` without the pruned fields, except for pruned fields in `owned`.
+    /// Returns `merged` without the pruned fields. Pruned fields in `owned` stay.
     fn with_owned(
         &self,
         merged: &Value,
@@ -262,7 +262,7 @@ fn listed(mut conflicts: Vec<(ManagerId, Set)>) -> Vec<Conflict> {
     listed
 }
 
-/// The metadata fields that have no owner.
+/// Returns the metadata fields that have no owner.
 pub(super) fn ownerless() -> Set {
     let metadata = [
         "name",

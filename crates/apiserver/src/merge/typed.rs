@@ -99,7 +99,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Returns the form of this value.
+    /// Returns the form of this value: map, scalar or list.
     pub(super) fn form(self, value: &Value) -> Form<'a> {
         self.atom().deduced(value).form()
     }

@@ -86,7 +86,7 @@ fn compare_maps(left: &Map<String, Value>, right: &Map<String, Value>) -> Orderi
     left_keys.len().cmp(&right_keys.len())
 }
 
-/// The JSON type name.
+/// Returns the name of the value's JSON type, such as `bool`.
 pub(super) fn json_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -46,7 +46,7 @@ pub(super) fn document(resources: &[&Arc<Resource>]) -> Vec<u8> {
     built_in(&paths, &own)
 }
 
-/// The name of a definition, such as `com.example.v1.Widget`.
+/// Returns the name of a definition, such as `com.example.v1.Widget`.
 fn definition_name(resource: &Resource) -> String {
     let gv = &resource.group_version;
     let mut group: Vec<&str> = gv.group.split('.').collect();
@@ -54,8 +54,8 @@ fn definition_name(resource: &Resource) -> String {
     format!("{}.{}.{}", group.join("."), gv.version, resource.kind)
 }
 
-/// Returns the paths of a custom resource. The paths have the form of Deployment's paths, because
-/// apiextensions generates paths by the same rules.
+/// Returns the paths of a custom resource. The paths have the form of the published paths of
+/// Deployment, as in apiextensions.
 fn custom_paths(resource: &Resource) -> Vec<(String, String)> {
     let lines = builtin::PATHS
         .iter()
@@ -130,7 +130,7 @@ fn cut(item: &str, cluster: bool) -> String {
     item.to_string()
 }
 
-/// The definitions of a custom kind and of its list.
+/// Returns the definitions of a custom kind and of its list kind.
 fn schemas(resource: &Resource) -> (Value, Value) {
     let gv = &resource.group_version;
     let kind = |kind: &str| json!([{"group": gv.group, "kind": kind, "version": gv.version}]);

@@ -116,8 +116,8 @@ fn schema_or_bool<'de, D: Deserializer<'de>>(from: D) -> Result<Additional, D::E
 }
 
 impl Definition {
-    /// Returns the name of the referenced definition. Also follows an `allOf` with one entry, which
-    /// OpenAPI uses for references with a description.
+    /// Returns the name of the referenced definition. An `allOf` with one entry is also a
+    /// reference. OpenAPI uses this form for references with a description.
     pub(super) fn target(&self) -> Option<&str> {
         let reference = match (&self.reference, self.all_of.as_slice()) {
             (Some(reference), _) => reference,

@@ -27,7 +27,7 @@ impl Pattern {
         }))
     }
 
-    /// The source text of the pattern.
+    /// Returns the source text of the pattern.
     pub fn text(&self) -> &str {
         &self.0.text
     }

@@ -39,8 +39,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Removes unknown fields. `resource` is true if the value is an object with a kind; its
-    /// metadata is not pruned here.
+    /// Removes unknown fields. `resource` is true if the value is an object with a kind. The
+    /// function does not prune the metadata of the object.
     fn prune(&mut self, value: &mut Value, node: Option<&Node>, resource: bool) {
         if let Some(node) = node
             && node.preserve_unknown

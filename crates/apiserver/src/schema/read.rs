@@ -60,7 +60,8 @@ impl Reader {
         }
     }
 
-    /// The names of all definitions, with the group, version and kind of definitions for objects.
+    /// Returns the names of all definitions, with the group, version and kind of definitions for
+    /// objects.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&String, &[GroupVersionKind])> {
         self.definitions
             .iter()
@@ -122,7 +123,7 @@ impl Reader {
         }
     }
 
-    /// The node of a definition.
+    /// Converts a definition to a node.
     pub(crate) fn node(&mut self, definition: &Definition) -> Node {
         let mut node = match definition.target() {
             Some(name) => (*self.named(name)).clone(),

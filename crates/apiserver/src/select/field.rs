@@ -38,7 +38,7 @@ pub struct FieldTerm {
 pub struct FieldSelector(Vec<FieldTerm>);
 
 impl FieldSelector {
-    /// The conditions of the selector.
+    /// Returns the conditions of the selector.
     pub fn terms(&self) -> &[FieldTerm] {
         &self.0
     }

@@ -41,7 +41,7 @@ pub struct SelectorError(pub(super) String);
 pub struct Requirement {
     key: String,
     operator: Operator,
-    /// The values to compare with, sorted; may contain duplicates.
+    /// The values that the operator compares the label with, sorted. May contain duplicates.
     values: Vec<String>,
 }
 
@@ -73,17 +73,17 @@ impl Requirement {
         }
     }
 
-    /// The label's key.
+    /// Returns the key of the label.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The comparison operator.
+    /// Returns the comparison operator.
     pub fn operator(&self) -> Operator {
         self.operator
     }
 
-    /// The values to compare with.
+    /// Returns the values that the operator compares the label with.
     pub fn values(&self) -> impl Iterator<Item = &str> {
         self.values.iter().map(String::as_str)
     }

@@ -20,8 +20,8 @@ use crate::status::ApiError;
 pub const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 const WARNING: HeaderName = HeaderName::from_static("warning");
 
-/// Minimum body length in bytes for compression, for clients that accept it (kube-apiserver's
-/// threshold).
+/// Minimum length in bytes of a compressed body, as in kube-apiserver. Shorter bodies are never
+/// compressed.
 const COMPRESS_ABOVE: usize = 128 * 1024;
 
 /// Creates a response with this body and media type.
@@ -109,7 +109,7 @@ fn line(value: &Value) -> Vec<u8> {
     json
 }
 
-/// Creates a response with serialized JSON, compressed if it is long and the client accepts
+/// Creates a response with serialized JSON. Compresses a long body if the client accepts
 /// compression.
 pub(crate) async fn json(
     reads: &Heavy,

@@ -4,27 +4,27 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// A string field of the metadata; empty if absent.
+/// Returns a string field of the metadata; empty if absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
-/// `metadata.name`.
+/// Returns `metadata.name`.
 pub(crate) fn name(object: &Value) -> &str {
     text(object, "name")
 }
 
-/// `metadata.uid`.
+/// Returns `metadata.uid`.
 pub(crate) fn uid(object: &Value) -> &str {
     text(object, "uid")
 }
 
-/// `metadata.resourceVersion`.
+/// Returns `metadata.resourceVersion`.
 pub(crate) fn resource_version(object: &Value) -> &str {
     text(object, "resourceVersion")
 }
 
-/// An integer field of the metadata.
+/// Returns an integer field of the metadata.
 pub(crate) fn integer(object: &Value, field: &str) -> Option<i64> {
     object["metadata"][field].as_i64()
 }
@@ -34,7 +34,7 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
-/// `metadata.finalizers`.
+/// Returns `metadata.finalizers`.
 pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
     object["metadata"]["finalizers"]
         .as_array()
@@ -51,7 +51,7 @@ pub(crate) fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     }
 }
 
-/// The metadata map, created if absent.
+/// Returns the metadata of the object. Creates absent metadata.
 pub(crate) fn of(object: &mut Value) -> &mut Map<String, Value> {
     if !object.is_object() {
         *object = Value::Object(Map::new());
@@ -84,12 +84,12 @@ pub(crate) fn copy(from: &Value, to: &mut Value, field: &str) {
     }
 }
 
-/// The current time in the format of `metav1.Time`, in whole seconds.
+/// Returns the current time in the format of `metav1.Time`, in whole seconds.
 pub(crate) fn now() -> String {
     time(jiff::Timestamp::now())
 }
 
-/// A time in the format of `metav1.Time`, in whole seconds.
+/// Formats a time as `metav1.Time`, in whole seconds.
 pub(crate) fn time(moment: jiff::Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -46,7 +46,8 @@ pub(crate) struct Shared {
     pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
     pub(crate) heavy: Heavy,
-    /// Limits heavy work of reads, separately from writes, so that long lists do not delay writes.
+    /// Limits CPU-heavy reads. Reads and writes have separate limits, so that long lists do not
+    /// delay writes.
     pub(crate) reads: Heavy,
     /// Limits the memory of responses.
     pub(crate) response_memory: MemoryLimiter,
@@ -190,7 +191,7 @@ impl Target {
         self.resource.key(&self.namespace, &self.name)
     }
 
-    /// The API group of the resource.
+    /// Returns the API group of the resource.
     pub(crate) fn group(&self) -> &str {
         &self.resource.group_version.group
     }

@@ -35,7 +35,7 @@ mod scale;
 /// pod.
 const OF_A_POD: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
-/// Handles a subresource.
+/// Routes a request to the handler of its subresource.
 pub(crate) async fn route(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -131,7 +131,8 @@ async fn admit(
     exchange.shared.admission.admit(review).await
 }
 
-/// Forwards a request to the embedding program; returns 404 if the program does not handle it.
+/// Forwards a request to the embedding program. Returns 404 if the program does not handle the
+/// request.
 pub(crate) async fn forward(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -253,7 +254,8 @@ fn created(accepted: Accepted, object: &Value) -> Response {
     answer::value(StatusCode::CREATED, accepted.format, object)
 }
 
-/// Converts a value to a kind other than the target's, and returns the schema of the kind.
+/// Converts a value to a kind other than the kind of the target, and returns the schema of that
+/// kind.
 fn decode_as(
     group: &str,
     version: &str,
@@ -270,7 +272,7 @@ fn decode_as(
     Ok(schema)
 }
 
-/// Reads a request body of a kind other than the target's.
+/// Reads a request body of a kind other than the kind of the target.
 pub(super) async fn read_kind(exchange: &Exchange, kind: &str) -> Result<Value, ApiError> {
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
     let bytes = exchange.body().await?;

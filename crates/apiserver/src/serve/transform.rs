@@ -62,7 +62,7 @@ pub(crate) fn write_object(
     serde_json::to_writer(out, &object).map_err(ApiError::internal)
 }
 
-/// Serializes a list as JSON; joins items without parsing where possible.
+/// Serializes a list as JSON. Copies items without parsing if possible.
 pub(crate) fn write_list(
     target: &Target,
     meta: &ListMeta<'_>,

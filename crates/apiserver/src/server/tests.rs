@@ -30,7 +30,7 @@ async fn ask(router: Router, method: &str, path: &str, body: Value) -> (StatusCo
     (code, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-/// Sends a request on the only worker thread. The response must arrive within 10 s.
+/// Sends a request on a runtime with one worker thread. The response must arrive within 10 s.
 async fn soon(router: &Router, path: &'static str) -> StatusCode {
     let asked = tokio::spawn(ask(router.clone(), "GET", path, Value::Null));
     let answered = tokio::time::timeout(Duration::from_secs(10), asked).await;

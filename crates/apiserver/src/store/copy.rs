@@ -27,7 +27,8 @@ pub enum Overwrite {
     Replace,
 }
 
-/// Copies the store at `from`, which may be open, to a new file; returns the revision.
+/// Copies a store to a new file, and returns the revision of the copy. The store at `from` may be
+/// open.
 pub(super) fn backup(from: &Path, vfs: Option<&str>, to: &Path) -> Result<u64, CopyError> {
     if to.exists() {
         return Err(CopyError::Exists(to.to_owned()));
@@ -78,7 +79,7 @@ fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Resu
     change.commit()
 }
 
-/// Creates a link to the replaced store with an unused name. Returns the revision and epoch of the
+/// Creates a link with an unused name to the replaced store. Returns the revision and epoch of the
 /// replaced store, if they are readable. The original name remains until the new file replaces it
 /// atomically.
 fn link_replaced(path: &Path) -> Result<(u64, u64), CopyError> {

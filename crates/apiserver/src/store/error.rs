@@ -80,7 +80,7 @@ pub enum StoreError {
     Damaged {
         /// The key of the object.
         key: Arc<str>,
-        /// The JSON error.
+        /// The error of the JSON parser.
         source: serde_json::Error,
     },
     /// The history is inconsistent.

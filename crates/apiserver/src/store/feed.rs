@@ -43,8 +43,8 @@ pub(super) struct Feed {
     ring: Mutex<Ring>,
     more: Condvar,
     subscribers: Mutex<Subscribers>,
-    /// The revision up to which all events are in their watchers' queues. Written under the lock of
-    /// `subscribers`.
+    /// The revision up to which the queues of the watchers contain all events. Written under the
+    /// lock of `subscribers`.
     dispatched: AtomicU64,
     /// The last revision that is durable and in the ring.
     revision: AtomicU64,

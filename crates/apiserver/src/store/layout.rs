@@ -81,7 +81,7 @@ impl Floors {
         }
     }
 
-    /// Returns the highest revision of all prefixes; 0 without prefixes.
+    /// Returns the highest of the oldest available revisions of all prefixes; 0 without prefixes.
     pub(super) fn highest(&self) -> u64 {
         self.0.iter().map(|(_, floor)| *floor).max().unwrap_or(0)
     }

@@ -60,8 +60,8 @@ pub(super) fn companion_path(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Creates the database file before SQLite does, readable only by the owner, because it contains
-/// Secrets. SQLite copies the mode to its companion files.
+/// Creates the database file with access only for the owner, because the file contains Secrets.
+/// SQLite copies the mode to its companion files.
 pub(super) fn create_private(path: &Path) -> Result<(), OpenError> {
     private()
         .open(path)

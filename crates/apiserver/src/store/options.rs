@@ -1,4 +1,4 @@
-//! Options of a store.
+//! Options for opening a store: limits of history, memory and disk, and durability.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::layout::{self, Role};
 use super::pins::Pins;
 use super::writer::compact::Retention;
 
-/// Options of a store.
+/// Options for opening a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
     /// Maximum age of history. Watches from old revisions and lists at old revisions read the
@@ -61,13 +61,14 @@ pub enum Durability {
     #[default]
     Synced,
     /// An acknowledged change survives the end of the process, but a power failure may lose the
-    /// latest changes. The store always stays consistent. This level is for reproducible data.
+    /// latest changes. The store always stays consistent. Use this level only for data that can be
+    /// created again.
     Written,
 }
 
 impl Default for StoreOptions {
-    /// Returns options with five minutes of history, as kube-apiserver keeps in etcd, and one
-    /// minute for Events and Leases.
+    /// Returns options that retain five minutes of history, as kube-apiserver does in etcd. Events
+    /// and Leases have one minute of history.
     fn default() -> Self {
         Self {
             history: Duration::from_mins(5),

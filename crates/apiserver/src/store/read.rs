@@ -25,7 +25,7 @@ pub struct List {
     pub rest: Rest,
 }
 
-/// The information about objects beyond the limit.
+/// The information about the objects after the last item of a limited list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
     /// Count the objects beyond the limit. The duration is proportional to their number.
@@ -39,7 +39,7 @@ pub enum Rest {
 pub enum At {
     /// The revision at the time of the read.
     Latest,
-    /// Exactly this revision.
+    /// The state at exactly this revision.
     Exact(u64),
 }
 
@@ -50,7 +50,7 @@ pub struct Page {
     pub items: Vec<Stored>,
     /// The revision that the list shows.
     pub revision: u64,
-    /// The number of objects after the last item. With [`Rest::Peek`], 1 means any number.
+    /// The number of objects after the last item. With [`Rest::Peek`], 1 means one or more objects.
     pub remaining: u64,
 }
 

@@ -23,9 +23,9 @@ pub struct Stored {
 
 /// The position at which `"resourceVersion":"…"` is inserted into the JSON.
 ///
-/// The position is computed when the value is written, and stored with it. Text such as
-/// `"metadata":{` may occur anywhere in an object, so a search on output could find a wrong
-/// position.
+/// The store computes the position when it writes a value, and stores the position with the value.
+/// A search in the JSON can find a wrong position, because text such as `"metadata":{` may occur
+/// anywhere in an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Splice {
     /// The revision is not inserted, because the value has no top-level `metadata` object.

@@ -1,4 +1,4 @@
-//! The threads of a store.
+//! The writer and reader threads of a store.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -70,7 +70,7 @@ pub(super) struct Tasks {
     forced: u64,
     forced_done: Vec<(u64, oneshot::Sender<u64>)>,
     schedule: CompactionSchedule,
-    /// True if the time of a step ended before the step had returned all free pages to the disk.
+    /// True if a step reached its deadline before it had returned all free pages to the disk.
     shrinking: bool,
     /// The time of the last failed attempt to free space.
     no_room: Option<Instant>,

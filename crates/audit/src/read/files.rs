@@ -179,7 +179,8 @@ impl Log {
     }
 }
 
-/// Reads lines from a position towards the beginning. Returns the position at which it stopped.
+/// Reads lines from a position towards the beginning. Returns the position at which the function
+/// stopped.
 fn read_back(
     log: &Log,
     end: u64,

@@ -46,7 +46,8 @@ pub struct Subject {
     secret: Option<NameAndUid>,
     /// Name and UID of the service account.
     pub serviceaccount: NameAndUid,
-    /// The time at which the client should have renewed the token, in seconds since 1970.
+    /// Time in seconds since 1970. A client that uses the token after this time has not renewed the
+    /// token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnafter: Option<i64>,
 }
@@ -126,12 +127,12 @@ impl Claims {
         }
     }
 
-    /// The credential ID in audit records.
+    /// Returns the credential ID in audit records.
     pub fn credential_id(&self) -> String {
         format!("JTI={}", self.jti)
     }
 
-    /// The user of the token, without implicit groups.
+    /// Returns the user of the token, without implicit groups.
     pub(crate) fn caller(&self) -> Caller {
         let account = &self.subject.serviceaccount;
         let user = ServiceAccountName::new(&self.subject.namespace, &account.name);

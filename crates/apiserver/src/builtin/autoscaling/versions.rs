@@ -15,7 +15,7 @@ const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 /// Pairs of a field path in `autoscaling/v2` and a field name in `autoscaling/v1`.
 type Fields = [(&'static str, &'static str)];
 
-/// The field names of a metric's target, in `v2` and in `v1`.
+/// Returns the field names of a metric's target, in `v2` and in `v1`.
 fn goal(kind: &str) -> &'static Fields {
     match kind {
         "object" => &[
@@ -45,7 +45,7 @@ fn goal(kind: &str) -> &'static Fields {
     }
 }
 
-/// The field names of a metric's current value, in `v2` and in `v1`.
+/// Returns the field names of a metric's current value, in `v2` and in `v1`.
 fn current(kind: &str) -> &'static Fields {
     match kind {
         "object" => &[
@@ -233,8 +233,9 @@ fn restored(kept: Option<&Value>, fields: fn(&str) -> &'static Fields, part: &st
     metrics.map(restore).collect()
 }
 
-/// Changes the case of the first letter of all field names, because the annotation contains
-/// kube-apiserver's internal Go type.
+/// Changes the case of the first letter of all field names. The annotation contains
+/// kube-apiserver's internal Go type, and the field names of this type have an upper-case first
+/// letter.
 fn capitalized(value: Value, case: fn(&char) -> char) -> Value {
     match value {
         Value::Object(map) => map

@@ -33,7 +33,7 @@ const OTHER_FIELDS: [&str; 5] = [
     "spec.schedulerName",
     "status.phase",
 ];
-/// Resource names without a domain, in addition to huge pages.
+/// Valid resource names without a domain. Names of huge pages are also valid.
 const STANDARD: [&str; 20] = [
     "configmaps",
     "cpu",

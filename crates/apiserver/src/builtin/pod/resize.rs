@@ -84,7 +84,7 @@ fn removed(container: &Value, former: &Value, at: &Path<'_>, found: &mut Finding
     }
 }
 
-/// The spec without fields that resize may change.
+/// Returns the spec without the fields that a resize can change.
 fn without_sizes(spec: &Value) -> Value {
     let mut spec = spec.clone();
     for name in LISTS {

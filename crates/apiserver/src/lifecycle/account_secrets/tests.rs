@@ -23,7 +23,7 @@ impl Objects for Nothing {
     }
 }
 
-/// A token issuer with a clock that the test sets.
+/// Returns a token issuer, and the clock that the test sets.
 fn tokens(max_lifetime_seconds: Option<i64>) -> (Tokens, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(START));
     let clock = Arc::clone(&now);

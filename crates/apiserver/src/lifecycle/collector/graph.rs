@@ -126,12 +126,12 @@ impl Graph {
         }
     }
 
-    /// The current run of the feed.
+    /// Returns the number of feed restarts, which identifies a run of the feed.
     pub(super) fn run(&self) -> u64 {
         self.run
     }
 
-    /// The dependents of an owner.
+    /// Returns the dependents of an owner.
     pub(super) fn dependents(&self, owner: &str) -> Vec<Dependent> {
         let Some(dependents) = self.dependents.get(owner) else {
             return Vec::new();

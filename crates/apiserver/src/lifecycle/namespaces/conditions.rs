@@ -13,7 +13,7 @@ struct Condition {
     trouble: Option<(&'static str, String)>,
 }
 
-/// The new conditions; `None` if they are up to date.
+/// Returns the new conditions; `None` if the stored conditions are up to date.
 pub(super) fn conditions(
     old: &[Value],
     remaining: &Remaining,

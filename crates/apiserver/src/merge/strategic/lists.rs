@@ -58,7 +58,7 @@ pub(super) fn merge(
     normalized(merged, &patch, &original, list.key, items)
 }
 
-/// The common type of all items of both lists.
+/// Returns the common type of all items in both lists.
 pub(super) fn items_of(original: &[Value], patch: &[Value]) -> Result<Items, PatchError> {
     let Some(first) = original.iter().chain(patch).next() else {
         return Err(failed("no elements in any of the given slices"));

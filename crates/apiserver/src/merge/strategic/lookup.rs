@@ -14,7 +14,7 @@ pub(super) struct ListField<'a> {
     pub(super) key: &'a str,
 }
 
-/// Returns the schema of a field.
+/// Returns the schema of a field in an object's schema.
 pub(super) fn field<'a>(schema: &'a Node, name: &str) -> Result<&'a Node, PatchError> {
     let not_struct = |kind: &str| {
         failed(format!(

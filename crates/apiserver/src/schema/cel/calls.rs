@@ -15,7 +15,7 @@ const MAX_YEARS: u64 = 200_000;
 const YEARS_OF_TIMES: u64 = 10_000;
 /// The cost of compiling a pattern that is not a literal.
 const COMPILATION_COST: u64 = 20_000;
-/// Maximum number of comparisons per item of a sort: the number of bits of a list length.
+/// Maximum number of comparisons per sorted item: the number of bits of a list length.
 const COMPARISONS_PER_ITEM: u64 = 24;
 
 pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
@@ -197,7 +197,7 @@ impl Operands {
     }
 }
 
-/// Returns the maximum size of the compiled pattern; nested repetitions multiply it.
+/// Returns the maximum size of the compiled pattern. Nested repetitions multiply the size.
 fn effort(pattern: &str) -> u64 {
     let mut effort = pattern.len() as u64;
     for (at, _) in pattern.match_indices('{') {

@@ -134,8 +134,8 @@ fn on_stack<T: Send>(stack: Option<usize>, run: impl FnOnce() -> T + Send) -> Re
     })
 }
 
-/// Returns the depth of an expression: `None` if it exceeds `left`, an error for unsupported
-/// syntax.
+/// Returns the depth of an expression. Returns `None` for a depth above `left`, and an error for
+/// unsupported syntax.
 fn depth(expr: &IdedExpr, left: usize) -> Option<Result<usize, String>> {
     let left = left.checked_sub(1)?;
     if matches!(expr.expr, Expr::Struct(_) | Expr::Unspecified) {

@@ -38,7 +38,7 @@ pub enum MetaVersion {
 }
 
 impl MetaVersion {
-    /// The value of `apiVersion`.
+    /// Returns the value of `apiVersion`.
     pub const fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "meta.k8s.io/v1",
@@ -70,7 +70,7 @@ pub const MEDIA_TYPES: [&str; 2] = ["application/json", "application/yaml"];
 const STREAM_TYPES: [&str; 1] = ["application/json;stream=watch"];
 
 impl Format {
-    /// The value of `Content-Type`.
+    /// Returns the value of the header `Content-Type`.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",

@@ -42,7 +42,7 @@ const MAX_LIFETIME: Duration = Duration::from_hours(24);
 /// Target size in bytes of a chunk, which contains several lines.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Handles a watch.
+/// Handles a watch request for a collection.
 pub(crate) async fn watch(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -130,7 +130,8 @@ struct Watching {
     next_bookmark: Instant,
     last_bookmark: Option<Instant>,
     deadline: Instant,
-    /// The revision up to which events are skipped, because the client already has them.
+    /// The watch skips the events up to this revision. The client already has the state at this
+    /// revision.
     seen: u64,
     over: bool,
     /// Notifies the watch of changed CRDs; `None` for built-in kinds.

@@ -13,7 +13,8 @@ use crate::store::{Require, Store};
 /// Maximum number of cached CRDs. The cache is cleared above this number.
 const MAX_CACHED: usize = 1024;
 
-/// A cache of CRD states by revision, because CRDs can be large and can have many objects.
+/// A cache of CRD states by revision. The cache avoids parsing a large CRD for each write of a
+/// custom object.
 #[derive(Debug)]
 pub(crate) struct Definitions {
     known: Mutex<BTreeMap<String, CachedDefinition>>,
@@ -36,8 +37,8 @@ impl Definitions {
         }
     }
 
-    /// Rejects a create if the CRD is deleted or terminating; returns the CRD's revision as a
-    /// requirement.
+    /// Rejects a create if the CRD is deleted or terminating. Returns the revision of the CRD,
+    /// which must not change until the create.
     pub(crate) async fn check_open(
         &self,
         store: &Store,

@@ -62,7 +62,7 @@ pub(crate) struct Deleted {
 }
 
 impl Delete<'_> {
-    /// Runs the delete.
+    /// Deletes the object, or starts its deletion.
     pub(crate) async fn run(&self) -> Result<Deleted, ApiError> {
         namespace::check_deletable(self.target)?;
         let dry_run = self.options.dry_run.unwrap_or(DryRun::No);

@@ -9,8 +9,8 @@ use crate::store::{Require, Stored};
 /// The namespaces that cannot be deleted.
 const SYSTEM_NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// Rejects a create in a missing or terminating namespace; returns the namespace's revision as a
-/// requirement.
+/// Rejects a create in a missing or terminating namespace. Returns the revision of the namespace,
+/// which must not change until the create.
 pub(crate) async fn check_open(
     exchange: &Exchange,
     target: &Target,

@@ -1,4 +1,4 @@
-//! Writes of the server's own controllers, which use the request handlers without HTTP.
+//! Writes by the server's own controllers. The writes call the request handlers without HTTP.
 
 use std::sync::Arc;
 

@@ -50,7 +50,7 @@ impl PatchKind {
     ///
     /// # Errors
     ///
-    /// Returns 415 for unknown types, and for strategic patches of custom resources.
+    /// Returns 415 for unknown types, and for strategic merge patches of custom resources.
     pub(crate) fn of(exchange: &Exchange, resource: &Resource) -> Result<Self, ApiError> {
         let media_type = content_type(&exchange.headers);
         let known = TYPES
@@ -130,7 +130,7 @@ impl Patch {
         }
     }
 
-    /// The decoded patch.
+    /// Returns the decoded patch.
     pub(crate) const fn value(&self) -> &Value {
         &self.value
     }
@@ -171,8 +171,7 @@ impl Patch {
         Ok(patched)
     }
 
-    /// Runs a server-side apply on a value that is not stored, such as a Scale, with its field
-    /// owners.
+    /// Runs a server-side apply, with field owners, on a value that is not stored, such as a Scale.
     pub(crate) fn apply_to(
         &self,
         options: &WriteOptions,

@@ -45,7 +45,7 @@ pub(crate) fn update(target: &Target, object: &mut Value, old: &Value) {
     }
 }
 
-/// The resource or subresource that the request writes.
+/// Returns the resource or subresource that the request writes.
 pub(crate) fn write_target(target: &Target) -> WriteTarget {
     match target.subresource.as_str() {
         "status" => WriteTarget::Status,

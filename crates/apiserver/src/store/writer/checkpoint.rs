@@ -1,8 +1,8 @@
 //! Checkpoints: moves pages of the write-ahead log into the database file without delaying the
 //! writer.
 //!
-//! A separate thread moves most pages (`PASSIVE`, which does not block the writer). Between two
-//! transactions, the writer moves the pages that were added since, and restarts the log.
+//! A separate thread moves most pages with a `PASSIVE` checkpoint, which does not block the writer.
+//! Between two transactions, the writer moves the remaining pages, and restarts the log.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -76,8 +76,8 @@ impl Class<'_> {
     }
 
     /// Returns the time until a row is old enough for a separate step. The time is later than the
-    /// maximum age, so that one step deletes rows of similar age. The time is limited in case the
-    /// system clock was set back.
+    /// maximum age, so that one step deletes rows of similar age. The time has a maximum, because
+    /// the system clock can be set back.
     fn time_until_due(&self, row: &HistoryRow) -> Duration {
         let longest = self.keep + self.keep / AGE_SLACK_FRACTION;
         let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
@@ -192,8 +192,8 @@ impl Retention {
         Ok(step)
     }
 
-    /// Examines rows from the floor of `class` on. The class with an empty prefix deletes all old
-    /// rows. All other classes delete only their own old rows.
+    /// Examines the rows after the oldest available revision of `class`. The class with an empty
+    /// prefix deletes all old rows. All other classes delete only their own old rows.
     fn cut(
         &self,
         conn: &Connection,

@@ -7,8 +7,8 @@ use rusqlite::{Connection, ErrorCode, ffi};
 pub(in crate::store) enum SpaceUse {
     /// The transaction adds data.
     Grow,
-    /// The transaction deletes data, so it may use the reserve. A deletion first needs space for
-    /// its history.
+    /// The transaction deletes data, so it may use the reserve. A deletion adds to the history
+    /// before compaction can free space.
     Shrink,
 }
 

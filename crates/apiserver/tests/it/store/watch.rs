@@ -1,4 +1,4 @@
-//! Tests of watches of the store.
+//! Tests of watches through the store's public API: order, history, and slow watchers.
 
 use super::*;
 

@@ -42,9 +42,9 @@ pub(super) enum ProtobufError {
     /// The kind is unknown.
     #[error("no kind {kind:?} is registered for version {version:?}")]
     Kind {
-        /// The kind in the body.
+        /// The unknown kind.
         kind: String,
-        /// The version in the body.
+        /// The version of the unknown kind.
         version: String,
     },
     /// The message contains a text that is not UTF-8.
@@ -88,7 +88,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Value, ProtobufError> {
     Ok(value)
 }
 
-/// The message type of a kind.
+/// Returns the name of the Protobuf message type of a kind.
 fn message_name(version: &str, kind: &str) -> Option<&'static str> {
     let (group, version) = version.split_once('/').unwrap_or(("", version));
     let package = match group.split('.').next().unwrap_or_default() {

@@ -51,7 +51,7 @@ impl Encoder {
         &self.selection
     }
 
-    /// The key prefix that the watch covers.
+    /// Returns the key prefix of the watched objects.
     pub(super) fn prefix(&self) -> &str {
         let selection = &self.selection;
         selection.only.as_deref().unwrap_or(&selection.prefix)
