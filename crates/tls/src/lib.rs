@@ -1,8 +1,8 @@
-//! Certificates: the listener's chain and key, which can be replaced at run time, and the CA
+//! TLS certificates: the listener's chain and key, which can be replaced at run time, and the CA
 //! certificates that clients trust.
 //!
-//! *Owns* reading certificates from files, and the process's TLS provider. *Never* issues or stores
-//! a certificate.
+//! *Owns* the parsing of certificate files, and the process's TLS provider. *Never* issues or
+//! stores a certificate.
 
 pub mod pem;
 pub mod roots;
@@ -22,13 +22,13 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
 
-/// The reason why certificates cannot be used.
+/// The reason why a certificate or key cannot be used.
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// Drover cannot read a file.
     #[error("cannot read {}", path.display())]
     File {
-        /// Path of the file.
+        /// Path of the unreadable file.
         path: PathBuf,
         /// Error of the operating system.
         source: std::io::Error,
@@ -42,7 +42,7 @@ pub enum TlsError {
         path.display()
     )]
     NotOnlyCertificates {
-        /// Path of the file.
+        /// Path of the file that Drover distributes.
         path: PathBuf,
         /// PEM label of the unexpected data.
         kind: String,
@@ -50,18 +50,18 @@ pub enum TlsError {
     /// A CA file contains no certificate.
     #[error("{} contains no PEM certificate: use a file with the CA certificate", path.display())]
     NoCertificate {
-        /// Path of the file.
+        /// Path of the CA file.
         path: PathBuf,
     },
     /// A file contains a certificate that is not a valid CA.
     #[error("{} contains a certificate that is not a valid CA", path.display())]
     NoAuthority {
-        /// Path of the file.
+        /// Path of the file with the invalid CA certificate.
         path: PathBuf,
         /// Error of the certificate verifier.
         source: rustls::Error,
     },
-    /// Agents would reject the listener's certificate.
+    /// The listener's certificate does not chain to the CA certificates that agents trust.
     #[error(
         "agents would reject the certificate in {}: the CA certificates in {} do not verify it. Renew \
          the certificate, or set --tls-ca to the CA that issued it. A self-signed certificate needs \
@@ -77,7 +77,7 @@ pub enum TlsError {
         /// Error of the certificate verifier.
         source: Box<rustls::Error>,
     },
-    /// Agents would reject the listener's new certificate.
+    /// The new listener certificate does not chain to the CA certificates that agents trust.
     #[error(
         "agents would reject the new certificate in {}: the CA certificates that they trust ({} at the \
          start of the server) do not verify it. Use a certificate of this CA. To change the CA, \
@@ -93,7 +93,7 @@ pub enum TlsError {
         /// Error of the certificate verifier.
         source: Box<rustls::Error>,
     },
-    /// The key does not match the certificate, or rustls rejects one of them.
+    /// The key does not match the certificate, or rustls rejects the certificate or the key.
     #[error("the certificate and its key do not match")]
     Rustls(#[from] rustls::Error),
 }
@@ -128,12 +128,12 @@ fn read(path: &Path) -> Result<String, TlsError> {
     })
 }
 
-/// The certificate that the listener presents to new connections. Clones share it.
+/// The certificate that the listener presents to new connections. Clones share the certificate.
 #[derive(Clone, Debug)]
 pub struct ActiveCertificate(Arc<ArcSwap<CertifiedKey>>);
 
 impl ActiveCertificate {
-    /// Creates a holder that presents this certificate.
+    /// Creates an active certificate from the chain and key in `serving`.
     pub fn new(serving: &ServingCertificate) -> Result<Self, TlsError> {
         Ok(Self(Arc::new(ArcSwap::from_pointee(certified(serving)?))))
     }
@@ -149,7 +149,8 @@ impl ActiveCertificate {
         self.0.load().cert.first().cloned()
     }
 
-    /// Returns the listener's configuration: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, session tickets.
+    /// Returns the TLS configuration of the listener: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1, session
+    /// tickets.
     pub fn server_config(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()));
         let mut config = builder

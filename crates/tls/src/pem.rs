@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::CertificateDer;
 
-/// Encodes certificates as PEM.
+/// Encodes DER certificates as PEM text.
 pub fn to_pem(certificates: &[CertificateDer<'_>]) -> String {
     let mut pem = String::new();
     for certificate in certificates {

@@ -13,7 +13,7 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 use super::{TlsError, read};
 use crate::pem::to_pem;
 
-/// A list of at least one CA certificate.
+/// A list of one or more CA certificates.
 #[derive(Clone, Debug)]
 pub struct Roots {
     certificates: Vec<CertificateDer<'static>>,
@@ -45,8 +45,10 @@ impl Roots {
         })
     }
 
-    /// Returns the CA certificate at the end of a chain, or a self-signed leaf. Returns `None` if
-    /// the chain omits its CA. Public CAs omit their root and rotate their intermediates.
+    /// Returns the CA certificate at the end of a chain, or a self-signed leaf certificate.
+    ///
+    /// Returns `None` if the chain omits its root. Public CAs omit their root and rotate their
+    /// intermediates.
     pub fn ending(chain: &str) -> Option<Self> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain.as_bytes()).collect();
         let last = chain.ok()?.pop()?;
@@ -78,8 +80,8 @@ impl Roots {
         to_pem(&self.certificates)
     }
 
-    /// Checks whether a client that trusts only these certificates accepts this chain at that time.
-    /// Ignores host names.
+    /// Checks whether a client that trusts only these certificates accepts the chain at the given
+    /// time. Ignores host names.
     pub fn verify_chain(
         &self,
         chain: &[CertificateDer<'_>],

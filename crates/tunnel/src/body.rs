@@ -1,4 +1,4 @@
-//! Removal of empty data frames from bodies.
+//! Removes empty data frames from HTTP bodies.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,13 +8,13 @@ use http_body::{Body, Frame, SizeHint};
 
 /// Body wrapper that drops empty data frames.
 ///
-/// h2 closes a connection at its 101st empty DATA frame that does not end a stream. A body that
-/// yields empty frames, for example to flush, would close the tunnel for all users.
+/// h2 closes a connection at its 101st empty DATA frame that does not end a stream. Without this
+/// wrapper, a body with empty frames closes the tunnel for all users.
 #[derive(Debug)]
 pub struct SkipEmpty<B>(Pin<Box<B>>);
 
 impl<B> SkipEmpty<B> {
-    /// Wraps `body`.
+    /// Creates a wrapper around `body`.
     pub fn new(body: B) -> Self {
         Self(Box::pin(body))
     }

@@ -1,10 +1,11 @@
 //! Limits of one tunnel and of all tunnels of a server.
 //!
-//! Streams are counted exactly at the start and end of a request. Buffered bytes are the bytes that
-//! agents have sent and users have not read, with the overhead of h2. The sweep of each tunnel
-//! measures the buffered bytes about once a second. A tunnel above its limit rejects new requests
-//! and resets the streams with the most unread bytes. If the server's total exceeds its limit, only
-//! tunnels above their fair share reject requests and reset streams.
+//! Streams are counted exactly, at the start and end of each request. Buffered bytes are bytes that
+//! agents have sent and users have not read, including the overhead of h2. The sweep of each tunnel
+//! measures the buffered bytes about once a second.
+//!
+//! A tunnel above its limit rejects new requests and resets the streams with the most unread bytes.
+//! If the server's total exceeds its limit, only tunnels above their fair share do so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,14 +15,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub struct Limits {
     /// Maximum number of concurrent requests.
     pub streams: usize,
-    /// Maximum memory for bytes that users have not read, including the overhead of HTTP/2, in
-    /// bytes.
+    /// Maximum memory in bytes for data that users have not read. Includes the overhead of HTTP/2.
     pub buffered_bytes: usize,
 }
 
 impl Limits {
-    /// Default limits of a tunnel: 10,000 requests and 512 MiB: the memory of 340 stalled readers
-    /// with 64-byte frames or 2,000 with 16 KiB frames.
+    /// Default limits of a tunnel: 10,000 requests and 512 MiB. This memory is sufficient for 340
+    /// stalled readers with 64-byte frames, or for 2,000 stalled readers with 16 KiB frames.
     pub const TUNNEL: Self = Self {
         streams: 10_000,
         buffered_bytes: 512 << 20,
@@ -36,24 +36,25 @@ impl Limits {
 /// A limit that a request exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Budget {
-    /// The tunnel reached its [`Limits::streams`].
+    /// The tunnel has reached its limit [`Limits::streams`].
     #[error("the cluster's tunnel has the maximum number of concurrent requests")]
     TunnelStreams,
-    /// The agent reached its maximum number of concurrent streams.
+    /// The tunnel has reached the agent's maximum number of concurrent streams.
     #[error("the cluster's agent has the maximum number of concurrent requests")]
     AgentStreams,
-    /// The tunnel reached its [`Limits::buffered_bytes`].
+    /// The tunnel has reached its limit [`Limits::buffered_bytes`].
     #[error("the cluster's tunnel has the maximum number of unread bytes")]
     TunnelBytes,
-    /// The server reached its [`Limits::streams`].
+    /// The server has reached its limit [`Limits::streams`].
     #[error("the server has the maximum number of concurrent requests")]
     ServerStreams,
-    /// The server reached its [`Limits::buffered_bytes`], and this tunnel is above its fair share.
+    /// The server has reached its limit [`Limits::buffered_bytes`], and this tunnel uses more than
+    /// its fair share.
     #[error("the server has the maximum number of unread bytes, and this tunnel exceeds its share")]
     ServerBytes,
 }
 
-/// Limits shared by all tunnels of a server, and their usage.
+/// Limits and usage of all tunnels of a server.
 #[derive(Debug)]
 pub struct ServerBudget {
     limits: Limits,
@@ -63,7 +64,7 @@ pub struct ServerBudget {
 }
 
 impl ServerBudget {
-    /// Creates an unused budget.
+    /// Creates a budget without usage.
     pub fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             limits,
@@ -89,7 +90,7 @@ impl ServerBudget {
     }
 }
 
-/// Usage of one tunnel's limits and of the server's limits.
+/// Usage of a tunnel, which counts against the limits of the tunnel and the server.
 #[derive(Debug)]
 pub(crate) struct TunnelBudget {
     limits: Limits,
@@ -117,7 +118,7 @@ impl TunnelBudget {
         self.buffered.load(Ordering::Relaxed)
     }
 
-    /// Reserves one stream until the permit is dropped.
+    /// Reserves one stream. The reservation ends when the permit is dropped.
     pub(crate) fn stream(self: &Arc<Self>, agent_limit: usize) -> Result<StreamPermit, Budget> {
         if let Some(over) = self.excess().map(|(budget, _)| budget) {
             return Err(over);
@@ -141,7 +142,8 @@ impl TunnelBudget {
         Ok(permit)
     }
 
-    /// Releases the bytes of a closed tunnel. The permits of its last streams release the streams.
+    /// Releases the buffered bytes of a closed tunnel. Its open streams are released when their
+    /// permits are dropped.
     pub(crate) fn close(&self) {
         self.set_buffered(0);
         self.server.tunnels.fetch_sub(1, Ordering::Relaxed);
@@ -154,8 +156,8 @@ impl TunnelBudget {
         self.server.buffered.fetch_sub(before, Ordering::Relaxed);
     }
 
-    /// Returns the exceeded limit and the excess in bytes, if this tunnel exceeds its own limit or
-    /// its fair share of the server's limit.
+    /// Returns the exceeded limit and the excess in bytes. Returns `None` if the tunnel is within
+    /// its own limit and its fair share of the server's limit.
     pub(crate) fn excess(&self) -> Option<(Budget, usize)> {
         excess(
             self.buffered(),
@@ -167,7 +169,7 @@ impl TunnelBudget {
     }
 }
 
-/// Computes the result of [`TunnelBudget::excess`].
+/// Computes [`TunnelBudget::excess`] from numbers.
 fn excess(
     own: usize,
     own_limit: usize,

@@ -1,8 +1,8 @@
-//! Combines flushes of one scheduler turn.
+//! Combines the flushes of one scheduler turn into one flush.
 //!
-//! The HTTP/2 connection flushes after nearly every DATA frame. Each flush would be a TLS record, a
-//! system call, and a wake-up at the peer. This wrapper delays the flush until all ready tasks have
-//! run, so that their frames leave together.
+//! The HTTP/2 connection flushes after nearly every DATA frame. Without this wrapper, each flush
+//! causes a TLS record, a system call, and a wake-up at the peer. This wrapper delays the flush
+//! until all ready tasks have run, so that their frames are sent together.
 
 use std::io;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A byte stream that delays a flush until the next poll of its task.
+/// A byte stream that delays each flush until the next poll of its task.
 ///
-/// Only for a user that reads and then flushes on *every* poll, as the HTTP/2 connection does: a
-/// flush that returns success is only scheduled.
+/// A flush that returns success is only scheduled. Use this stream only with a caller that reads
+/// and then flushes on *every* poll, as the HTTP/2 connection does.
 ///
 /// ```text
 ///   Idle ──flush after a write: wake own task──► Scheduled
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    /// Stream for tests that counts flushes and never has data to read.
+    /// Stream for tests that counts flushes. Reads always return pending.
     #[derive(Default)]
     struct Line {
         flushes: usize,
@@ -156,8 +156,8 @@ mod tests {
         }
     }
 
-    /// Simulates one poll of the HTTP/2 connection that writes `frames` frames. Returns the number
-    /// of flushes so far.
+    /// Simulates one poll of the HTTP/2 connection that writes `frames` frames. Returns the total
+    /// number of flushes.
     fn turn(stream: &mut Coalesce<Line>, cx: &mut Context<'_>, frames: usize) -> usize {
         let mut buf = [0; 8];
         let read = Pin::new(&mut *stream).poll_read(cx, &mut ReadBuf::new(&mut buf));

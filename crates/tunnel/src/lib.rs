@@ -1,8 +1,8 @@
 //! The tunnel between a server and an agent: reversed HTTP/2 in a WebSocket.
 //!
-//! Only the agent can connect to the server. The agent connects, upgrades the connection to a
-//! WebSocket, which every load balancer supports, and then *serves* HTTP/2 on it. The server is the
-//! HTTP/2 client:
+//! Only the agent can connect to the server. The agent connects and upgrades the connection to a
+//! WebSocket, because every load balancer supports WebSockets. The agent then *serves* HTTP/2 on
+//! the WebSocket. The server is the HTTP/2 client.
 //!
 //! ```text
 //!   user ──HTTP──► server ── Tunnel::send ──► h2 client ─┐
@@ -10,28 +10,28 @@
 //!   API server ◄── agent's service ◄── serve::serve ◄────┘ (connection opened by the agent)
 //! ```
 //!
-//! One Kubernetes request is one HTTP/2 stream. Cancellation is `RST_STREAM`, back-pressure is the
-//! stream's window, and half-close and trailers are those of HTTP/2. Upgrades (SPDY/3.1, WebSocket)
-//! use extended CONNECT, and the tunnel does not parse their bytes.
+//! One Kubernetes request is one HTTP/2 stream. Drover uses `RST_STREAM` for cancellation, stream
+//! windows for back-pressure, and the half-close and trailers of HTTP/2. Upgrades (SPDY/3.1,
+//! WebSocket) use extended CONNECT, and the tunnel does not parse their bytes.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`ws`] | a WebSocket as a byte stream: framing, and the handshake of client and server |
-//! | [`mod@serve`] | the agent side |
-//! | [`tunnel`] | the server side |
+//! | [`mod@serve`] | the end of the agent |
+//! | [`tunnel`] | the end of the server |
 //! | [`budget`] | limits per tunnel and per server |
 //! | [`memory`] | the memory limit of the process |
-//! | [`upgrade`] | exec, attach and port-forward on both sides |
+//! | [`upgrade`] | exec, attach and port-forward at both ends |
 //! | [`response_budget`] | limit for buffered response bytes in an agent |
 //! | [`reconnect`] | reconnect backoff of an agent |
 //! | [`protocol`] | negotiation of the protocol version |
 //!
-//! All types are generic over the byte stream and use tokio's clock. They run over TLS, over
+//! All types are generic over the byte stream and use tokio's clock. These types run over TLS, over
 //! in-memory pipes, and over a simulated network in virtual time.
 //!
 //! # Invariants
-//! - A peer can exhaust only its own tunnel: each limit is per tunnel. For limits that all tunnels
-//!   of a server share, only tunnels above their fair share drop data.
+//! - A peer can exhaust only its own tunnel: each limit is per tunnel. If a limit of the server is
+//!   exceeded, only tunnels above their fair share drop data.
 //! - An unread stream never delays other streams: each stream has a window of 256 KiB. The
 //!   connection window is the HTTP/2 maximum, unless an agent limits request bodies.
 //! - A DATA frame is empty only if it ends its stream. h2 closes a connection at its 101st empty
@@ -58,27 +58,28 @@ pub use tunnel::{ClosedReason, OpenOptions, SendError, Tunnel};
 
 use std::time::Duration;
 
-/// Error of a body or service outside this crate.
+/// Error of an HTTP body or service.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Window of one stream, which limits its unread bytes: 256 KiB per direction.
+/// Flow-control window of one stream in bytes: 256 KiB per direction. The window limits the unread
+/// bytes of the stream.
 pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
-/// Window of the connection in bytes: the HTTP/2 maximum, so that only the windows of streams limit
-/// the flow.
+/// Flow-control window of the connection in bytes. The window is the HTTP/2 maximum, so that only
+/// the windows of streams limit the flow.
 pub(crate) const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
-/// Maximum size of a DATA frame in bytes. One frame fits into one WebSocket message. Other streams
-/// wait less than a millisecond for one frame, except on very slow links.
+/// Maximum size of a DATA frame in bytes. One frame fits into one WebSocket message. Except on very
+/// slow links, a frame delays frames of concurrent streams by less than a millisecond.
 pub(crate) const MAX_FRAME: u32 = 64 * 1024 - 64;
-/// Maximum size of the decoded headers of a message in bytes; large enough for long tokens and
-/// group lists.
+/// Maximum size of the decoded headers of a message in bytes. The size is sufficient for long
+/// tokens and group lists.
 pub(crate) const MAX_HEADER_LIST: u32 = 256 * 1024;
 
-/// Keepalive settings: pings to a silent peer.
+/// Keepalive settings. A tunnel sends a ping if its peer is silent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keepalive {
-    /// Time without received bytes before a ping is sent. Default: 15 s.
+    /// Duration without received bytes after which a ping is sent. Default: 15 s.
     pub interval: Duration,
-    /// Time without a pong before the tunnel is closed. Default: 10 s.
+    /// Duration without a pong after which the tunnel is closed. Default: 10 s.
     pub timeout: Duration,
 }
 

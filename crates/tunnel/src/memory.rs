@@ -1,13 +1,14 @@
 //! Memory limit of the process: the limit of its cgroups, or the memory of the machine.
 //!
-//! Reads cgroup v2 (`memory.max`) and v1 (`memory.limit_in_bytes`) from the process's group up to
-//! the root of the mount: the kernel enforces the smallest limit on this path.
+//! Reads cgroup v2 (`memory.max`) and v1 (`memory.limit_in_bytes`). Reads the limit of the
+//! process's cgroup and of each parent cgroup up to the root of the mount, because the kernel
+//! enforces the smallest limit.
 
 use std::fmt;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Default limit in bytes if neither `/proc` nor cgroups are readable.
+/// Memory limit in bytes if neither `/proc` nor cgroups are readable.
 const DEFAULT_LIMIT: u64 = 1 << 30;
 
 /// Source of the memory limit.
@@ -17,9 +18,9 @@ pub enum MemorySource {
     Cgroup,
     /// The total memory of the machine.
     Machine,
-    /// The setting of the operator.
+    /// The memory size that the operator set.
     Setting,
-    /// The default, because the system reports no limit.
+    /// The default size, because the system reports no limit.
     Assumed,
 }
 
@@ -44,7 +45,8 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Returns the operator's setting, or else the limit of the system.
+    /// Creates the limit from the operator's setting. Without a setting, reads the limit of the
+    /// system.
     pub fn new(set: Option<u64>) -> Self {
         match set {
             Some(bytes) => Self {
@@ -79,14 +81,15 @@ impl MemoryLimit {
         }
     }
 
-    /// Returns a number of sixteenths of the limit, at most `max` bytes.
+    /// Returns `sixteenths` sixteenths of the limit, but at most `max` bytes.
     pub fn share(self, sixteenths: u64, max: usize) -> usize {
         let share = self.bytes / 16 * sixteenths;
         usize::try_from(share).map_or(max, |share| share.min(max))
     }
 }
 
-/// A memory size in a setting: bytes, or a number with the suffix Ki, Mi or Gi; at least 64Mi.
+/// A memory size in a setting. The text is a number of bytes, or a number with the suffix Ki, Mi or
+/// Gi. The minimum is 64Mi.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySize(u64);
 
@@ -96,7 +99,7 @@ const MIN_SIZE: u64 = 64 << 20;
 /// Error of parsing a memory size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MemorySizeError {
-    /// The text is neither a number nor a number with a known suffix.
+    /// The text is not a number with an optional suffix Ki, Mi or Gi.
     #[error(
         "the memory limit is not a number of bytes or a number with Ki, Mi or Gi, for example 768Mi"
     )]
@@ -142,7 +145,8 @@ fn machine_memory(root: &Path) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Returns the smallest limit of the process's cgroups; `None` without a limit.
+/// Returns the smallest limit of the process's cgroups. Returns `None` if the cgroups have no
+/// limit.
 fn cgroup_limit(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
@@ -161,15 +165,15 @@ enum Hierarchy {
     V2,
 }
 
-/// A cgroup of this process with the memory controller.
+/// A cgroup of this process that the memory controller uses.
 struct Group<'a> {
     hierarchy: Hierarchy,
     path: &'a str,
 }
 
-/// Mount of a cgroup hierarchy.
+/// Mount point of a cgroup hierarchy.
 struct Mount {
-    /// The cgroup at the mount point.
+    /// Path of the cgroup that is mounted.
     root: PathBuf,
     point: PathBuf,
 }
@@ -189,8 +193,8 @@ impl<'a> Group<'a> {
         Some(Self { hierarchy, path })
     }
 
-    /// Returns the mount of this hierarchy, if this line of `/proc/self/mountinfo` describes it
-    /// (proc(5)).
+    /// Parses a line of `/proc/self/mountinfo` (proc(5)). Returns the mount if the line describes
+    /// the mount of this cgroup hierarchy.
     fn mount(&self, line: &str) -> Option<Mount> {
         let (location, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');
@@ -241,7 +245,8 @@ mod tests {
     const V2: &str =
         "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate";
 
-    /// Reads the limit of a simulated system: a machine with 8 GiB and these files.
+    /// Reads the memory limit of a simulated system: a machine with 8 GiB of memory and these
+    /// files.
     fn limit(files: &[(&str, &str)]) -> MemoryLimit {
         let root = tempfile::tempdir().unwrap();
         let memory = (

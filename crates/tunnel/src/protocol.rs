@@ -1,24 +1,27 @@
-//! Negotiation of the tunnel protocol version in the opening handshake.
+//! Negotiates the version of the tunnel protocol in the opening handshake.
 //!
-//! The agent lists all versions that it supports in [`VERSION_HEADER`]. The server returns the
-//! highest version that both support in the same header of its 101 response, or rejects the request
-//! with 426 and its own versions in [`KNOWN_HEADER`]. A server supports two adjacent versions, so
-//! that agents can be upgraded after the server.
+//! The agent lists all versions that it supports in [`VERSION_HEADER`]. The server selects the
+//! highest version that both ends support and returns it in the same header of its 101 response.
+//! Without a common version, the server rejects the request with status 426 and its own versions in
+//! [`KNOWN_HEADER`].
+//!
+//! A server supports two adjacent versions, so that agents can be upgraded after the server.
 
 use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Offered versions (in the agent's request, comma-separated) or the chosen version (in the
-/// response).
+/// Name of the header with protocol versions. A request of an agent contains all offered versions,
+/// separated by commas. The response contains the selected version.
 pub const VERSION_HEADER: HeaderName = HeaderName::from_static("drover-protocol");
-/// Versions supported by a server that rejects the request, comma-separated.
+/// Name of the header with the versions that the server supports, separated by commas. Present if
+/// the server rejects the request.
 pub const KNOWN_HEADER: HeaderName = HeaderName::from_static("drover-protocol-known");
 
 /// Protocol version of a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// The report stream sends whole snapshots.
+    /// The report stream sends complete snapshots.
     V1,
     /// The report stream sends only the sections that changed.
     V2,
@@ -30,7 +33,8 @@ impl Version {
     /// Preferred version of this build.
     pub const LATEST: Self = Self::V2;
 
-    /// Returns the version with this number, if this build supports it.
+    /// Returns the version with this number. Returns `None` if this build does not support the
+    /// version.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::KNOWN
             .into_iter()
@@ -52,10 +56,10 @@ impl fmt::Display for Version {
     }
 }
 
-/// Error of the version negotiation.
+/// Error of the negotiation of the protocol version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
-    /// The header is missing or is not a list of numbers.
+    /// The header is missing, or is not a list of numbers.
     #[error("the {VERSION_HEADER} header is missing or is not a list of version numbers")]
     Unreadable,
     /// Server and agent support no common version.
@@ -101,7 +105,8 @@ pub fn chosen(version: Version) -> HeaderValue {
     header(&[version])
 }
 
-/// Selects the highest version that the agent offers and this build supports. Called by the server.
+/// Selects the highest version that the agent offers and this build supports. The server calls this
+/// function.
 pub fn negotiate(request: &HeaderMap) -> Result<Version, VersionError> {
     let offered = numbers(request)?;
     offered
@@ -118,7 +123,7 @@ pub fn negotiate(request: &HeaderMap) -> Result<Version, VersionError> {
         })
 }
 
-/// Reads the version that the server selected from the versions in `offered`. Called by the agent.
+/// Reads the version that the server selected from `offered`. The agent calls this function.
 pub fn confirm(answer: &HeaderMap, offered: &[Version]) -> Result<Version, VersionError> {
     let [number] = numbers(answer)?[..] else {
         return Err(VersionError::Unreadable);
@@ -128,7 +133,7 @@ pub fn confirm(answer: &HeaderMap, offered: &[Version]) -> Result<Version, Versi
         .ok_or_else(|| VersionError::NotOffered(number.to_string()))
 }
 
-/// Parses at most 32 numbers; real offers have two or three.
+/// Parses at most 32 version numbers. Agents of released versions offer two or three.
 fn numbers(headers: &HeaderMap) -> Result<Vec<u32>, VersionError> {
     let mut found = Vec::new();
     for value in headers.get_all(VERSION_HEADER) {

@@ -1,4 +1,4 @@
-//! Large reads below the TLS layer.
+//! Reads large blocks from the connection below the TLS layer.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// Read size in bytes: a little more than two TLS records of maximum size.
 const READ_SIZE: usize = 40 * 1024;
 
-/// Connection wrapper that reads up to 40 KiB at a time, regardless of the requested size. rustls
-/// requests 4 KiB, which needs five system calls for a full record.
+/// Connection wrapper that reads up to 40 KiB at a time, regardless of the requested size.
 ///
-/// Allocates memory only while data is buffered, so that an idle connection needs none.
+/// rustls requests 4 KiB at a time, and would need five system calls for a full record. The wrapper
+/// allocates memory only while data is buffered, so that an idle connection needs no memory.
 #[derive(Debug)]
 pub struct ReadAhead<S> {
     inner: S,
@@ -22,7 +22,7 @@ pub struct ReadAhead<S> {
 }
 
 impl<S> ReadAhead<S> {
-    /// Wraps a connection with an empty buffer.
+    /// Creates a wrapper with an empty buffer.
     pub const fn new(inner: S) -> Self {
         Self {
             inner,

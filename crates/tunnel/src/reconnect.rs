@@ -9,22 +9,22 @@
 //! ```
 //!
 //! The delay is uniformly random between the minimum and a bound that doubles with each failure
-//! (full jitter), so that the agents of a restarted server do not reconnect at the same time. A
-//! tunnel that closes soon after it opened counts as a further failure.
+//! (full jitter). Agents of a restarted server therefore do not reconnect at the same time. A
+//! tunnel that closes soon after its start increases the failure count.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Bounds of the reconnect delay.
+/// Minimum and maximum of the reconnect delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Minimum delay. Default: 200 ms.
     pub min: Duration,
     /// Maximum delay. Default: 15 s.
     pub max: Duration,
-    /// Lifetime after which a tunnel resets the failure count. Default: 30 s.
+    /// Duration for which a tunnel must be open to reset the failure count. Default: 30 s.
     pub stable_after: Duration,
 }
 
@@ -70,7 +70,8 @@ pub enum State {
     },
 }
 
-/// State machine of the reconnect backoff. Pure: callers pass time and randomness.
+/// State machine of the reconnect backoff. The functions have no side effects: callers pass the
+/// time and the random number.
 #[derive(Debug)]
 pub struct Reconnect {
     policy: Policy,
@@ -116,7 +117,7 @@ impl Reconnect {
         until
     }
 
-    /// Starts the next attempt.
+    /// Records that the agent starts the next attempt.
     pub const fn dial(&mut self) {
         self.state = State::Dialing;
     }
@@ -141,7 +142,7 @@ pub struct Sessions {
 
 impl Sessions {
     /// Creates the sequence of sessions. Cancelling `stop` prevents new sessions, but does not end
-    /// the current session. The owner of the current session drains it on the same token.
+    /// a running session. The caller drains the running session on the same token.
     pub const fn new(policy: Policy, stop: CancellationToken) -> Self {
         Self {
             reconnect: Reconnect::new(policy),
@@ -150,9 +151,10 @@ impl Sessions {
         }
     }
 
-    /// Waits for the reconnect delay and starts the next session. Call this function after the
-    /// previous session ended. Returns `None` after the stop. `random` is uniformly distributed in
-    /// `0.0..1.0`.
+    /// Waits for the reconnect delay and starts the next session. Returns `None` after `stop` is
+    /// cancelled. `random` is uniformly distributed in `0.0..1.0`.
+    ///
+    /// Call this function after the previous session has ended.
     pub async fn next(&mut self, random: f64) -> Option<Session<'_>> {
         if self.started {
             let until = self.reconnect.lost(Instant::now(), random);
@@ -166,7 +168,7 @@ impl Sessions {
     }
 }
 
-/// Handle of one session, which reports that its tunnel is open.
+/// Handle of one session. The caller reports with this handle that the tunnel is open.
 #[derive(Debug)]
 pub struct Session<'a>(&'a mut Reconnect);
 
@@ -176,7 +178,7 @@ impl Session<'_> {
         self.0.opened(Instant::now());
     }
 
-    /// Returns the number of consecutive failures before this session.
+    /// Returns the number of consecutive failures before the session.
     pub const fn failures(&self) -> u32 {
         self.0.failures()
     }

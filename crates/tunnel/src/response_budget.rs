@@ -1,9 +1,9 @@
-//! Limit for buffered response bytes in an agent.
+//! Limits the buffered response bytes in an agent.
 //!
-//! A byte counts from when the response body yields it until HTTP/2 has written it. While the
-//! budget is full, bodies are not polled, so that the bytes stay in the API server. Responses
-//! without buffered bytes continue first, and new requests receive 503. The server resets streams
-//! that are not read for a minute.
+//! A byte is counted from the time at which the response body yields it to the time at which HTTP/2
+//! has written it. While the budget is full, bodies are not polled, so that the bytes remain in the
+//! API server. Responses without buffered bytes continue first, and new requests receive 503. The
+//! server resets streams that are not read for a minute.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,13 +25,15 @@ pub struct ResponseBudget {
 #[derive(Debug, Default)]
 struct State {
     buffered: usize,
-    /// Wakers of responses that wait for free budget.
+    /// Wakers of responses that wait until bytes of the budget are free.
     wakers: Vec<Waker>,
 }
 
 impl ResponseBudget {
-    /// Creates a budget with this limit in bytes. Responses without buffered bytes may use the same
-    /// number of bytes in addition, so that slow readers do not block fast readers.
+    /// Creates a budget with a limit in bytes.
+    ///
+    /// Responses without buffered bytes can exceed the limit by up to 100 %, so that slow readers
+    /// do not block fast readers.
     pub fn new(limit: usize) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -44,7 +46,7 @@ impl ResponseBudget {
         self.state.lock().buffered
     }
 
-    /// Returns true if new requests must be rejected.
+    /// Returns true if the budget is full. The agent then rejects new requests.
     pub fn is_full(&self) -> bool {
         self.buffered() >= self.limit
     }
@@ -90,14 +92,14 @@ impl ResponseBudget {
     }
 }
 
-/// Buffered bytes of one response.
+/// Number of buffered bytes of one response.
 #[derive(Debug, Default)]
 struct Usage {
     bytes: AtomicUsize,
     waker: AtomicWaker,
 }
 
-/// Response body with an optional budget. `inner` is `None` for a rejected request.
+/// Response body that a budget can limit. `inner` is `None` for a rejected request.
 pub(crate) struct Budgeted<B> {
     inner: Option<Pin<Box<B>>>,
     share: Option<Share>,
@@ -164,7 +166,7 @@ impl<B: Body> Body for Budgeted<B> {
     }
 }
 
-/// Data that counts against the budget until it is dropped.
+/// Data of a response body. The bytes count against the budget until the data is dropped.
 pub(crate) struct Piece<D> {
     data: D,
     counted: Option<(Share, usize)>,

@@ -1,4 +1,4 @@
-//! The agent side of a tunnel: the HTTP/2 server on the connection to the Drover server.
+//! The agent's end of a tunnel: an HTTP/2 server on the connection to the Drover server.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,15 +22,16 @@ use crate::{BoxError, CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, 
 /// Options for serving a tunnel.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Pings to a silent server.
+    /// Keepalive settings for pings to a silent server.
     pub keepalive: Keepalive,
     /// Maximum number of concurrent requests. Default: 10,000.
     pub max_streams: u32,
-    /// Limit for buffered response bytes; `None` for no limit.
+    /// Limit for buffered response bytes. `None` disables the limit.
     pub responses: Option<Arc<ResponseBudget>>,
-    /// Maximum number of unread bytes of all request bodies together.
+    /// Maximum total number of unread bytes in all request bodies.
     pub request_bytes: u32,
-    /// Maximum time that running requests may continue after a shutdown starts. Default: 30 s.
+    /// Maximum duration for which running requests can continue after a shutdown starts. Default:
+    /// 30 s.
     pub drain: Duration,
 }
 
@@ -46,10 +47,10 @@ impl Default for ServeOptions {
     }
 }
 
-/// Error that ends a tunnel, other than a close by the server or a shutdown.
+/// Error that ends a tunnel. Does not include a close by the server and a shutdown.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The server did not answer a keepalive ping.
+    /// The server did not respond to a keepalive ping.
     #[error("the server did not answer a keepalive ping in time")]
     KeepaliveTimeout(#[source] hyper::Error),
     /// The connection failed, or the server violated the HTTP/2 or WebSocket protocol.
@@ -65,7 +66,8 @@ pub enum ServeError {
 /// On shutdown, sends GOAWAY to the server and waits up to [`ServeOptions::drain`] for running
 /// requests. Dropping the future closes the tunnel immediately.
 ///
-/// The limits of HTTP/2 against abusive clients are disabled: authenticate the server first.
+/// Authenticate the server before calling this function, because the HTTP/2 limits against abusive
+/// clients are disabled.
 pub async fn serve<S, Svc, B>(
     stream: S,
     service: Svc,
@@ -107,7 +109,7 @@ where
         .map_err(classify)
 }
 
-/// Returns 503 with `Retry-After` while unread responses fill the budget.
+/// Returns status 503 with `Retry-After` while unread responses fill the budget.
 fn unavailable<B>() -> Response<Budgeted<B>> {
     let mut response = Response::new(Budgeted::empty());
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;

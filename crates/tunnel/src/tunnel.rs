@@ -1,4 +1,4 @@
-//! The server side of a tunnel: the HTTP/2 client on the agent's connection.
+//! The server's end of a tunnel: an HTTP/2 client on the agent's connection.
 
 mod body;
 mod driver;
@@ -43,15 +43,17 @@ struct Shared {
     budget: Arc<TunnelBudget>,
     traffic: Arc<Traffic>,
     registry: Arc<Registry>,
-    /// Number of requests after which the tunnel is renewed; see [`OpenOptions::renew_after`].
+    /// Number of requests after which the server renews the tunnel; see
+    /// [`OpenOptions::renew_after`].
     renew_after: u32,
-    /// Cancelled after `renew_after` requests: the tunnel accepts no more requests and closes soon.
+    /// Token that is cancelled after `renew_after` requests. The tunnel then rejects new requests
+    /// and closes.
     exhausted: CancellationToken,
-    /// Reason of the closing. The driver sets it once.
+    /// Reason why the tunnel closed. The driver sets the reason once.
     closed: watch::Sender<Option<ClosedReason>>,
-    /// Reason for which the server closes the tunnel; read by the driver.
+    /// Reason why the server closes the tunnel. The driver reads the reason.
     close: watch::Sender<Option<Arc<str>>>,
-    /// Requests for a ping. The driver answers with the round-trip time.
+    /// Requests for a ping. The driver responds with the round-trip time.
     probes: mpsc::Sender<oneshot::Sender<Duration>>,
     last_round_trip: Arc<Mutex<Option<Duration>>>,
 }
@@ -71,17 +73,17 @@ pub struct Tunnel {
 pub struct Stats {
     /// Number of running requests.
     pub open_streams: usize,
-    /// Bytes received but not yet read by users, as of the last sweep.
+    /// Number of bytes that were received but that users had not read at the last sweep.
     pub buffered_bytes: usize,
-    /// Bytes received from the agent, including HTTP/2 frames.
+    /// Number of bytes received from the agent, including HTTP/2 frames.
     pub bytes_in: u64,
-    /// Bytes sent to the agent, including HTTP/2 frames.
+    /// Number of bytes sent to the agent, including HTTP/2 frames.
     pub bytes_out: u64,
-    /// Number of streams reset because their user did not read for too long.
+    /// Number of streams that were reset because the user did not read for too long.
     pub stalled_streams: u64,
-    /// Number of streams reset because the tunnel or the server buffered too many bytes.
+    /// Number of streams that were reset because the tunnel or the server buffered too many bytes.
     pub shed_streams: u64,
-    /// Round-trip time of the last ping.
+    /// Round-trip time of the most recent ping.
     pub round_trip: Option<Duration>,
 }
 
@@ -90,7 +92,7 @@ pub struct Stats {
 pub enum State {
     /// The tunnel accepts requests.
     Open,
-    /// The tunnel accepts no more requests, because the agent shuts down or the tunnel is renewed.
+    /// The tunnel rejects new requests, because the agent shuts down or the tunnel is renewed.
     /// Running requests continue.
     Draining,
     /// The tunnel is closed.
@@ -98,7 +100,7 @@ pub enum State {
 }
 
 impl Tunnel {
-    /// Returns the current state.
+    /// Returns the state of the tunnel.
     pub fn state(&self) -> State {
         if let Some(reason) = &*self.shared.closed.borrow() {
             return State::Closed(reason.clone());
@@ -113,12 +115,12 @@ impl Tunnel {
         }
     }
 
-    /// Resolves with the reason when the tunnel closes.
+    /// Resolves with the reason when the tunnel has closed.
     pub async fn closed(&self) -> ClosedReason {
         self.shared.closed_reason().await
     }
 
-    /// Closes the tunnel and all its streams. Users receive `reason` in their error.
+    /// Closes the tunnel and all its streams. The errors of the users' requests contain `reason`.
     pub fn close(&self, reason: impl Into<Arc<str>>) {
         self.shared.close.send_if_modified(|current| {
             let first = current.is_none();
@@ -129,7 +131,7 @@ impl Tunnel {
         });
     }
 
-    /// Returns statistics since the tunnel opened.
+    /// Returns statistics of the tunnel since it opened.
     pub fn stats(&self) -> Stats {
         let shared = &self.shared;
         Stats {
@@ -143,10 +145,11 @@ impl Tunnel {
         }
     }
 
-    /// Pings the agent and returns the round-trip time.
+    /// Sends a ping to the agent and returns the round-trip time. Returns an error if the tunnel
+    /// closes first.
     ///
-    /// Returns an error if the tunnel closes first. A lost ping closes the tunnel after the
-    /// interval and timeout of [`Keepalive`](crate::Keepalive). The wait is therefore limited.
+    /// The duration is limited, because an unanswered ping closes the tunnel after the interval and
+    /// timeout of [`Keepalive`](crate::Keepalive).
     pub async fn ping(&self) -> Result<Duration, ClosedReason> {
         let (answer, answered) = oneshot::channel();
         if self.shared.probes.send(answer).await.is_ok()
@@ -187,8 +190,8 @@ where
     type Error = SendError;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, SendError>> + Send>>;
 
-    /// Always returns ready. If the tunnel is at its limit, the future of the request returns the
-    /// error.
+    /// Always returns ready. If the tunnel has reached its limit, the future of the request returns
+    /// the error.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), SendError>> {
         Poll::Ready(Ok(()))
     }

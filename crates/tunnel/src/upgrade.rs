@@ -6,10 +6,10 @@
 //!             API server ◄──POST, Upgrade: SPDY/3.1 (HTTP/1.1 of its own)──────────┘
 //! ```
 //!
-//! The upstream's 101 response becomes a 200 with [`SWITCHED_HEADER`] inside the tunnel and a 101
-//! again on the server. Other responses are relayed unchanged with their bodies, because clients
-//! choose their next protocol by them. After the switch, the bytes are copied in both directions
-//! without parsing.
+//! Inside the tunnel, the API server's 101 response is a 200 response with [`SWITCHED_HEADER`]. The
+//! server converts this response back to a 101 response. All other responses are forwarded
+//! unchanged with their bodies, because clients select their next protocol by the response. After
+//! the switch, the bytes are copied in both directions without parsing.
 
 mod agent;
 mod server;
@@ -23,7 +23,7 @@ use http::HeaderMap;
 
 pub use crate::upgrade_headers::{METHOD_HEADER, STATUS_HEADER, SWITCHED_HEADER, TOKEN_HEADER};
 
-/// Removes the headers of the tunnel's own protocol from an untrusted message.
+/// Removes the headers of the tunnel protocol from an untrusted message.
 fn strip_private(headers: &mut HeaderMap) {
     for name in [METHOD_HEADER, TOKEN_HEADER, SWITCHED_HEADER, STATUS_HEADER] {
         headers.remove(name);

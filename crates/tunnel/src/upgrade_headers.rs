@@ -1,14 +1,15 @@
-//! Headers of upgrade requests and responses inside the tunnel.
+//! Headers of upgrade requests and upgrade responses inside the tunnel.
 
 use http::HeaderName;
 
-/// Original method of the upgrade request. The tunnel replaces this method with CONNECT.
+/// Header with the original method of an upgrade request. The tunnel replaces the method with
+/// CONNECT.
 pub const METHOD_HEADER: HeaderName = HeaderName::from_static("drover-upgrade-method");
-/// Value of the `Upgrade` header, which HTTP/2 does not have. A request contains the client's
-/// value, and a response contains the upstream's value.
+/// Header with the value of the `Upgrade` header, which HTTP/2 does not support. A request contains
+/// the client's value. A response contains the API server's value.
 pub const TOKEN_HEADER: HeaderName = HeaderName::from_static("drover-upgrade");
-/// Present on a 200 response if the upstream switched protocols.
+/// Header of a 200 response that marks a protocol switch by the API server.
 pub const SWITCHED_HEADER: HeaderName = HeaderName::from_static("drover-upgrade-switched");
-/// The upstream's 2xx status without a switch. A 2xx response would open the CONNECT stream, so the
-/// tunnel sends a different status.
+/// Header with the API server's 2xx status of a response without a protocol switch. The tunnel
+/// sends a different status, because a 2xx status would open the CONNECT stream.
 pub const STATUS_HEADER: HeaderName = HeaderName::from_static("drover-upgrade-status");

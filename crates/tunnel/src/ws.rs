@@ -1,8 +1,9 @@
 //! A WebSocket as a byte stream.
 //!
-//! Implements the part of RFC 6455 that a tunnel needs: binary messages of at most [`MAX_MESSAGE`]
-//! bytes (also fragmented), ping, pong and close. Text messages are rejected. Message boundaries
-//! have no meaning: the byte stream is the concatenation of the payloads.
+//! Implements the subset of RFC 6455 that a tunnel needs: binary messages of at most
+//! [`MAX_MESSAGE`] bytes (also fragmented), ping, pong and close. Text messages are rejected.
+//! Message boundaries have no meaning, because the byte stream is the concatenation of the
+//! payloads.
 
 mod encode;
 mod frame;

@@ -1,4 +1,4 @@
-//! Response body of a request through the tunnel.
+//! Response body of a request that was sent through the tunnel.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use http_body::{Frame, SizeHint};
 use super::error::BodyError;
 use super::stream::Stream;
 
-/// Response body. Dropping the body before its end resets the stream, so that the agent cancels the
-/// request.
+/// Response body of a request that was sent through the tunnel. Dropping an unfinished body resets
+/// the stream, so that the agent cancels the request.
 #[derive(Default)]
 pub struct Body {
     stream: Option<Arc<Stream>>,

@@ -1,4 +1,4 @@
-//! Task that drives a tunnel and reports the reason of its end.
+//! Task that drives a tunnel and reports why the tunnel closed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,13 +14,14 @@ use super::Shared;
 use super::error::ClosedReason;
 use super::keepalive::Prober;
 
-/// Maximum time that running requests may continue before the tunnel is renewed. The agent
-/// reconnects only after the drain, and may be the only replica of the cluster.
+/// Maximum duration for which running requests delay the renewal of a tunnel. The agent can be the
+/// only replica of its cluster, and reconnects only after this delay.
 const DRAIN: Duration = Duration::from_secs(10);
 /// Interval of the checks for running requests during a drain.
 const DRAIN_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Future that drives a tunnel; spawn it. Resolves with the reason when the tunnel closes.
+/// Future that drives a tunnel. Spawn the future as a task. Resolves with the reason when the
+/// tunnel closes.
 #[must_use = "a tunnel moves only while its driver is polled"]
 pub struct Driver(Pin<Box<dyn Future<Output = ClosedReason> + Send>>);
 
@@ -89,8 +90,8 @@ where
     }
 }
 
-/// Resolves when the tunnel has used all stream numbers and the running requests have ended or
-/// [`DRAIN`] has passed. Requests that remain, such as watches, do not end by themselves.
+/// Resolves when the tunnel can be renewed: all stream numbers are used, and the running requests
+/// have ended or [`DRAIN`] has passed. Long requests, such as watches, do not end by themselves.
 async fn exhausted(shared: &Shared) {
     shared.exhausted.cancelled().await;
     let ended = async {
@@ -102,7 +103,7 @@ async fn exhausted(shared: &Shared) {
     let _ = tokio::time::timeout(DRAIN, ended).await;
 }
 
-/// Runs the periodic sweep forever.
+/// Sweeps all streams of the tunnel at a fixed interval, until the future is dropped.
 async fn sweep(shared: &Shared, every: Duration) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -112,7 +113,7 @@ async fn sweep(shared: &Shared, every: Duration) {
     }
 }
 
-/// Closes the tunnel for its handles when the driver ends or is dropped.
+/// Marks the tunnel as closed when the driver ends or is dropped.
 struct Guard(Arc<Shared>);
 
 impl Guard {

@@ -1,4 +1,4 @@
-//! Errors of the server side, and whether a retry is safe.
+//! Errors of the server's end of a tunnel. Each error states whether a retry is safe.
 
 use std::io;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::budget::Budget;
 
-/// Reason for which a tunnel closed.
+/// Reason why a tunnel closed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClosedReason {
     /// The agent closed the tunnel, with or without GOAWAY.
     #[error("the agent closed the tunnel")]
     ByAgent,
-    /// The agent did not answer a keepalive ping.
+    /// The agent did not respond to a keepalive ping.
     #[error("the agent did not answer a keepalive ping in time")]
     KeepaliveTimeout,
     /// The connection failed.
@@ -29,7 +29,8 @@ pub enum ClosedReason {
     /// The server called [`Tunnel::close`](super::Tunnel::close) with this reason.
     #[error("{0}")]
     ByServer(Arc<str>),
-    /// The driver was dropped, or all handles were dropped and no request was running.
+    /// The driver was dropped, or all handles of the tunnel were dropped while no request was
+    /// running.
     #[error("the server dropped the tunnel")]
     Dropped,
 }
@@ -70,13 +71,13 @@ pub enum OpenError {
     NoExtendedConnect,
 }
 
-/// Error of a request without a response.
+/// Error of a request that received no response.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The tunnel closed before the request was sent.
     #[error("the tunnel to the cluster is closed: {0}")]
     Closed(#[source] ClosedReason),
-    /// The tunnel accepts no more requests.
+    /// The tunnel rejects new requests.
     #[error("the tunnel to the cluster is closing and accepts no more requests")]
     Draining,
     /// The request exceeds a limit.
@@ -100,8 +101,8 @@ pub enum SendError {
 }
 
 impl SendError {
-    /// Returns true if the agent cannot have processed the request. The same request may then be
-    /// sent on another tunnel of the cluster.
+    /// Returns true if the agent cannot have processed the request. The caller can then send the
+    /// request through a different tunnel of the cluster.
     pub const fn retry_is_safe(&self) -> bool {
         match self {
             Self::Closed(_) | Self::Draining | Self::RefusedByAgent => true,
@@ -113,10 +114,10 @@ impl SendError {
     }
 }
 
-/// Reason for which the server reset a stream.
+/// Reason why the server reset a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AbortReason {
-    /// The user did not read available bytes for this time.
+    /// The user did not read available bytes for this duration.
     #[error("the client did not read available bytes for {0:?}")]
     Stalled(Duration),
     /// The stream had the most unread bytes when the tunnel or the server exceeded a limit.
@@ -124,13 +125,13 @@ pub enum AbortReason {
     Shed(Budget),
 }
 
-/// Error in the middle of a response body or an upgraded stream.
+/// Error that ends a response body or an upgraded stream early.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// The agent reset the stream.
     #[error("the cluster's agent reset the response ({0})")]
     Reset(h2::Reason),
-    /// The tunnel closed in the middle of the stream.
+    /// The tunnel closed before the end of the stream.
     #[error("the tunnel closed in the middle of the response")]
     Lost(#[source] h2::Error),
     /// The server reset the stream.

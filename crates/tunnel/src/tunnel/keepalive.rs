@@ -1,4 +1,4 @@
-//! Keepalive pings, after silence and on request.
+//! Sends keepalive pings to a silent agent, and pings on request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::error::ClosedReason;
 use super::meter::Traffic;
 use crate::Keepalive;
 
-/// Sender for the round-trip time of a requested ping.
+/// Channel that receives the round-trip time of a requested ping.
 pub(super) type Probe = oneshot::Sender<Duration>;
 
-/// Pings an agent after an interval without received bytes, and on request.
+/// Sends a ping to the agent after an interval without received bytes, and on request.
 pub(super) struct Prober {
     pub(super) ping_pong: PingPong,
     pub(super) options: Keepalive,
@@ -25,7 +25,7 @@ pub(super) struct Prober {
 }
 
 impl Prober {
-    /// Runs until the agent does not answer a ping or the connection ends.
+    /// Runs until a ping remains unanswered or the connection ends.
     pub(super) async fn run(mut self) -> ClosedReason {
         loop {
             let received = self.traffic.bytes_in();

@@ -1,4 +1,4 @@
-//! Byte counters of a connection.
+//! Counts the bytes of a connection.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Byte counts and end states of a connection.
+/// Number of bytes read and written on a connection, and whether the connection ended or failed.
 #[derive(Debug, Default)]
 pub struct Traffic {
     bytes_in: AtomicU64,
@@ -28,7 +28,7 @@ impl Traffic {
         self.bytes_out.load(Ordering::Relaxed)
     }
 
-    /// Returns true after the end of the stream was read.
+    /// Returns true after the stream was read to its end.
     pub(crate) fn read_ended(&self) -> bool {
         self.read_ended.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Opening of a tunnel on a byte stream.
+//! Opens a tunnel on a byte stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,34 +21,34 @@ use crate::budget::{Limits, ServerBudget, TunnelBudget};
 use crate::coalesce::Coalesce;
 use crate::{CONNECTION_WINDOW, Keepalive, MAX_FRAME, MAX_HEADER_LIST, STREAM_WINDOW};
 
-/// Maximum number of queued ping requests; further callers wait.
+/// Maximum number of queued ping requests. If the queue is full, callers wait.
 const PROBE_QUEUE: usize = 16;
 /// Size of the HPACK table for response headers in bytes. Most response headers of API servers
-/// differ each time, so a larger table would only cost memory per idle tunnel.
+/// differ each time. A larger table would use memory in each idle tunnel without a benefit.
 const HEADER_TABLE: u32 = 512;
 /// Options for opening a tunnel.
 #[derive(Debug, Clone)]
 pub struct OpenOptions {
-    /// Pings to a silent agent.
+    /// Keepalive settings for pings to a silent agent.
     pub keepalive: Keepalive,
     /// Timeout of the HTTP/2 handshake. Default: 10 s.
     pub handshake_timeout: Duration,
-    /// Time that bytes may wait for a user who does not read before the stream is reset. Default:
+    /// Duration after which a stream is reset if the user does not read available bytes. Default:
     /// 60 s.
     pub stall_after: Duration,
-    /// Interval of the checks for stalled streams and exceeded budgets. Default: 1 s.
+    /// Interval of the checks that find stalled streams and exceeded budgets. Default: 1 s.
     pub sweep_every: Duration,
-    /// Number of requests after which the tunnel closes, so that the agent reconnects. HTTP/2 has
-    /// at most 2³⁰ stream numbers; the default is slightly lower.
+    /// Number of requests after which the tunnel closes, so that the agent reconnects. The default
+    /// is slightly less than 2³⁰, the number of stream numbers in HTTP/2.
     pub renew_after: u32,
     /// Limits of this tunnel.
     pub limits: Limits,
-    /// Limits shared with all tunnels of the server.
+    /// Limits that all tunnels of the server share.
     pub server: Arc<ServerBudget>,
 }
 
 impl OpenOptions {
-    /// Returns the default options with the given server budget.
+    /// Returns default options with the server budget `server`.
     pub fn new(server: Arc<ServerBudget>) -> Self {
         Self {
             keepalive: Keepalive::default(),
@@ -63,10 +63,11 @@ impl OpenOptions {
 }
 
 impl Tunnel {
-    /// Opens an HTTP/2 connection to the agent at the other end of `stream`.
+    /// Opens an HTTP/2 connection to the agent at the other end of `stream`. Returns after the
+    /// agent has responded to a ping.
     ///
-    /// Returns after the agent answered a ping. Spawn the [`Driver`]: the tunnel makes progress
-    /// only while the driver is polled. Dropping the driver closes the tunnel.
+    /// Spawn the [`Driver`], because the tunnel makes progress only while the driver is polled.
+    /// Dropping the driver closes the tunnel.
     pub async fn open<S>(stream: S, options: OpenOptions) -> Result<(Self, Driver), OpenError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

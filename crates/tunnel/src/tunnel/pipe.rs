@@ -1,4 +1,4 @@
-//! Sending of a request body to the agent.
+//! Sends request bodies to the agent.
 
 use std::pin::Pin;
 
@@ -11,17 +11,16 @@ use tokio::sync::oneshot;
 
 use crate::BoxError;
 
-/// Reason for which a body was not sent completely. If the request has a response, the response
-/// contains the details.
+/// Reason why a body was not sent completely. The response, if any, contains the details.
 enum Stopped {
     /// The agent reset the stream, or the tunnel closed.
     ByPeer,
-    /// The body failed, or the caller dropped the response.
+    /// The body returned an error, or the caller dropped the response.
     ByUser,
 }
 
-/// Sends `body` on `half` at the speed at which the agent reads. Resets the stream when the sender
-/// of `cancel` is dropped.
+/// Sends `body` on the stream `half` at the speed at which the agent reads. Resets the stream when
+/// the sender of `cancel` is dropped.
 pub(super) async fn pipe<B>(
     body: Pin<Box<B>>,
     mut half: SendStream<Bytes>,
@@ -80,7 +79,7 @@ where
     }
 }
 
-/// Converts a frame to this module's types. The error of a failed body is only logged.
+/// Converts a frame of a body to data or trailers. Logs the error of a failed body.
 fn readable<D: Buf, E: Into<BoxError>>(
     frame: Result<Frame<D>, E>,
 ) -> Result<Frame<Bytes>, Stopped> {
@@ -94,8 +93,8 @@ fn readable<D: Buf, E: Into<BoxError>>(
     }
 }
 
-/// Waits until the agent's window allows at least one byte; h2 buffers bytes that exceed the
-/// window.
+/// Waits until the agent's window allows at least one byte. Without this wait, h2 would buffer
+/// bytes that exceed the window.
 async fn window(half: &mut SendStream<Bytes>) -> Result<(), Stopped> {
     half.reserve_capacity(1);
     while half.capacity() == 0 {

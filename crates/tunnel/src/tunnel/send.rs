@@ -1,4 +1,4 @@
-//! Sending of one request through the tunnel.
+//! Sends a request through the tunnel.
 
 use std::pin::Pin;
 use std::task::Context;
@@ -23,19 +23,17 @@ use crate::BoxError;
 use crate::budget::StreamPermit;
 use crate::upgrade_headers::SWITCHED_HEADER;
 
-/// Request extension with the timeout for the response head.
-///
-/// Without this extension, a request waits as long as the tunnel is open, as `logs -f` of a silent
-/// pod requires.
+/// Request extension with the timeout for the response head. A request without this extension has
+/// no timeout while the tunnel is open. For example, `logs -f` of a silent pod requires this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadTimeout(pub Duration);
 
-/// Result of an extended CONNECT.
+/// Result of an extended CONNECT (RFC 8441).
 #[derive(Debug)]
 pub enum Connected {
-    /// The upstream switched protocols.
+    /// The API server switched protocols.
     Open(Box<response::Parts>, TunnelStream),
-    /// The upstream returned a response instead.
+    /// The API server did not switch protocols, and returned this response.
     Refused(Response<Body>),
 }
 
@@ -50,8 +48,8 @@ impl Tunnel {
     /// Sends a request and waits for the response head.
     ///
     /// Dropping the future or the response body resets the stream, and the agent cancels its
-    /// request. Hop-by-hop headers are removed. A URI without an authority receives the value of
-    /// the `Host` header.
+    /// request. The function removes hop-by-hop headers. If the URI has no authority, the function
+    /// sets it to the value of the `Host` header.
     pub async fn send<B>(&self, request: Request<B>) -> Result<Response<Body>, SendError>
     where
         B: http_body::Body + Send + 'static,
@@ -185,7 +183,7 @@ impl Shared {
         })
     }
 
-    /// Maps an h2 error of sending a request.
+    /// Converts an h2 error that occurred while the request was sent.
     fn send_error(&self, error: h2::Error) -> SendError {
         if is_graceful_goaway(&error) {
             return SendError::Draining;
@@ -197,7 +195,7 @@ impl Shared {
         SendError::Request(error.to_string())
     }
 
-    /// Maps an h2 error of waiting for a response.
+    /// Converts an h2 error that occurred before the response head arrived.
     async fn response_error(&self, error: h2::Error) -> SendError {
         if is_graceful_goaway(&error) {
             return SendError::Draining;
@@ -216,13 +214,14 @@ impl Shared {
     }
 }
 
-/// Reports whether the error is a GOAWAY with NO_ERROR. The agent has not processed the rejected
-/// requests.
+/// Reports whether the error is a GOAWAY with NO_ERROR. The agent then has not processed the
+/// rejected requests.
 fn is_graceful_goaway(error: &h2::Error) -> bool {
     error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR)
 }
 
-/// Polls the future once and spawns a task only if it is not done. Most bodies are one chunk.
+/// Polls the future once. Spawns a task only if the future is not ready, because most bodies have
+/// only one chunk.
 fn spawn_unless_done(mut sending: Pin<Box<impl Future<Output = ()> + Send + 'static>>) {
     let mut context = Context::from_waker(std::task::Waker::noop());
     if sending.as_mut().poll(&mut context).is_pending() {
@@ -252,7 +251,7 @@ fn strip_connection_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Adds the scheme and the authority that HTTP/2 requires.
+/// Adds the scheme and the authority to the URI, because HTTP/2 requires both.
 fn complete_uri(head: &mut request::Parts) -> Result<(), SendError> {
     let host = head.headers.remove(HOST);
     if head.uri.authority().is_some() && head.uri.scheme().is_some() {

@@ -1,4 +1,5 @@
-//! One open stream: the state shared by its user and the sweep, and the duplex stream type.
+//! One open stream of a tunnel: the state that its user and the sweep share, and the duplex stream
+//! type.
 
 use std::io;
 use std::pin::Pin;
@@ -18,27 +19,28 @@ use super::error::{AbortReason, BodyError};
 use super::sweep::Registry;
 use crate::budget::StreamPermit;
 
-/// Maximum number of bytes per write to HTTP/2 by a duplex stream.
+/// Maximum number of bytes that a duplex stream passes to HTTP/2 in one write.
 const WRITE_CHUNK: usize = 64 * 1024;
-/// Memory overhead of h2 per received frame in bytes (measured).
+/// Measured memory overhead of h2 for each received frame, in bytes.
 const FRAME_OVERHEAD: usize = 320;
-/// Assumed frame size in bytes of a stream without reads: the size of a short log line.
+/// Assumed frame size in bytes before the user reads the first frame. Equals the size of a short
+/// log line.
 const UNKNOWN_FRAME_SIZE: u64 = 64;
 
-/// Sender of the request half of a stream.
+/// The sender of the request body of a stream.
 pub(super) enum Sending {
-    /// No sender: the request has no body.
+    /// The request has no body, or the body was sent.
     Done,
-    /// A task that resets the stream when the sender of this channel is dropped.
+    /// A task sends the body. The task resets the stream when this channel's sender is dropped.
     Pipe { _cancel: oneshot::Sender<()> },
-    /// The user of a duplex stream sends.
+    /// The user of a duplex stream sends the data.
     Own {
         half: SendStream<Bytes>,
         ended: bool,
     },
 }
 
-/// HTTP/2 halves and budget permit of a stream.
+/// The HTTP/2 halves and the budget permit of a stream.
 pub(super) struct Live {
     pub(super) recv: RecvStream,
     pub(super) send: Sending,
@@ -56,7 +58,7 @@ pub(super) struct Stream {
     id: u32,
     slot: Mutex<Slot>,
     /// Number of reads by the user. The sweep compares this number with the number at the previous
-    /// check.
+    /// sweep.
     reads: AtomicU64,
     /// Number of bytes read by the user.
     read_bytes: AtomicU64,
@@ -86,8 +88,8 @@ impl Stream {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// Returns the memory used by unread data: its bytes plus the overhead of h2 per frame. The
-    /// number of frames is estimated from the average size of the frames read so far.
+    /// Returns the memory that unread data uses: the bytes, and the overhead of h2 for each frame.
+    /// Estimates the number of frames from the average size of the frames that were read.
     pub(super) fn unread(&self) -> usize {
         let bytes = match &mut *self.slot.lock() {
             Slot::Live(live) => live.recv.flow_control().used_capacity(),
@@ -102,7 +104,7 @@ impl Stream {
         bytes + frames * FRAME_OVERHEAD
     }
 
-    /// Resets the stream and frees its resources. The user receives `reason`.
+    /// Resets the stream and frees its resources. The user's error contains `reason`.
     pub(super) fn abort(&self, reason: AbortReason) {
         let before = {
             let mut slot = self.slot.lock();
@@ -118,7 +120,7 @@ impl Stream {
         self.writer.wake();
     }
 
-    /// Ends the stream on behalf of the user. An unfinished stream is reset with `reason`.
+    /// Ends the stream on behalf of the user. Resets an unfinished stream with the code `reason`.
     pub(super) fn finish(&self, reason: Reason) {
         let before = {
             let mut slot = self.slot.lock();
@@ -139,7 +141,7 @@ impl Stream {
         }
     }
 
-    /// Polls the next chunk, which is never empty.
+    /// Polls the next chunk of data. Chunks are never empty.
     pub(super) fn poll_chunk(
         &self,
         cx: &mut Context<'_>,
@@ -191,7 +193,7 @@ impl Stream {
         polled
     }
 
-    /// Writes a part of `buf` to HTTP/2, limited by the agent's window.
+    /// Writes the first bytes of `buf` to HTTP/2. The agent's window limits the number of bytes.
     fn poll_write(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.writer.register(cx.waker());
         let mut slot = self.slot.lock();
@@ -220,7 +222,7 @@ impl Stream {
         Poll::Ready(Ok(n))
     }
 
-    /// Ends the request half.
+    /// Ends the data that the user sends.
     fn shutdown(&self) -> io::Result<()> {
         match &mut *self.slot.lock() {
             Slot::Live(Live {
@@ -238,8 +240,8 @@ impl Stream {
     }
 }
 
-/// Drops both halves of a stream. A duplex stream is reset explicitly: the implicit reset with
-/// CANCEL would look like a regular end to the agent.
+/// Drops both halves of a stream. Resets a duplex stream explicitly, because the implicit reset
+/// with CANCEL looks like a regular end to the agent.
 fn reset(slot: Slot, reason: Reason) {
     let Slot::Live(Live {
         recv,
@@ -258,8 +260,8 @@ fn reset(slot: Slot, reason: Reason) {
 
 /// An upgraded stream. Each direction ends independently.
 ///
-/// Dropping the stream before both directions have ended resets the stream, and the agent aborts
-/// its side.
+/// If the stream is dropped before both directions have ended, the stream is reset. The agent then
+/// closes its connection to the API server.
 pub struct TunnelStream {
     stream: Arc<Stream>,
     chunk: Bytes,
@@ -275,8 +277,8 @@ impl TunnelStream {
         }
     }
 
-    /// Returns a token that is cancelled when the server resets the stream, so that tasks that wait
-    /// for the user can stop.
+    /// Returns a token that is cancelled when the server resets the stream. Tasks that wait for the
+    /// user can then stop.
     pub fn aborted(&self) -> CancellationToken {
         self.stream.aborted.clone()
     }
@@ -339,7 +341,7 @@ impl AsyncWrite for TunnelStream {
         self.stream.poll_write(cx, buf)
     }
 
-    /// Does nothing: the tunnel's driver sends written data.
+    /// Does nothing, because the tunnel's driver sends written data.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

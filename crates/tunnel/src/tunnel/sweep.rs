@@ -1,4 +1,4 @@
-//! Periodic check of all streams of a tunnel for buffered bytes and stalls.
+//! Checks all streams of a tunnel periodically for buffered bytes and stalls.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -36,17 +36,17 @@ impl std::fmt::Debug for Tracked {
     }
 }
 
-/// Read progress of a user.
+/// Progress of a user's reads from a stream.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Progress {
     reads: u64,
-    /// Time of the first check with unread bytes since the last read.
+    /// Time of the first check that found unread bytes after the most recent read.
     unread_since: Option<Instant>,
 }
 
 impl Progress {
-    /// Records one check of a stream and returns true if the stream is stalled. A stream is not
-    /// stalled if it has no unread bytes, or if its user reads occasionally.
+    /// Records one check of a stream. Returns true if the stream is stalled: it has unread bytes,
+    /// and the user has not read for `stall_after`.
     fn observe(&mut self, now: Instant, reads: u64, unread: usize, stall_after: Duration) -> bool {
         let read_since = self.reads != reads;
         self.reads = reads;
@@ -145,7 +145,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_mins(1);
 
-    /// Runs checks with (second, reads so far, unread bytes). Returns the seconds with a stall.
+    /// Runs checks with the given (second, number of reads, unread bytes). Returns the seconds at
+    /// which the stream was stalled.
     fn stalls(checks: &[(u64, u64, usize)]) -> Vec<u64> {
         let start = Instant::now();
         let mut progress = Progress::default();

@@ -1,4 +1,4 @@
-//! The agent side of an upgrade: converts an extended CONNECT to an HTTP/1.1 upgrade.
+//! The agent's end of an upgrade. Converts an extended CONNECT to an HTTP/1.1 upgrade.
 
 use std::sync::Arc;
 
@@ -16,32 +16,32 @@ use tokio_util::sync::CancellationToken;
 use super::splice::splice;
 use super::{METHOD_HEADER, STATUS_HEADER, SWITCHED_HEADER, TOKEN_HEADER, strip_private};
 
-/// Response body: empty after a switch, otherwise the upstream's body.
+/// Response body of an upgrade: empty after a protocol switch, otherwise the API server's body.
 pub type RelayBody = Either<Empty<Bytes>, Incoming>;
 
-/// Tunnel side of an upgrade that waits for the upstream's response.
+/// The tunnel's stream of an upgrade, before the API server has responded.
 #[derive(Debug)]
 pub struct Tunneled(OnUpgrade);
 
-/// Error of an upgrade without a response of the upstream.
+/// Error of an upgrade for which the API server returned no response.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
-    /// The server omitted a required header of an extended CONNECT. Respond with 400.
+    /// The server omitted a required header of an extended CONNECT. The agent responds with status
+    /// 400.
     #[error("the upgrade request of the tunnel is incomplete: {0}")]
     Incomplete(&'static str),
-    /// The HTTP exchange with the upstream failed. Respond with 502.
+    /// The HTTP exchange with the API server failed. The agent responds with status 502.
     #[error("the connection to the API server failed during the upgrade")]
     Upstream(#[source] hyper::Error),
 }
 
-/// Reports whether a request of the tunnel is an upgrade.
+/// Reports whether a request from the tunnel requests an upgrade.
 pub fn is_upgrade<B>(request: &Request<B>) -> bool {
     request.method() == Method::CONNECT && request.extensions().get::<Protocol>().is_some()
 }
 
-/// Builds the HTTP/1.1 request for the upstream from a tunnelled upgrade.
-///
-/// The caller sets the credentials and `Host` before [`relay`].
+/// Builds the HTTP/1.1 request for the API server from an upgrade in the tunnel. The caller sets
+/// the credentials and `Host` before calling [`relay`].
 pub fn upstream_request(
     request: Request<Incoming>,
 ) -> Result<(Request<Empty<Bytes>>, Tunneled), RelayError> {
@@ -73,9 +73,10 @@ pub fn upstream_request(
     Ok((request.map(|_| Empty::new()), tunneled))
 }
 
-/// Sends the upgrade request to `upstream`, a new connection, and joins it with the tunnel.
+/// Sends the upgrade request on `upstream`, a new connection to the API server. Returns the
+/// response for the tunnel.
 ///
-/// Returns the response for the tunnel. After a switch, a task copies in both directions until both
+/// After a protocol switch, a task copies bytes in both directions. The task ends when both
 /// directions have ended, one direction fails, or `cancel` is cancelled.
 pub async fn relay<S>(
     request: Request<Empty<Bytes>>,
@@ -116,7 +117,7 @@ where
     Ok(Response::from_parts(head, Either::Left(Empty::new())))
 }
 
-/// Converts the upstream's response to a response that rejects the CONNECT.
+/// Converts the API server's response to a response that rejects the CONNECT.
 fn rejection(response: Response<Incoming>) -> Response<RelayBody> {
     let (mut head, body) = response.into_parts();
     if head.status.is_success() {

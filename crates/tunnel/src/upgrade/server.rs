@@ -1,5 +1,5 @@
-//! The server side of an upgrade: converts the user's HTTP/1.1 upgrade to extended CONNECT and the
-//! response back.
+//! The server's end of an upgrade. Converts the user's HTTP/1.1 upgrade to an extended CONNECT, and
+//! converts the response back.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use super::splice::{SpliceEnd, splice};
 use super::{METHOD_HEADER, STATUS_HEADER, TOKEN_HEADER, strip_private};
 use crate::tunnel::{Body, Connected, SendError, Traffic, Tunnel, TunnelStream};
 
-/// Result of forwarding an upgrade.
+/// Result of an upgrade request that was forwarded.
 #[derive(Debug)]
 pub enum Forwarded {
-    /// Send this 101 response and run the splice concurrently.
+    /// The caller sends this 101 response and runs the splice concurrently.
     Switched(Box<Response<()>>, Box<Splice>),
-    /// Send this unchanged response of the upstream.
+    /// The caller sends this response, which is the unchanged response of the API server.
     Refused(Response<Body>),
 }
 
-/// An upgraded connection that is ready to be joined with the tunnel.
+/// The user's connection and the tunnel's stream after an upgrade, not connected yet.
 #[derive(Debug)]
 pub struct Splice {
     user: OnUpgrade,
@@ -30,7 +30,7 @@ pub struct Splice {
     traffic: Arc<Traffic>,
 }
 
-/// Returns the upgrade token if the `Connection` header requests an upgrade.
+/// Returns the value of the `Upgrade` header if the `Connection` header requests an upgrade.
 pub fn token(headers: &HeaderMap) -> Option<&HeaderValue> {
     let requested = headers
         .get_all(CONNECTION)
@@ -47,8 +47,8 @@ pub fn token(headers: &HeaderMap) -> Option<&HeaderValue> {
 
 /// Forwards a user's upgrade request through the tunnel.
 ///
-/// `request` has its original method and `Upgrade` and `Connection` headers. `user` is the
-/// connection of the request (`hyper::upgrade::on`). The splice takes over this connection.
+/// `request` has its original method and its `Upgrade` and `Connection` headers. `user` is the
+/// connection of the request (`hyper::upgrade::on`), which the splice takes over.
 pub async fn forward(
     tunnel: &Tunnel,
     mut request: Request<()>,
@@ -110,15 +110,14 @@ fn restore_status(mut response: Response<Body>) -> Response<Body> {
 }
 
 impl Splice {
-    /// Returns the byte counters: bytes from the user are in, bytes to the user are out.
+    /// Returns the byte counters. Bytes from the user count as in. Bytes to the user count as out.
     pub fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.traffic)
     }
 
-    /// Copies in both directions until both directions have ended, one direction fails, or `cancel`
-    /// is cancelled.
-    ///
-    /// Starts after the 101 response was sent. Both connections are closed on return.
+    /// Copies bytes in both directions after the 101 response was sent. Ends when both directions
+    /// have ended, one direction fails, or `cancel` is cancelled. Closes both connections at the
+    /// end.
     pub async fn run(self, cancel: CancellationToken) -> SpliceEnd {
         let Self {
             user,

@@ -1,4 +1,4 @@
-//! Bidirectional copy between two connections.
+//! Copies bytes in both directions between two connections.
 
 use std::io;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::tunnel::{Metered, Traffic};
 
 /// Buffer size per direction in bytes.
 const BUFFER: usize = 32 * 1024;
-/// Maximum silence of a half-closed connection. A disconnected client looks like a client that only
-/// finished sending, so the limit must be finite.
+/// Maximum duration without bytes on a half-closed connection. The duration is finite, because a
+/// disconnected client looks like a client that only finished sending.
 const HALF_CLOSED_SILENCE: Duration = Duration::from_mins(10);
 
-/// Reason for the end of a splice.
+/// Reason why a splice ended.
 #[derive(Debug)]
 pub enum SpliceEnd {
-    /// Both sides ended regularly.
+    /// Both connections ended regularly.
     Done,
     /// The user's connection failed, and the upstream's connection was closed.
     UserBroken(io::Error),
@@ -26,15 +26,16 @@ pub enum SpliceEnd {
     UpstreamBroken(io::Error),
     /// The splice was cancelled.
     Cancelled,
-    /// The tunnel reset the stream because its user stalled or a limit was exceeded.
+    /// The tunnel reset the stream, because its user stalled or a limit was exceeded.
     Aborted,
-    /// One side ended, and the other side was silent for ten minutes.
+    /// One connection ended, and the remaining connection was silent for ten minutes.
     HalfClosedSilence,
 }
 
-/// Copies between `user` and `upstream` in both directions. The end of one direction is forwarded,
-/// and the opposite direction continues. `traffic` counts bytes from the user as in and bytes to
-/// the user as out.
+/// Copies bytes between `user` and `upstream` in both directions.
+///
+/// When one direction ends, its end is forwarded, and the opposite direction continues. `traffic`
+/// counts bytes from the user as in and bytes to the user as out.
 pub async fn splice<U, S>(
     user: U,
     upstream: S,
@@ -62,7 +63,7 @@ where
     }
 }
 
-/// Resolves when a half-closed connection was silent for too long.
+/// Resolves when a half-closed connection was silent for the maximum duration.
 async fn silence(user: &Traffic, upstream: &Traffic) {
     loop {
         let before = (user.bytes_in(), upstream.bytes_in());

@@ -1,4 +1,4 @@
-//! Encoding of WebSocket frames, and the mask for both directions.
+//! Encodes WebSocket frames, and masks and unmasks payloads.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -7,7 +7,7 @@ use bytes::{BufMut, BytesMut};
 
 use super::frame::{FIN, LENGTH_16, LENGTH_64, MASKED, MAX_HEADER, Role, header_len};
 
-/// A masking key, rotated to the current offset; zero means no mask.
+/// A masking key, rotated to the current offset. Zero disables masking.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Mask(u32);
 
@@ -24,7 +24,7 @@ impl Mask {
         Self(u32::from_le_bytes(key))
     }
 
-    /// Masks or unmasks the next payload bytes.
+    /// Masks or unmasks the next bytes of the payload.
     pub(super) fn apply(&mut self, bytes: &mut [u8]) {
         if self.0 == 0 {
             return;
@@ -43,12 +43,14 @@ impl Mask {
     }
 }
 
-/// Encoder of frames, with masking in the client role.
+/// Encoder of frames. Masks the payload if this end is the client.
 #[derive(Debug)]
 pub(super) struct Encoder {
-    /// Hash key and counter for masking keys: unpredictable for the peer, as RFC 6455 §5.3
-    /// requires, and cheaper than a system call per frame. `None` for the server, which does not
-    /// mask.
+    /// Hash key and counter from which masking keys are derived. `None` for the server, which does
+    /// not mask.
+    ///
+    /// The keys are unpredictable for the peer, as RFC 6455 §5.3 requires. The derivation is
+    /// cheaper than a system call for each frame.
     keys: Option<(RandomState, u64)>,
 }
 
@@ -59,8 +61,8 @@ impl Encoder {
         }
     }
 
-    /// Appends one complete frame. Its payload is the concatenation of `slices` with `length`
-    /// bytes.
+    /// Appends one complete frame. Its payload is the concatenation of `slices`, which is `length`
+    /// bytes long.
     pub(super) fn frame<'a>(
         &mut self,
         opcode: u8,

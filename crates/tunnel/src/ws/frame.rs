@@ -1,8 +1,8 @@
-//! Decoding of WebSocket frames in place, without I/O.
+//! Decodes WebSocket frames in place, without I/O.
 
 use super::encode::Mask;
 
-/// Maximum payload of one message in bytes for both directions. Larger messages would delay pings.
+/// Maximum payload of one message in bytes, in both directions. Larger messages would delay pings.
 pub const MAX_MESSAGE: usize = 64 * 1024;
 
 /// Maximum payload of a control frame in bytes (RFC 6455 §5.5).
@@ -14,9 +14,9 @@ pub(super) const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 pub(super) const MASKED: u8 = 0x80;
 
-/// Value of the length field if the next two bytes contain the length.
+/// Value of the 7-bit length field if the length is in the next two bytes.
 pub(super) const LENGTH_16: u8 = 0x7E;
-/// Value of the length field if the next eight bytes contain the length.
+/// Value of the 7-bit length field if the length is in the next eight bytes.
 pub(super) const LENGTH_64: u8 = 0x7F;
 
 const CONTINUATION: u8 = 0x0;
@@ -29,28 +29,28 @@ pub(super) const PONG: u8 = 0xA;
 /// Role of this end of the WebSocket. Only the client masks its frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The end that opened the connection.
+    /// The client, which opened the connection.
     Client,
-    /// The end that accepted the connection.
+    /// The server, which accepted the connection.
     Server,
 }
 
-/// Protocol error of the peer. The connection is unusable afterwards.
+/// Protocol error of the peer. The connection cannot be used after an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A frame has reserved bits, which only extensions use.
+    /// A frame has reserved bits. Only protocol extensions use these bits.
     #[error("a frame has reserved bits, but no extension was negotiated")]
     ReservedBits,
     /// A frame has an opcode that RFC 6455 does not define.
     #[error("a frame has the unknown opcode {0:#x}")]
     UnknownOpcode(u8),
-    /// A text message arrived; a tunnel supports only binary messages.
+    /// The peer sent a text message. A tunnel supports only binary messages.
     #[error("the tunnel received a text message; it supports only binary messages")]
     Text,
     /// The client did not mask a frame, or the server masked a frame.
     #[error("a client frame is not masked, or a server frame is masked")]
     Masking,
-    /// A length is not in its shortest form or exceeds 63 bits.
+    /// A payload length is not in its shortest form, or exceeds 63 bits.
     #[error("the length of a frame is not in its shortest form")]
     LengthForm,
     /// A message is larger than [`MAX_MESSAGE`].
@@ -59,8 +59,8 @@ pub enum FrameError {
     /// A control frame is fragmented or longer than 125 bytes.
     #[error("a control frame is fragmented or too long")]
     Control,
-    /// A continuation has no first fragment, or a new message starts before the end of a fragmented
-    /// message.
+    /// A continuation frame has no first fragment, or a new message starts before the end of a
+    /// fragmented message.
     #[error("the fragments of a message are out of order")]
     Fragments,
 }
@@ -70,9 +70,9 @@ pub enum FrameError {
 pub struct Decoded {
     /// Number of payload bytes at the start of the buffer.
     pub payload: usize,
-    /// Payload of the latest ping, which requires a pong.
+    /// Payload of the most recent ping, which requires a pong.
     pub ping: Option<Control>,
-    /// True after a close frame of the peer; later bytes are ignored.
+    /// True after the peer has sent a close frame. The decoder ignores all later bytes.
     pub closed: bool,
 }
 
@@ -133,17 +133,18 @@ impl State {
     };
 }
 
-/// Incremental decoder that decodes frames in the caller's buffer. Frames may be split at any byte.
+/// Incremental decoder that decodes frames in the caller's buffer. The input can be split at any
+/// byte.
 #[derive(Debug)]
 pub struct Decoder {
     role: Role,
     state: State,
-    /// Payload bytes of the incomplete message; `None` between messages.
+    /// Number of payload bytes of the incomplete message. `None` between messages.
     message: Option<u64>,
 }
 
 impl Decoder {
-    /// Creates a decoder for the end with this role.
+    /// Creates a decoder for the end of the WebSocket with this role.
     pub const fn new(role: Role) -> Self {
         Self {
             role,
@@ -152,7 +153,7 @@ impl Decoder {
         }
     }
 
-    /// Returns true if the last decoded byte was the end of a frame.
+    /// Returns true if the most recently decoded byte was the end of a frame.
     pub fn at_boundary(&self) -> bool {
         matches!(self.state, State::Header { have: 0, .. } | State::Closed)
     }
@@ -205,7 +206,7 @@ impl Decoder {
         Ok(found)
     }
 
-    /// Processes a control frame after its payload is complete.
+    /// Processes a control frame whose payload is complete.
     fn finish_control(&mut self, found: &mut Decoded) {
         let State::Control {
             opcode,
@@ -228,7 +229,7 @@ impl Decoder {
         self.state = next;
     }
 
-    /// Returns the state after a complete header.
+    /// Parses a complete frame header. Returns the next state of the decoder.
     fn begin(&mut self, header: &[u8; MAX_HEADER]) -> Result<State, FrameError> {
         let [first, second, ..] = *header;
         let (fin, opcode) = (first & FIN != 0, first & 0x0F);
@@ -281,12 +282,12 @@ impl Decoder {
     }
 }
 
-/// Converts a length that was checked against [`MAX_MESSAGE`].
+/// Converts the length of a message. The length was compared with [`MAX_MESSAGE`].
 fn to_usize(length: u64) -> usize {
     usize::try_from(length).expect("the length is at most 64 KiB")
 }
 
-/// Returns the length of the header, given its second byte.
+/// Returns the length of the frame header. `second` is the second byte of the header.
 pub(super) fn header_len(second: u8) -> usize {
     let length = match second & !MASKED {
         LENGTH_16 => 2,

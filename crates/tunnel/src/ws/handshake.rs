@@ -1,4 +1,4 @@
-//! The HTTP/1.1 handshake of a WebSocket for client and server.
+//! The HTTP/1.1 handshake of a WebSocket for both the client and the server.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{ByteStream, Role};
 
-/// Maximum number of bytes read from the body of an error response.
+/// Maximum number of bytes that are read from the body of an error response.
 const MAX_REFUSAL: usize = 16 * 1024;
 
 /// Options for [`dial`].
@@ -37,12 +37,12 @@ impl Default for DialOptions {
     }
 }
 
-/// An open client connection, ready for [`serve`](crate::serve::serve).
+/// An open WebSocket of a client, for use with [`serve`](crate::serve::serve).
 #[derive(Debug)]
 pub struct Dialed<S> {
     /// Byte stream inside the WebSocket.
     pub stream: ByteStream<Prefixed<S>>,
-    /// Headers of the server's response, including the protocol version.
+    /// Headers of the server's 101 response, including the protocol version.
     pub headers: HeaderMap,
 }
 
@@ -62,7 +62,7 @@ pub enum DialError {
     /// The 101 response is not a valid WebSocket handshake.
     #[error("the server's 101 response is not a WebSocket handshake: {0}")]
     NotWebSocket(&'static str),
-    /// The request is invalid.
+    /// The request is not a valid HTTP request.
     #[error("cannot send the tunnel request: {0}")]
     Request(&'static str),
     /// The HTTP exchange failed.
@@ -73,11 +73,11 @@ pub enum DialError {
     Timeout(Duration),
 }
 
-/// Requests a WebSocket from the server at the other end of `stream`.
+/// Opens a WebSocket to the server at the other end of `stream`.
 ///
-/// `request` is a GET request with the path, a `Host` header or an authority in its URI, and
-/// further headers such as credentials and protocol versions. This function adds the WebSocket
-/// headers.
+/// `request` is a GET request with a path, and with a `Host` header or an authority in its URI. It
+/// also contains headers such as credentials and protocol versions. This function adds the
+/// WebSocket headers.
 pub async fn dial<S>(
     stream: S,
     request: http::Request<()>,
@@ -199,7 +199,8 @@ fn names(headers: &HeaderMap, header: &HeaderName, token: &str) -> bool {
 /// Error of accepting a WebSocket.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// The request is not an RFC 6455 opening handshake. Respond with 400 or 426.
+    /// The request is not an RFC 6455 opening handshake. The server responds with status 400 or
+    /// 426.
     #[error("the request is not a WebSocket handshake: {0}")]
     Request(&'static str),
     /// The connection ended before the upgrade.
@@ -209,8 +210,8 @@ pub enum AcceptError {
 
 /// Builds the 101 response to a WebSocket handshake.
 ///
-/// Send the response after authentication, and take the request's [`OnUpgrade`]
-/// (`hyper::upgrade::on`) for [`accept`] first.
+/// Send the response only after authentication. Before, take the [`OnUpgrade`] of the request
+/// (`hyper::upgrade::on`), because [`accept`] needs it.
 pub fn accept_response<B>(request: &http::Request<B>) -> Result<http::Response<()>, AcceptError> {
     let headers = request.headers();
     if request.method() != Method::GET {
@@ -243,21 +244,20 @@ pub fn accept_response<B>(request: &http::Request<B>) -> Result<http::Response<(
     Ok(response)
 }
 
-/// Takes over the connection after the 101 response of [`accept_response`] was sent.
+/// Takes over the connection after the server has sent the 101 response of [`accept_response`].
 pub async fn accept(upgrade: OnUpgrade) -> Result<ByteStream<TokioIo<Upgraded>>, AcceptError> {
     let upgraded = upgrade.await.map_err(AcceptError::Upgrade)?;
     Ok(ByteStream::new(TokioIo::new(upgraded), Role::Server))
 }
 
-/// A stream with a prefix of bytes that were already read.
+/// A stream that first returns bytes that were already read from the connection.
 pub struct Prefixed<S> {
     prefix: Bytes,
     inner: S,
 }
 
 impl<S> Prefixed<S> {
-    /// Creates a stream that returns `prefix`, and then the remaining bytes of `inner`. The prefix
-    /// was read from `inner`.
+    /// Creates a stream that first returns `prefix`, and then reads from `inner`.
     pub const fn new(prefix: Bytes, inner: S) -> Self {
         Self { prefix, inner }
     }

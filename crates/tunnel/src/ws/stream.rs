@@ -12,19 +12,19 @@ use tokio::time::Sleep;
 use super::encode::Encoder;
 use super::frame::{self, Control, Decoder, MAX_MESSAGE, Role};
 
-/// Writes wait while the buffer has at least this many unsent bytes.
+/// Number of unsent bytes in the buffer at which writes wait.
 const HIGH_WATER: usize = MAX_MESSAGE;
-/// Maximum capacity in bytes of an empty buffer that is kept, so that an idle tunnel needs little
-/// memory.
+/// Maximum capacity in bytes of an empty buffer. Larger buffers are freed, so that an idle tunnel
+/// needs little memory.
 const MAX_IDLE_CAPACITY: usize = 4 * 1024;
 
-/// Maximum time that a shutdown waits for the peer's close.
+/// Maximum duration for which a shutdown waits for the peer's close frame.
 const LINGER: Duration = Duration::from_secs(2);
 
 /// A WebSocket over `S` as a byte stream.
 ///
-/// Small writes are buffered until a flush or until 64 KiB are buffered. Reads answer pings. An
-/// invalid frame returns [`io::ErrorKind::InvalidData`] with the source
+/// Small writes are buffered until a flush or until 64 KiB are buffered. Reads also send pongs for
+/// received pings. An invalid frame returns [`io::ErrorKind::InvalidData`] with the source
 /// [`FrameError`](super::FrameError). The end of `S` inside a frame returns
 /// [`io::ErrorKind::UnexpectedEof`]. A shutdown sends a close frame and waits up to two seconds for
 /// the peer's close frame.
@@ -34,29 +34,30 @@ pub struct ByteStream<S> {
     decoder: Decoder,
     encoder: Encoder,
     out: BytesMut,
-    /// Latest unanswered ping. While the write buffer is full, a later ping replaces the unanswered
-    /// ping, as RFC 6455 allows.
+    /// The most recent ping without a pong. While the write buffer is full, a newer ping replaces
+    /// an older ping, as RFC 6455 allows.
     pong: Option<Control>,
-    /// True if a writer waits for `inner` and has registered its waker.
+    /// True if a writer waits for `inner` and has registered its waker. A reader must then not
+    /// replace the waker.
     writer_waits: bool,
     close: Close,
-    /// True if no more bytes can be read.
+    /// True if the stream has reached its end.
     ended: bool,
-    /// Timer of the shutdown that waits for the peer's close.
+    /// Timer that limits how long the shutdown waits for the peer's close frame.
     linger: Option<Pin<Box<Sleep>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Close {
     Open,
-    /// The close frame is queued.
+    /// The close frame is in the write buffer.
     Sent,
-    /// The close frame was sent, and `inner` was shut down.
+    /// The close frame was sent, and the write half of `inner` was shut down.
     Done,
 }
 
 impl<S> ByteStream<S> {
-    /// Wraps a connection after the WebSocket handshake.
+    /// Creates a byte stream from a connection after the WebSocket handshake.
     pub fn new(inner: S, role: Role) -> Self {
         Self {
             inner,
@@ -104,7 +105,7 @@ impl<S> ByteStream<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
-    /// Writes the buffer to `inner` without a flush.
+    /// Writes all buffered bytes to `inner`. Does not flush `inner`.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             self.queue_pong();
@@ -122,15 +123,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         }
     }
 
-    /// Writes the buffer like [`Self::poll_drain`] and records whether the writer waits.
+    /// Writes all buffered bytes like [`Self::poll_drain`]. Records whether the writer waits.
     fn poll_drain_writer(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let drained = self.poll_drain(cx);
         self.writer_waits = drained.is_pending();
         drained
     }
 
-    /// Sends pongs and the close response. Does nothing while a writer waits for the network: the
-    /// writer sends them, and the reader must not replace its waker.
+    /// Sends pongs and the close response. Does nothing while a writer waits for the network,
+    /// because the writer sends them and the reader must not replace the writer's waker.
     fn send_control_frames(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         if self.writer_waits {
             return Ok(());
@@ -144,8 +145,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         Ok(())
     }
 
-    /// Reads until the peer closes, or for [`LINGER`]: closing while the peer writes would discard
-    /// data that the peer has not read.
+    /// Reads until the peer closes the connection or [`LINGER`] has passed. An immediate close
+    /// would discard data that the peer has not read.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let linger = self
             .linger

@@ -1,4 +1,4 @@
-//! Request handlers of the agents in these tests.
+//! Request handlers for the agents in tunnel tests.
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -1,5 +1,7 @@
-//! Tests with a compromised agent. The agent may close its own tunnel, but memory stays within the
-//! tunnel's budget, the tunnel's users receive errors, and other clusters are not affected.
+//! Tests with a compromised agent.
+//!
+//! The agent may close its own tunnel. Memory usage must stay within the tunnel's budget, users of
+//! the tunnel must receive errors, and other clusters must not be affected.
 
 use std::time::Duration;
 
@@ -20,7 +22,8 @@ use crate::raw::{
     RawAgent, SETTINGS, STATUS_200, Victim, WINDOW_UPDATE, frame, victim,
 };
 
-/// The tunnel of a hostile agent and of an honest agent, with a shared server budget.
+/// Two tunnels with a common server budget: the tunnel of a hostile agent and the tunnel of an
+/// honest agent.
 struct Scene {
     hostile: Victim,
     honest: TunnelPair,
@@ -48,13 +51,14 @@ impl Scene {
         }
     }
 
-    /// Asserts that the honest cluster still responds.
+    /// Asserts that the honest agent still responds to requests.
     async fn assert_honest_unhurt(&self) {
         let response = self.honest.tunnel.send(get("/")).await.unwrap();
         assert_eq!(text(response).await, "honest");
     }
 
-    /// Sends a user request. Returns its task and its stream after the agent received it.
+    /// Sends a user's request. Returns the task of the user and the stream ID after the agent has
+    /// received the request.
     async fn request(&mut self) -> (JoinHandle<Answer>, u32) {
         let tunnel = self.hostile.tunnel.clone();
         let user = tokio::spawn(async move { tunnel.send(get("/")).await });
@@ -62,7 +66,8 @@ impl Scene {
         (user, stream)
     }
 
-    /// Sends a user request, and a response head from the agent. Returns the task and the stream.
+    /// Sends a user's request, and the agent's response head. Returns the task of the user and the
+    /// stream ID.
     async fn answered_request(&mut self) -> (JoinHandle<Answer>, u32) {
         let (user, stream) = self.request().await;
         let agent = &mut self.hostile.agent;
@@ -101,7 +106,8 @@ const ROOMY: Limits = Limits {
     buffered_bytes: 2 << 20,
 };
 
-/// Opens a scene, runs `attack` and asserts that the hostile tunnel closes.
+/// Opens both tunnels and runs `attack` on the hostile tunnel. Asserts that only the hostile tunnel
+/// closes.
 async fn closes(attack: impl AsyncFnOnce(&mut RawAgent) -> std::io::Result<()>) {
     let mut scene = Scene::open(ROOMY).await;
     // Writes can block or fail after the tunnel stops reading.
@@ -110,7 +116,7 @@ async fn closes(attack: impl AsyncFnOnce(&mut RawAgent) -> std::io::Result<()>) 
     scene.assert_only_hostile_closed().await;
 }
 
-/// Runs an attack like [`closes`], after the agent has sent the response head of a request.
+/// Runs an attack like [`closes`], but after the agent has sent the response head of a request.
 async fn closes_during_response(
     attack: impl AsyncFnOnce(&mut RawAgent, u32) -> std::io::Result<()>,
 ) {

@@ -19,18 +19,18 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{AnyBody, agent, full, get, text};
 use crate::raw::{END_HEADERS, END_STREAM, HEADERS, RST_STREAM, RawAgent, SETTINGS, frame};
 
-/// Generous timeout: these tests check progress, not speed.
+/// Long timeout. The load tests check progress, not speed.
 const TIMEOUT: Duration = Duration::from_mins(3);
 
-/// Returns an endless body with frames of this size.
+/// Returns an endless body whose frames have `frame` bytes.
 fn endless(frame: usize) -> AnyBody {
     let data = Bytes::from(vec![b'x'; frame]);
     let frames = stream::repeat_with(move || Ok(Frame::data(data.clone())));
     StreamBody::new(frames).boxed_unsync()
 }
 
-/// Handles test paths: `/endless/SIZE` never ends, `/never` never responds, `/sink` reads the whole
-/// body, `/ignore` neither reads nor ends, and other paths respond immediately.
+/// Handles test paths. `/endless/SIZE` never ends, `/never` never responds, `/sink` reads the
+/// complete body, and `/ignore` neither reads nor ends. All other paths respond immediately.
 async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
     let path = request.uri().path().to_owned();
     let body = match path.split('/').collect::<Vec<_>>()[..] {
@@ -62,7 +62,7 @@ async fn pair() -> TunnelPair {
     TunnelPair::open_with(agent(answer), options, ServeOptions::default()).await
 }
 
-/// Sends a request through the tunnel and returns the response time.
+/// Sends a request through the tunnel. Returns the time until the response arrived.
 async fn probe(tunnel: &Tunnel) -> Duration {
     let started = std::time::Instant::now();
     let answered = timeout(TIMEOUT, tunnel.send(get("/probe")))
@@ -72,7 +72,7 @@ async fn probe(tunnel: &Tunnel) -> Duration {
     started.elapsed()
 }
 
-/// Opens `readers` endless responses, reads nothing, and waits until all windows are full.
+/// Opens `readers` endless responses without reading them. Waits until all stream windows are full.
 async fn stall(tunnel: &Tunnel, readers: usize, frame: usize) -> Vec<Response<Body>> {
     let mut held = Vec::new();
     for _ in 0..readers {
@@ -176,7 +176,7 @@ async fn ten_thousand_dropped_response_bodies_do_not_close_the_tunnel() {
     assert_eq!(pair.tunnel.stats().open_streams, 0);
 }
 
-/// Returns an endless upload body and counts the sent bytes.
+/// Returns an endless upload body, and a counter of the sent bytes.
 fn upload(
     path: &str,
     taken: &Arc<AtomicU64>,
@@ -253,8 +253,8 @@ async fn concurrent_requests_receive_their_own_responses() {
     assert_eq!(wrong.into_inner(), 0);
 }
 
-/// Each request arrives together with its reset, so that the agent cannot process it. HTTP/2
-/// libraries count such resets and by default close the connection at the 21st reset.
+/// Tests requests that arrive together with their reset, so that the agent cannot process them. By
+/// default, HTTP/2 libraries close a connection at the 21st reset of this kind.
 #[tokio::test]
 async fn ten_thousand_requests_with_immediate_reset_do_not_stop_the_agent() {
     let (agent_end, server_end) = websocket_pair();

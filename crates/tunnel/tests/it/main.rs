@@ -1,4 +1,5 @@
-//! Tests of both tunnel ends against each other and against hostile peers.
+//! Tests of the agent's end and the server's end of a tunnel, with each other and with hostile
+//! peers.
 
 #[cfg(test)]
 mod agent;

@@ -1,5 +1,5 @@
-//! Network failures in virtual time: both ends run over a simulated TCP network with the real
-//! handshake.
+//! Tests of network failures in virtual time. Both ends of the tunnel use a simulated TCP network
+//! and the real handshake.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
@@ -26,7 +26,7 @@ use crate::agent::{agent, full, get, text};
 type Tunnels = mpsc::UnboundedSender<Tunnel>;
 type Served = Rc<RefCell<Vec<Result<(), ServeError>>>>;
 
-/// Accepts tunnels and sends them to the channel.
+/// Accepts tunnels and sends each tunnel to the channel.
 async fn server(tunnels: Tunnels) -> turmoil::Result {
     let listener = TcpListener::bind((IpAddr::from(Ipv4Addr::UNSPECIFIED), 8443)).await?;
     loop {
@@ -61,7 +61,7 @@ fn connect(
     Ok(response.map(|()| Empty::new()))
 }
 
-/// Connects and serves one tunnel until it ends.
+/// Connects an agent and serves one tunnel until the tunnel ends.
 async fn connect_once(session: &mut Session<'_>) -> Result<(), ServeError> {
     let dialed = async {
         let stream = TcpStream::connect("server:8443").await.ok()?;
@@ -104,8 +104,8 @@ async fn agent_host(served: Served) -> turmoil::Result {
     Ok(())
 }
 
-/// Runs `test` with a server and an agent. `test` receives the opened tunnels and the results of
-/// the agent's sessions.
+/// Starts a server and an agent, and runs `test`. The arguments of `test` are the opened tunnels
+/// and the results of the agent's sessions.
 fn simulate<F>(test: impl FnOnce(mpsc::UnboundedReceiver<Tunnel>, Served) -> F + 'static)
 where
     F: Future<Output = turmoil::Result> + 'static,

@@ -1,4 +1,4 @@
-//! A test agent that sends single HTTP/2 frames, including invalid ones.
+//! A test agent that sends individual HTTP/2 frames, including invalid frames.
 
 use drover_testkit::tunnel::websocket_pair;
 use drover_tunnel::tunnel::{ClosedReason, OpenOptions, Tunnel};
@@ -19,9 +19,9 @@ pub(crate) const ACK: u8 = 0x1;
 pub(crate) const END_STREAM: u8 = 0x1;
 pub(crate) const END_HEADERS: u8 = 0x4;
 
-/// `:status: 200` in HPACK's static table.
+/// The header `:status: 200`, encoded as an index of HPACK's static table.
 pub(crate) const STATUS_200: &[u8] = &[0x88];
-/// Settings that allow extended CONNECT (8 = 1).
+/// Payload of a SETTINGS frame that enables extended CONNECT (setting 8 has the value 1).
 const SETTINGS_CONNECT: [u8; 6] = [0, 8, 0, 0, 0, 1];
 
 pub(crate) struct RawAgent {
@@ -36,7 +36,7 @@ pub(crate) struct RawFrame {
     pub(crate) payload: Vec<u8>,
 }
 
-/// A tunnel with a raw agent, and the task of its driver.
+/// A tunnel to a raw agent, and the task of the tunnel's driver.
 pub(crate) struct Victim {
     pub(crate) tunnel: Tunnel,
     pub(crate) driver: JoinHandle<ClosedReason>,
@@ -80,7 +80,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
 }
 
 impl RawAgent {
-    /// Wraps a byte stream of either end.
+    /// Creates a raw peer on a byte stream, for either end of the tunnel.
     pub(crate) const fn on(stream: ByteStream<DuplexStream>) -> Self {
         Self { stream }
     }
@@ -126,7 +126,7 @@ impl RawAgent {
         Ok(frame)
     }
 
-    /// Waits for the next request and returns its stream.
+    /// Waits for the next request. Returns the ID of its stream.
     pub(crate) async fn request(&mut self) -> u32 {
         loop {
             let frame = self.next_acknowledged().await.unwrap();

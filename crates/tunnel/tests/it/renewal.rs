@@ -1,4 +1,4 @@
-//! Renewal of a tunnel that has used all stream numbers.
+//! Tests of the renewal of a tunnel that has used all stream numbers.
 
 use std::time::Duration;
 

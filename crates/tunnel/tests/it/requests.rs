@@ -1,4 +1,4 @@
-//! Plain requests through the tunnel.
+//! Tests of requests through the tunnel that need no protocol upgrade.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn http_trailers_are_forwarded_in_both_directions() {
     assert_eq!(got.to_bytes(), "body");
 }
 
-/// Sends a message when it is dropped.
+/// Sends a message on a channel when the value is dropped.
 struct Dropped(mpsc::UnboundedSender<&'static str>, &'static str);
 
 impl Drop for Dropped {

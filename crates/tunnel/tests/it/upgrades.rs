@@ -1,5 +1,7 @@
-//! Tests of exec, attach and port-forward: a user's HTTP/1.1 upgrade passes both ends to a
-//! handwritten upstream, so that all bytes on both sides are known.
+//! Tests of exec, attach and port-forward.
+//!
+//! The HTTP/1.1 upgrade of a user passes both ends of a tunnel to a handwritten API server. The
+//! tests therefore compare all bytes at both ends.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AnyBody, agent, full};
 
-/// Request as kubectl sends it: a POST without a body has a Content-Length header.
+/// Upgrade request as kubectl sends it. A POST request without a body has a Content-Length header.
 const EXEC: &str = "POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1\r\n\
     Host: cluster\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\
     Content-Length: 0\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
@@ -29,15 +31,17 @@ const EXEC: &str = "POST /api/v1/namespaces/n/pods/p/exec?command=sh HTTP/1.1\r\
 const SWITCH: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\
     Upgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n";
 
-/// A user connection to a server with a tunnel to an agent whose upstream is a pipe.
+/// A user's connection to a server, a tunnel to an agent, and the agent's connections to an API
+/// server.
 struct Route {
-    /// The user's end of the connection to the server.
+    /// The user's end of the user's connection to the server.
     user: DuplexStream,
-    /// The API server's ends of the agent's connections, in order of creation.
+    /// The API server's ends of the agent's connections, in the order in which the agent opened
+    /// them.
     upstreams: mpsc::UnboundedReceiver<DuplexStream>,
     /// Result of each splice on the server.
     ends: mpsc::UnboundedReceiver<(SpliceEnd, Arc<Traffic>)>,
-    /// Cancellation ends the tasks on the server.
+    /// Token whose cancellation ends the tasks on the server.
     revoke: CancellationToken,
     pair: TunnelPair,
 }
@@ -68,7 +72,7 @@ impl Route {
         }
     }
 
-    /// Performs the upgrade and returns the API server's end.
+    /// Upgrades the user's connection. Returns the API server's end of the agent's connection.
     async fn switch(&mut self) -> DuplexStream {
         self.user.write_all(EXEC.as_bytes()).await.unwrap();
         let mut upstream = self.upstreams.recv().await.unwrap();
@@ -123,7 +127,7 @@ async fn forward(
     }
 }
 
-/// Reads a head including the empty line at its end.
+/// Reads the head of an HTTP message, including the empty line.
 async fn read_head(stream: &mut DuplexStream) -> String {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -211,7 +215,7 @@ async fn upstream_that_closes_its_write_half_still_receives_user_data() {
     assert_eq!(words, "last words");
 }
 
-/// Returns the bytes that the user receives when the upstream responds with `answer`.
+/// Returns the bytes that the user receives if the API server responds with `answer`.
 async fn refused_with(answer: &str) -> String {
     let mut route = Route::open().await;
     route.user.write_all(EXEC.as_bytes()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the WebSocket byte stream against itself, against an independent implementation, and
-//! with invalid input.
+//! Tests of the WebSocket byte stream: both ends together, an independent implementation, and
+//! invalid input.
 
 use std::io;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role as OtherRole;
 
-/// Decodes `bytes` in pieces with these sizes, repeated.
+/// Decodes `bytes` in pieces. `sizes` contains the sizes of the pieces and is repeated.
 fn decode(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Result<bool, FrameError>) {
     let mut decoder = Decoder::new(Role::Server);
     let (mut payload, mut rest, mut closed) = (Vec::new(), bytes, false);
@@ -67,7 +67,8 @@ proptest! {
     }
 }
 
-/// Returns the result of reading when these raw bytes arrive at the server.
+/// Sends raw bytes to the server's end of a WebSocket. Returns the result of reading from the byte
+/// stream.
 async fn read_raw(raw: &[u8]) -> io::Result<Vec<u8>> {
     let (mut near, far) = duplex(1 << 20);
     near.write_all(raw).await.unwrap();
@@ -244,7 +245,7 @@ async fn small_writes_are_sent_together_after_a_flush() {
     far.read_exact(&mut all).await.unwrap();
 }
 
-/// Returns the error of dialling a server that responds with these bytes.
+/// Opens a WebSocket to a server that responds with these bytes. Returns the error.
 async fn dial_answered(answer: &'static str) -> DialError {
     let (near, mut far) = duplex(1 << 16);
     tokio::spawn(async move {
