@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn error_lists_packages_of_missing_programs() {
+    fn error_of_missing_programs_lists_their_packages() {
         let exists = |program: &str| !["containerd", "ctr", "nft"].contains(&program);
         let packages = missing_packages(exists, true);
         assert_eq!(packages, ["containerd", "nftables"]);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn error_lists_missing_network_plug_ins() {
+    fn error_of_missing_network_plug_ins_contains_their_names() {
         assert_eq!(
             missing_packages(|_| true, false),
             ["containernetworking-plugins"]

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn prefix_is_parsed_from_a_cidr_or_an_address() {
+    fn network_prefix_is_parsed_from_a_cidr_or_an_address() {
         let read = |text: &str| text.parse::<Prefix>().map(|prefix| prefix.to_string());
         assert_eq!(read("10.0.0.0/8").unwrap(), "10.0.0.0/8");
         assert_eq!(read("192.0.2.1").unwrap(), "192.0.2.1/32");

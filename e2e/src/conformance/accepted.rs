@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn unused_entry_of_an_executed_script_is_reported() {
+    fn unused_accepted_difference_of_an_executed_script_is_reported() {
         let accepted = accepted(
             "[{script: s, step: look, paths: [body.x], reason: r}, \
               {script: not-run, step: look, paths: [code], reason: r}]",

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_difference_contains_its_path() {
+    fn each_response_difference_contains_its_field_path() {
         let ours = json!({"a": {"b": 1}, "same": [1], "l": [1, 2]});
         let real = json!({"a": {"b": 2, "c.d": true}, "same": [1], "l": [1]});
         let paths: Vec<_> = compare(&ours, &real)

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn go_module_declares_every_tool() {
+    fn go_module_file_declares_every_tool() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes/go.mod");
         let declared = fs::read_to_string(&path).unwrap();
         for tool in Tool::ALL {

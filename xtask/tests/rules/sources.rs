@@ -145,7 +145,7 @@ fn code_outside_tests_does_not_unwrap() {
 }
 
 #[test]
-fn main_files_of_programs_are_short() {
+fn main_files_of_programs_have_few_lines() {
     let programs = |file: &&String| !only_for_tests(file) && !file.contains("/examples/");
     for file in files("main.rs").iter().filter(programs) {
         let text = read(file);

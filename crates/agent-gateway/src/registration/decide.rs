@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::too_many_lines, reason = "one table")]
-    fn key_is_bound_once_and_only_with_a_valid_token() {
+    fn agent_key_is_bound_once_and_only_with_a_valid_registration_token() {
         use TokenState::{Absent, Expired, Invalid, OtherCluster};
         let (free, ours, theirs, gone) = (
             cluster(None, false),

@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_of_a_wrapped_line_concatenate_to_the_line(line in "\\PC{0,60}", columns in 0_usize..20) {
+        fn concatenated_rows_of_a_wrapped_line_equal_the_line(line in "\\PC{0,60}", columns in 0_usize..20) {
             let parts = parts(&line, columns);
             let whole: String = parts.iter().map(|part| &line[part.clone()]).collect();
             prop_assert_eq!(&whole, &line);

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn owner_checks_from_before_a_feed_restart_are_ignored() {
+    fn owner_checks_started_before_a_feed_restart_are_ignored() {
         let mut graph = Graph::default();
         let owner = reference("o", false);
         let run = graph.run();

@@ -177,7 +177,7 @@ async fn pod_bound_token_contains_pod_and_node_and_is_invalid_after_pod_deletion
 }
 
 #[tokio::test]
-async fn tokens_bound_to_secret_or_node_are_invalid_after_its_deletion() {
+async fn tokens_bound_to_a_secret_or_node_are_invalid_after_deletion_of_the_object() {
     for (kind, resource, namespace) in [("Secret", "secrets", "d"), ("Node", "nodes", "")] {
         let world = world();
         world.live.put(resource, object(namespace, "x", "u-x"));

@@ -57,7 +57,7 @@ fn sorted(mut entries: Value) -> Value {
 }
 
 #[test]
-fn conversion_of_field_owners_for_scale_matches_the_go_implementation() {
+fn field_owners_converted_for_scale_subresource_match_the_go_implementation() {
     let mut random = Random::new(37);
     let paths = json!({
         "apps/v1": ["spec", "replicas"], "apps/v2": ["spec", "size"], "apps/v3": [],

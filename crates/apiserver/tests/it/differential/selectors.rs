@@ -110,7 +110,7 @@ fn ours_of_labels(selector: &LabelSelector, case: &Value) -> Value {
 }
 
 #[test]
-fn label_selector_matches_equal_the_go_implementation() {
+fn label_selector_results_match_the_go_implementation() {
     let mut random = Random::new(11);
     let cases: Vec<Value> = (0..4_000)
         .map(|_| {
@@ -141,7 +141,7 @@ fn label_selector_matches_equal_the_go_implementation() {
 }
 
 #[test]
-fn label_selector_object_matches_equal_the_go_implementation() {
+fn structured_label_selector_results_match_the_go_implementation() {
     let mut random = Random::new(13);
     let cases: Vec<Value> = (0..3_000)
         .map(|_| {
@@ -170,7 +170,7 @@ fn label_selector_object_matches_equal_the_go_implementation() {
 }
 
 #[test]
-fn field_selector_matches_equal_the_go_implementation() {
+fn field_selector_results_match_the_go_implementation() {
     let mut random = Random::new(17);
     let fields = ["metadata.name", "spec.nodeName", "", "a"];
     let values = [

@@ -37,7 +37,7 @@ fn events_are_grouped_by_object_with_the_newest_first() {
 }
 
 #[test]
-fn event_times_and_count_are_read_from_its_series() {
+fn time_and_count_of_an_event_are_read_from_its_series() {
     let event = of(serde_json::json!({
         "metadata": {"name": "x", "uid": "u", "creationTimestamp": "2026-11-21T08:00:00Z"},
         "involvedObject": {"kind": "Node", "name": "n1"},

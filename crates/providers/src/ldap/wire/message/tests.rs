@@ -79,7 +79,7 @@ fn diagnostic_message_is_truncated_to_one_line() {
 }
 
 #[test]
-fn invalid_response_returns_an_error() {
+fn invalid_ldap_response_returns_an_error() {
     let done = result(0x65, 0, b"");
     let long = ber::element(SEQUENCE, &[&ber::number(INTEGER, 7), &done, &[0xa0, 0x7f]]);
     for bytes in [

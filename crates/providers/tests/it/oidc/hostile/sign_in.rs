@@ -16,7 +16,7 @@ use super::super::{CLIENT, Verdict, as_sign_in, now, spec, verdict};
 use super::{BACK, StartedSignIn, World, back, client, secret};
 
 #[tokio::test]
-async fn sign_in_request_has_code_flow_pkce_and_encoded_client_secret() {
+async fn sign_in_requests_contain_pkce_challenge_and_encoded_client_secret() {
     let world = World::start().await;
     let started = StartedSignIn::at(&world.oidc).await;
     let sent = &started.sent;
