@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-/// Name of the agent's Deployment.
+/// Name of the Deployment in which the agent runs.
 pub const DEPLOYMENT: &str = "drover-agent";
 /// Name of the ConfigMap with the status of each replica.
 pub const STATUS_CONFIG_MAP: &str = "drover-agent-status";
@@ -245,8 +245,8 @@ mod tests {
         }
     }
 
-    /// Returns a writer for an API server that does not respond to Events, and the bodies of its
-    /// ConfigMap patches.
+    /// Returns a status writer, and the bodies of its ConfigMap patches. The writer's API server
+    /// does not respond to requests for Events.
     fn hanging_events() -> (StatusWriter, Arc<parking_lot::Mutex<Vec<String>>>) {
         let patches = Arc::new(parking_lot::Mutex::new(Vec::new()));
         let recorded = Arc::clone(&patches);

@@ -57,7 +57,8 @@ pub(crate) enum BackendError {
     Client(#[from] kube::Error),
 }
 
-/// The addresses of the backend and the API server behind it.
+/// The command line arguments of the backend: addresses, certificate, and the kubeconfig of the API
+/// server.
 #[derive(clap::Args)]
 pub(crate) struct Backend {
     /// Address of the TLS listener.

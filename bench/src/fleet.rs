@@ -50,7 +50,7 @@ pub(crate) struct Fleet {
     count: u32,
 }
 
-/// Returns the name of a cluster, which is also the namespace of its agent.
+/// Returns the name of a cluster. The namespace of the cluster's agent has the same name.
 pub(crate) fn name(number: u32) -> String {
     format!("fleet-{number:08}")
 }

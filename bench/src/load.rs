@@ -65,7 +65,7 @@ async fn open(target: &Target, connections: usize) -> Result<Vec<Connection>, Ex
     Ok(opened)
 }
 
-/// Sends the next request on each connection after the response to the previous one.
+/// Sends the next request on each connection after the response to the previous request.
 ///
 /// The result excludes exchanges that are unfinished at the end. `duration` starts when all
 /// connections are open.

@@ -1,7 +1,7 @@
 //! The benchmark `drover-bench proxy`: the latency that Drover adds to requests to a cluster, and
 //! its throughput.
 //!
-//! All programs run on this machine: a hub, a server, an agent, TLS on each connection.
+//! A hub, a server and an agent run on this machine, with TLS on each connection.
 //! [`crate::backend`] replaces the cluster's API server, because a real API server limits the
 //! throughput. Compared measurements alternate within one run, so that other load on the machine
 //! affects both measurements.

@@ -24,10 +24,10 @@ use tracing::debug;
 use super::observed::Observed;
 use super::sums::Tally;
 
-/// Minimum and maximum delay before a failed watch is retried.
+/// Minimum and maximum delay before the agent retries a failed watch.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// Delay before a forbidden watch is retried.
+/// Delay before the agent retries a forbidden watch.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
 
 /// Number of watches per owner. Each watch covers one kind.

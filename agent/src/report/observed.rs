@@ -12,7 +12,7 @@ use super::drift::{self, WATCHES_PER_OWNER};
 use super::resource_list::ResourceList;
 use super::sums::{NodeFacts, PodFacts, Tally, nodes_report};
 
-/// Maximum number of events in a line.
+/// Maximum number of events in one line of the report stream.
 const MOST_EVENTS: usize = 100;
 
 /// The observed state, shared by the watches of one stream.
@@ -39,7 +39,7 @@ pub struct State {
     pub components: Option<Vec<ComponentHealth>>,
     /// Status of the agent's Deployment. `None` if the agent runs outside the cluster.
     pub agent: Option<AgentReport>,
-    /// Hashes of the applied objects, by owner. Each watch of an owner has a separate tally.
+    /// Hashes of the applied objects, by owner. Each watch of an owner has a separate [`Tally`].
     pub applied: BTreeMap<&'static str, [Tally<String>; WATCHES_PER_OWNER]>,
     /// Events that are not yet reported, oldest first.
     pub events: VecDeque<EventReport>,

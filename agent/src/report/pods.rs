@@ -138,9 +138,10 @@ pub fn facts(spec: &PodSpec, status: Option<&PodStatus>) -> Option<PodFacts> {
 /// Returns the resources that a pod reserves on its node, or `None` for a finished pod.
 ///
 /// A pod starts in steps: each init container is a step, and the sum of all containers is the last
-/// step. A sidecar (an init container with the restart policy `Always`) counts in all later steps.
-/// The result is the maximum of all steps, or the requests of the pod itself if it has any. The
-/// pod's overhead is added (KEP-753, KEP-2837, KEP-688).
+/// step. A sidecar (an init container with the restart policy `Always`) is part of all later steps.
+/// The result is the maximum of all steps. If the pod's spec contains requests of the whole pod,
+/// the result is these requests. The result includes the pod's overhead (KEP-753, KEP-2837,
+/// KEP-688).
 pub fn requests(spec: &PodSpec, status: Option<&PodStatus>) -> Option<ResourceList> {
     if status.is_some_and(PodStatus::finished) {
         return None;

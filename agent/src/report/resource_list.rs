@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use drover_quantity::Quantity;
 
-/// Quantities by resource name.
+/// Kubernetes quantities by resource name, such as `cpu`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceList(BTreeMap<String, Quantity>);
 
@@ -19,7 +19,7 @@ impl ResourceList {
         )
     }
 
-    /// Adds every resource of `other`.
+    /// Adds the quantities of `other`, resource by resource.
     pub fn add(&mut self, other: &Self) {
         for (name, amount) in &other.0 {
             let sum = self.0.entry(name.clone()).or_default();
@@ -27,7 +27,7 @@ impl ResourceList {
         }
     }
 
-    /// Subtracts every resource of `other`, and removes each resource whose quantity becomes zero.
+    /// Subtracts the quantities of `other`, and removes each resource whose quantity becomes zero.
     pub fn remove(&mut self, other: &Self) {
         for (name, amount) in &other.0 {
             if let Some(sum) = self.0.get_mut(name) {

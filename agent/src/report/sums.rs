@@ -36,7 +36,7 @@ pub struct PodFacts {
 #[derive(Debug)]
 pub struct Tally<T> {
     now: HashMap<String, T>,
-    /// The objects of a list in progress. The objects replace `now` when the list is complete.
+    /// The objects of a list in progress. When the list is complete, these objects replace `now`.
     listed: Option<HashMap<String, T>>,
     complete: bool,
 }

@@ -1,4 +1,4 @@
-//! Runs the fuzzers' properties on their corpora as ordinary tests.
+//! Checks the properties of the fuzzers with their stored corpora, as ordinary tests.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -42,7 +42,7 @@ pub(crate) enum StageError {
     /// The certificate cannot be created.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// No port is free.
+    /// The operating system has no free port.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// A file or folder cannot be prepared.

@@ -1,7 +1,8 @@
 //! Sends sequential HTTP/1.1 exchanges on one connection with minimal CPU usage.
 //!
 //! The generator runs on the same machine as the measured programs, so the generator's CPU usage
-//! distorts the figures. Requests are encoded once. Bodies are counted and discarded.
+//! distorts the figures. The generator encodes each request once, and counts and discards response
+//! bodies.
 
 use std::convert::Infallible;
 use std::io;

@@ -50,7 +50,7 @@ pub(super) async fn join(
     Ok(running)
 }
 
-/// Grants the permissions of all lanes in all namespaces.
+/// Grants all permissions to the service accounts of all lanes, in all namespaces.
 pub(super) async fn permit_all_lanes(cluster: &ControlPlane) -> Result<(), StageError> {
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",

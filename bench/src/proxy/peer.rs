@@ -22,7 +22,7 @@ pub(crate) enum PeerError {
     /// The Go compiler failed.
     #[error("`go build` of bench/remotedialer failed:\n{0}")]
     Compile(String),
-    /// No port is free.
+    /// The operating system has no free port.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// The server or the client of the reference proxy failed.

@@ -52,7 +52,7 @@ pub(crate) enum AgentsError {
 /// The description of one cluster: one line of the clusters file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Joining {
-    /// Name of the cluster, and of the namespace of its agent.
+    /// Name of the cluster. The namespace of the cluster's agent has the same name.
     pub(crate) name: String,
     /// The objects of the cluster's import manifest.
     pub(crate) objects: Vec<Value>,

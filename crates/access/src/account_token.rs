@@ -31,7 +31,8 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// A token whose claims contain the name of a service account. The signature is not verified.
+/// A token whose claims contain the name of a service account. The server has not verified the
+/// token's signature.
 #[derive(Debug)]
 pub struct AccountToken {
     text: SecretString,

@@ -1,9 +1,9 @@
-//! Admission rules for writes to the hub that no schema can express. They cover Drover's kinds, the
-//! server's Secrets and accounts, and the hub's roles and bindings.
+//! Admission rules for writes to the hub that no schema can express. The rules cover Drover's
+//! kinds, the server's Secrets and accounts, and the hub's roles and bindings.
 //!
-//! The embedded hub calls [`admit`] in process; an external hub calls the server's webhook. The
-//! server calls it before a write for a user of the REST API. The REST API has additional rules,
-//! for example that administrators cannot delete their own user.
+//! The embedded hub calls [`admit`] in process. An external hub calls the server's webhook. The
+//! server also calls [`admit`] before a write for a user of the REST API. The REST API has
+//! additional rules, for example that administrators cannot delete their own user.
 //!
 //! | writer | forbidden write | reason |
 //! |---|---|---|
@@ -133,8 +133,8 @@ impl<'a> Write<'a> {
         self.writer.starts_with(names::PREFIX)
     }
 
-    /// Reports whether the writer is a service account. The user who created the account may have
-    /// lost access since then.
+    /// Reports whether the writer is a service account. The user who created the account may no
+    /// longer have access.
     fn is_by_service_account(&self) -> bool {
         self.writer.starts_with(ACCOUNT_PREFIX)
     }
@@ -315,8 +315,8 @@ pub fn depends_on_writer(write: &Write<'_>) -> bool {
     (roles::concerns(write) && !roles::keeps_spec(write)) || administered::concerns(write)
 }
 
-/// Allows or rejects a write by Drover's roles. Call after [`admit`]. `changed` is the user with
-/// the name from [`changed_user`].
+/// Allows or rejects a write, depending on the writer's roles in Drover. Call this function after
+/// [`admit`]. `changed` is the user with the name from [`changed_user`].
 pub fn admit_by_roles(
     write: &Write<'_>,
     writer: &WriterRights,

@@ -33,12 +33,12 @@ pub use provenance::Provenance;
 pub use resolver::{Binding, Names, ResolvedRoles, Roles};
 pub use rights::RightsHolder;
 
-/// Subject of a grant.
+/// A user or group to which a grant applies.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
-    /// A user.
+    /// One user, by the user's name in clusters.
     User(UserName),
-    /// All members of a group.
+    /// All members of a group, by the group's name in clusters.
     Group(GroupName),
 }
 
@@ -58,14 +58,14 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The scope of a grant.
+/// The hub, the clusters or the project in which a grant applies.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// The hub.
+    /// The hub, and no managed cluster.
     Hub,
     /// All clusters, including clusters that are created later.
     EveryCluster,
-    /// One cluster.
+    /// One cluster, by the UID of its Cluster object.
     Cluster(ClusterUid),
     /// The namespaces of one project.
     Project(ClusterUid, ProjectUid),
@@ -99,9 +99,9 @@ impl BindingKind {
 /// Identifies a binding on the hub.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BindingId {
-    /// Kind of the binding.
+    /// Kubernetes kind of the binding.
     pub kind: BindingKind,
-    /// Name of the binding.
+    /// Name of the binding object on the hub.
     pub name: String,
 }
 
@@ -114,9 +114,9 @@ impl fmt::Display for BindingId {
 /// A resolved role with its rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Role {
-    /// Name of the role.
+    /// Name of the GlobalRole or RoleTemplate.
     pub name: String,
-    /// UID of the role.
+    /// UID of the GlobalRole or RoleTemplate, or [`ADMINISTRATOR`].
     pub uid: String,
     /// Rules in clusters and projects.
     pub scoped: Scoped,
@@ -145,11 +145,11 @@ impl Role {
 /// A role of a subject in a scope, and the binding that grants the role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Subject of the grant.
+    /// The user or group that receives the role.
     pub subject: Subject,
-    /// The granted role.
+    /// The role that the subject receives.
     pub role: Arc<Role>,
-    /// Scope of the grant.
+    /// The scope in which the subject receives the role.
     pub scope: Scope,
     /// The binding that grants the role.
     pub binding: BindingId,
@@ -198,7 +198,7 @@ pub enum Problem {
     /// The role cannot be resolved.
     #[error("the role {role:?} cannot be used: {source}")]
     Role {
-        /// Name of the role.
+        /// Name of the role that cannot be resolved.
         role: String,
         /// Reason why the role cannot be resolved.
         source: Unresolved,
@@ -242,7 +242,7 @@ impl Grants {
         own.chain(&self.everywhere).map(|&index| &self.all[index])
     }
 
-    /// Returns the namespaces of a project.
+    /// Returns the names of the namespaces in a project's status.
     pub fn namespaces(&self, project: &ProjectUid) -> &[String] {
         self.namespaces.get(project).map_or(&[], Vec::as_slice)
     }

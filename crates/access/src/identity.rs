@@ -34,7 +34,7 @@ impl Principal {
 /// A user who presented a valid token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// UID of the User.
+    /// UID of the User object. The user's name in clusters contains this UID.
     pub user_uid: UserUid,
     /// Name of the User object.
     pub user_name: String,
@@ -51,9 +51,9 @@ pub struct Identity {
 /// Limits of the presented token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenLimits {
-    /// ID of the token.
+    /// ID of the token: the name of the Token object.
     pub id: String,
-    /// Purpose of the token.
+    /// Purpose of the token. The purpose limits the routes that accept the token.
     pub purpose: TokenPurpose,
     /// The only cluster for which the token is valid. `None` for all clusters.
     pub cluster: Option<ClusterUid>,

@@ -1,8 +1,8 @@
 //! Access decisions: names, tokens, permits, roles, and rules for headers and paths. All functions
 //! are pure.
 //!
-//! The crate *owns* all decisions that a table of test cases can express. It *never* uses tokio, a
-//! kube client, a clock or a disk; callers pass the time and random values.
+//! The crate *owns* all decisions that a table of test cases can express. The crate *never* uses
+//! tokio, a kube client, a clock or a disk. Callers pass the time and random values.
 
 pub mod account_token;
 pub mod admission;

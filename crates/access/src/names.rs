@@ -1,7 +1,8 @@
 //! Names of users and groups in clusters; this module alone creates these names.
 //!
-//! A user has the name `drover:user:<uid>`, a group the name `drover:<provider>:<id>`. The prefix
-//! prevents that input of a user or provider becomes a different name, such as `system:masters`.
+//! A user has the name `drover:user:<uid>`, a group the name `drover:<provider>:<id>`. Because of
+//! the prefix, the input of a user or a provider cannot produce a Kubernetes name such as
+//! `system:masters`.
 
 use std::fmt;
 
@@ -25,7 +26,7 @@ const MAX_PART: usize = 253;
 pub struct UserName(String);
 
 impl UserName {
-    /// Returns the name of the user with this UID.
+    /// Creates the name of the user with this UID.
     pub fn of(uid: &UserUid) -> Self {
         Self(format!("{PREFIX}user:{uid}"))
     }
@@ -41,7 +42,7 @@ impl UserName {
         &self.0
     }
 
-    /// Returns the UID in the name.
+    /// Returns the UID of the User object, which is part of the name.
     pub fn uid(&self) -> UserUid {
         let uid = self.0.strip_prefix(PREFIX);
         let uid = uid.and_then(|name| name.strip_prefix("user:"));
@@ -67,7 +68,7 @@ impl GroupName {
         Self::of(provider, id)
     }
 
-    /// Returns the name of the group's provider.
+    /// Returns the provider in the name: the name of the AuthProvider object.
     pub fn provider(&self) -> &str {
         let rest = self.0.strip_prefix(PREFIX).unwrap_or_default();
         rest.split_once(':').map_or("", |(provider, _)| provider)
@@ -81,7 +82,7 @@ impl GroupName {
 
 /// Name of a service account on the hub: `system:serviceaccount:<namespace>:<name>`.
 ///
-/// The name is valid on the hub only. In a managed cluster, the same name belongs to another
+/// The name is valid on the hub only. In a managed cluster, the same name belongs to a different
 /// account.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AccountName(String);

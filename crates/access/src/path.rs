@@ -14,7 +14,7 @@ pub const CLUSTER_PATH_PREFIX: &str = "/k8s/clusters/";
 /// Maximum length of a cluster name, as in the Cluster kind.
 const MAX_NAME: usize = 63;
 
-/// The cluster in a path.
+/// The cluster that the path of a request names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterName {
     /// The hub itself.

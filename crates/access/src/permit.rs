@@ -25,7 +25,7 @@ pub struct Permit {
 pub enum Holder {
     /// A Drover user.
     Person {
-        /// UID of the User.
+        /// UID of the User object.
         user: UserUid,
         /// ID of the token that authenticated the user.
         token_id: String,
@@ -56,7 +56,7 @@ impl Permit {
     }
 }
 
-/// Reasons to deny a permit.
+/// Reasons why a request receives no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Denied {
     /// The token is valid only for setting a new password.

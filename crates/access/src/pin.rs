@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use thiserror::Error;
 
-/// The object whose name is the name in a binding.
+/// The current object with the name in a binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// UID of the object.

@@ -77,7 +77,7 @@ impl Setting {
         }
     }
 
-    /// Returns the setting with this name.
+    /// Parses the name of a Setting object. Returns `None` for an unknown name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|setting| setting.name() == name)
     }
@@ -137,7 +137,7 @@ impl Setting {
         }
     }
 
-    /// Reports whether only administrators may write the setting, because it affects images in
+    /// Reports whether only administrators may write the setting. These settings affect images in
     /// clusters, the lifetime of credentials and groups, or the content of logs.
     ///
     /// The other settings are defaults for tokens without a requested lifetime. A user may request
@@ -214,7 +214,7 @@ pub const MIN_TTL: Duration = Duration::from_mins(1);
 pub const MAX_TTL: Duration = Duration::from_hours(3650 * 24);
 
 /// Range of valid refresh intervals. The maximum is half of the minimum [`PROVIDER_GRACE`], so that
-/// no user loses access because of a missing refresh.
+/// users do not lose access after a single failed refresh.
 const GROUPS_REFRESH: RangeInclusive<Duration> = Duration::from_mins(5)..=Duration::from_hours(6);
 /// Range of valid values of [`PROVIDER_GRACE`].
 const PROVIDER_GRACE: RangeInclusive<Duration> =

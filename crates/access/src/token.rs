@@ -31,10 +31,11 @@ pub trait Family {
     const WORD: &'static str;
 }
 
-/// Tokens of users.
+/// The family of user tokens, with the prefix `drover`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForUsers;
-/// Tokens that permit one registration of a cluster.
+/// The family of registration tokens, with the prefix `droverimport`. Each token permits one
+/// registration of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForRegistration;
 

@@ -60,8 +60,8 @@ const PER_SECOND: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 /// of agents, because any client can send such a request.
 const MANIFEST_BURST: NonZeroU32 = NonZeroU32::new(50).expect("50 is not zero");
 const MANIFESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("10 is not zero");
-/// Rate limits of one network and of the wider networks that contain it. These limits prevent that
-/// a single client consumes the total limit.
+/// Rate limits of one network and of the wider networks that contain it. These limits prevent a
+/// single client from consuming the total limit.
 const NETWORK_QUOTAS: [Quota; 3] = [
     Quota::per_second(5).burst(40),
     Quota::per_second(12).burst(80),

@@ -95,7 +95,7 @@ pub enum TunnelSendError {
     /// No tunnel is available.
     #[error(transparent)]
     NoTunnel(#[from] NoTunnel),
-    /// The tunnel failed while sending the request.
+    /// The tunnel failed while the server was sending the request.
     #[error(transparent)]
     Send(#[from] SendError),
 }
@@ -112,7 +112,6 @@ struct Inner {
     /// of the cluster.
     changed_in: Mutex<HashMap<ClusterUid, watch::Sender<u64>>>,
     budget: Arc<ServerBudget>,
-    /// Limits of one tunnel.
     limits: Limits,
     metrics: Metrics,
 }
@@ -188,7 +187,7 @@ impl Tunnels {
         Arc::clone(&self.0.budget)
     }
 
-    /// Returns the options for opening a tunnel.
+    /// Returns the options with which the server opens a tunnel.
     pub fn options(&self) -> OpenOptions {
         OpenOptions {
             limits: self.0.limits,

@@ -49,7 +49,7 @@ pub struct ServerBinding {
     pub port: u16,
     /// The trusted CA certificates, in DER.
     pub roots: Vec<CertificateDer<'static>>,
-    /// UID of the Cluster.
+    /// UID of the Cluster object to which the agent belongs.
     pub cluster_uid: ClusterUid,
 }
 

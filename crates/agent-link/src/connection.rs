@@ -1,4 +1,5 @@
-//! The agent's connection: registers, dials, proves the key, serves the tunnel, and reconnects.
+//! The connection of an agent to the server: registers the key, connects, proves the key, serves
+//! the tunnel, and reconnects.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use crate::status::StatusPublisher;
 
 /// Interval at which the agent reads the binding while connected.
 const BINDING_POLL_INTERVAL: Duration = Duration::from_secs(30);
-/// Reason in the response of a server that has the Cluster but no key for it.
+/// Reason in the server's response if the Cluster exists but has no bound key.
 const NOT_REGISTERED: &str = "NotRegistered";
 
 /// The reason why the agent has no tunnel: the agent cannot open a tunnel, or the tunnel closed

@@ -52,9 +52,9 @@ pub trait LaneHandler: std::fmt::Debug + Send + Sync {
 /// Passes requests on the report lane to a handler.
 #[derive(Debug)]
 pub struct Lanes {
-    /// The cluster's API server.
+    /// The API server that receives the forwarded requests.
     pub upstream: Upstream,
-    /// The lanes' credentials.
+    /// Tokens of the lanes' service accounts.
     pub tokens: Arc<LaneTokens>,
     /// Counts of refused requests.
     pub refusals: Arc<Refusals>,

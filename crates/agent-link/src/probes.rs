@@ -17,7 +17,7 @@ use crate::status::ConnectionStatus;
 
 /// Maximum number of concurrent connections. The kubelet needs one.
 const MAX_CONNECTIONS: usize = 16;
-/// Timeout of a request's head and of a connection.
+/// Maximum time for reading a request's head, and maximum duration of a connection.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The listener for the kubelet's probes.

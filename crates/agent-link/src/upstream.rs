@@ -194,7 +194,7 @@ impl Upstream {
     }
 }
 
-/// Boxes a body of a response or a tunnelled request.
+/// Boxes the body of a response or of a tunnelled request.
 pub fn boxed<B>(body: B) -> Body
 where
     B: http_body::Body<Data = Bytes, Error: Into<drover_tunnel::BoxError>> + Send + 'static,

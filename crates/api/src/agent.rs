@@ -39,7 +39,7 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// All lanes.
+    /// All lanes, in the order of declaration.
     pub const ALL: [Self; 3] = [Self::User, Self::Controller, Self::Report];
 
     /// Returns the value of [`LANE_HEADER`] for the lane.

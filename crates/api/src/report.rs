@@ -102,7 +102,7 @@ pub struct EventReport {
     pub regarding: String,
     /// The event's PascalCase reason.
     pub reason: String,
-    /// The event's message.
+    /// The event's message, truncated by the agent.
     pub message: String,
     /// Time of the last occurrence, RFC 3339.
     pub last_seen: jiff::Timestamp,

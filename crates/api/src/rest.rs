@@ -68,7 +68,7 @@ pub use sign_in::*;
 pub struct Secret(String);
 
 impl Secret {
-    /// Creates a secret from text.
+    /// Creates a secret that contains this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -245,7 +245,7 @@ wire! {
     /// A role that is bound to a user by name. Without a cluster and a project, the role applies on
     /// the hub and in all clusters.
     HeldRole {
-        /// Name of the role.
+        /// Name of the GlobalRole or RoleTemplate.
         role: String,
         /// Name of the cluster in which the role is bound.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -337,7 +337,7 @@ wire! {
         /// Sum of the nodes' usage, by resource name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         usage: BTreeMap<String, String>,
-        /// Health of the cluster's components.
+        /// Health of the cluster's API server and of the checks in `/readyz`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         components: Vec<ComponentHealth>,
         /// Version and rollout of the cluster's agent.
@@ -426,15 +426,15 @@ wire! {
 wire! {
     /// A setting of the server, with its value and its default.
     SettingView {
-        /// Name of the setting.
+        /// Name of the Setting object, such as `server-url`.
         name: String,
         /// The effect of the setting and its valid values.
         description: String,
         /// The configured value. Empty if the setting has no configured value.
         value: String,
-        /// The value in effect.
+        /// The value in effect: the configured value, or the default.
         in_effect: String,
-        /// The default value.
+        /// The value that is in effect without a configured value.
         default: String,
         /// The reason why the configured value is not in effect. Absent if the configured value is
         /// in effect or empty.

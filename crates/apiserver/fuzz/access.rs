@@ -1,5 +1,5 @@
-//! Properties of authentication and impersonation for arbitrary bytes; run by the fuzzer and, with
-//! the corpus, by `cargo test`.
+//! Properties of authentication and impersonation for arbitrary bytes. The fuzzer and `cargo test`
+//! check these properties.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,5 +1,5 @@
-//! Properties of request decoding for arbitrary bytes; run by the fuzzer and, with the corpus, by
-//! `cargo test`.
+//! Properties of request decoding for arbitrary bytes. The fuzzer and `cargo test` check these
+//! properties.
 
 use drover_apiserver::serve::body::decode;
 use drover_apiserver::serve::negotiate::{BodyFormat, Transforms, accepted, accepted_stream};

@@ -1,5 +1,5 @@
-//! Properties of schemas, tables and quantities for arbitrary bytes; run by the fuzzer and, with
-//! the corpus, by `cargo test`.
+//! Properties of schemas, tables and quantities for arbitrary bytes. The fuzzer and `cargo test`
+//! check these properties.
 
 use drover_apiserver::crd;
 use drover_apiserver::resource::Resource;

@@ -1,5 +1,5 @@
-//! Properties of merges, selectors and stored values for arbitrary bytes; run by the fuzzer and,
-//! with the corpus, by `cargo test`.
+//! Properties of merges, selectors and stored values for arbitrary bytes. The fuzzer and `cargo
+//! test` check these properties.
 
 use std::sync::{Arc, LazyLock};
 

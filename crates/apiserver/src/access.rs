@@ -121,9 +121,10 @@ impl Verdict {
     }
 }
 
-/// Decides whether a request is allowed. Runs for each request, so it must not block.
+/// Decides whether a request is allowed. The server calls the authorizer for each request, so an
+/// implementation must not block.
 pub trait Authorizer: Send + Sync {
-    /// Decides one request.
+    /// Returns the decision for the request that `attributes` describes.
     fn authorize(&self, attributes: &Attributes<'_>) -> Verdict;
 
     /// Returns the rules that apply to a caller in a namespace, for a `SelfSubjectRulesReview`.

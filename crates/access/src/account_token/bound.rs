@@ -11,7 +11,7 @@ const OF_SECRETS: &str = "kubernetes.io/serviceaccount/";
 /// Kind of a bound object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundKind {
-    /// The service account.
+    /// The service account to which the token belongs.
     ServiceAccount,
     /// The Secret that stores the token, or the Secret in the TokenRequest.
     Secret,
@@ -29,7 +29,7 @@ impl BoundKind {
 /// An object to which a token is bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundObject {
-    /// Kind of the object.
+    /// Kubernetes kind of the object to which the token is bound.
     pub kind: BoundKind,
     /// Namespace of the object; empty for a Node.
     pub namespace: String,

@@ -112,8 +112,8 @@ pub(super) fn admit(
     )))
 }
 
-/// Reports whether the changed user is an administrator, or becomes an administrator when enabled
-/// again. A disabled user has no grant.
+/// Reports whether the changed user is an administrator. For a disabled user, reports whether the
+/// user becomes an administrator when the user is enabled, because a disabled user has no grants.
 fn above_others(
     write: &Write<'_>,
     changed: Option<&UserWithGroups>,

@@ -24,7 +24,7 @@ pub const HUB_PREFIX: &str = "drover-hub-";
 pub struct RoleName {
     /// Namespace of the Role; `None` for a ClusterRole.
     pub namespace: Option<String>,
-    /// Name of the role.
+    /// Name of the Role or ClusterRole.
     pub name: String,
 }
 

@@ -42,17 +42,18 @@ pub struct HubRoles<'a> {
     pub grants: &'a Grants,
 }
 
-/// A user with a User object, and the user's stored groups. Groups of the request are never used.
+/// A user with a User object, and the user's stored groups. Admission never uses the groups in the
+/// request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserWithGroups {
-    /// Name of the user.
+    /// Name of the user in clusters: `drover:user:<uid>`.
     pub user: UserName,
-    /// Groups of the user.
+    /// Groups of the user, as stored on the hub.
     pub groups: Vec<GroupName>,
 }
 
 impl UserWithGroups {
-    /// Returns the user in the form that grants use.
+    /// Returns the user and the groups for a query of [`Grants`].
     pub fn rights_holder(&self) -> RightsHolder<'_> {
         RightsHolder {
             user: &self.user,
@@ -165,13 +166,13 @@ pub(super) fn concerns(write: &Write<'_>) -> bool {
 /// Kind of the object that a reference names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
-    /// A cluster.
+    /// A reference to a Cluster.
     Cluster,
-    /// A project.
+    /// A reference to a Project.
     Project,
-    /// A role for clusters or projects.
+    /// A reference to a RoleTemplate: a role for clusters or projects.
     RoleTemplate,
-    /// A role for the hub and all clusters.
+    /// A reference to a GlobalRole: a role for the hub and all clusters.
     GlobalRole,
 }
 

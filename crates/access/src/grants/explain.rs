@@ -12,7 +12,7 @@ use crate::roles::{Rights, known_group, known_rules};
 /// An action in a cluster, for a search for the grants that allow the action.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// UID of the cluster.
+    /// UID of the Cluster object.
     pub cluster: &'a ClusterUid,
     /// Kubernetes verb, such as `get`.
     pub verb: &'a str,

@@ -15,7 +15,7 @@ use crate::names::GroupName;
 pub struct RoleFacts<'a, S> {
     /// UID of the object.
     pub uid: &'a str,
-    /// Spec of the role.
+    /// Spec of the role, as stored on the hub.
     pub spec: &'a S,
 }
 
@@ -24,7 +24,7 @@ pub struct RoleFacts<'a, S> {
 pub struct UserFacts {
     /// UID of the object.
     pub uid: UserUid,
-    /// True if the user is enabled.
+    /// True if the user can sign in. A disabled user has no grants.
     pub enabled: bool,
     /// True if the User object makes the user an administrator.
     pub administrator: bool,
@@ -37,7 +37,7 @@ pub struct UserFacts {
 pub struct ProviderFacts {
     /// UID of the object.
     pub uid: ProviderUid,
-    /// True if the provider is enabled.
+    /// True if users can sign in with the provider. Groups of a disabled provider have no grants.
     pub enabled: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct ProviderFacts {
 pub struct ProjectFacts {
     /// UID of the object.
     pub uid: ProjectUid,
-    /// UID of the project's cluster.
+    /// UID of the Cluster to which the project belongs.
     pub cluster: ClusterUid,
     /// Namespaces in the project's status.
     pub namespaces: Vec<String>,
@@ -59,17 +59,17 @@ pub struct Facts<'a> {
     pub role_templates: HashMap<&'a str, RoleFacts<'a, RoleTemplateSpec>>,
     /// Roles for the hub and all clusters.
     pub global_roles: HashMap<&'a str, RoleFacts<'a, GlobalRoleSpec>>,
-    /// Bindings of global roles.
+    /// Specs of all GlobalRoleBindings, with their names.
     pub global_bindings: Vec<(&'a str, &'a GlobalRoleBindingSpec)>,
-    /// Bindings of roles in clusters.
+    /// Specs of all ClusterRoleTemplateBindings, with their names.
     pub cluster_bindings: Vec<(&'a str, &'a ClusterRoleTemplateBindingSpec)>,
-    /// Bindings of roles in projects.
+    /// Specs of all ProjectRoleTemplateBindings, with their names.
     pub project_bindings: Vec<(&'a str, &'a ProjectRoleTemplateBindingSpec)>,
-    /// Projects by name.
+    /// Projects by the name of the Project object.
     pub projects: HashMap<&'a str, ProjectFacts>,
-    /// UIDs of the clusters, by name.
+    /// UIDs of the clusters, by the name of the Cluster object.
     pub clusters: HashMap<&'a str, ClusterUid>,
-    /// Users by name.
+    /// Users by the name of the User object.
     pub users: HashMap<&'a str, UserFacts>,
     /// Identity providers by name.
     pub providers: HashMap<&'a str, ProviderFacts>,

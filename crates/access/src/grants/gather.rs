@@ -10,7 +10,7 @@ use super::{
 use crate::names::UserName;
 
 impl Grants {
-    /// Reads all bindings.
+    /// Computes the grants of all bindings.
     pub fn gather(facts: &Facts<'_>) -> Self {
         let mut grants = Self::default();
         let mut roles = Roles::new(facts, Names::Pinned);
@@ -92,7 +92,7 @@ impl Grants {
         }
     }
 
-    /// Records the grants of a binding, or its problem.
+    /// Records the grants of a binding, or the reason why the binding grants nothing.
     pub(super) fn bind(
         &mut self,
         kind: BindingKind,

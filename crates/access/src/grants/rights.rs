@@ -12,9 +12,9 @@ use crate::target::Target;
 /// A user and all groups of this user.
 #[derive(Clone, Copy, Debug)]
 pub struct RightsHolder<'a> {
-    /// Name of the user.
+    /// Name of the user in clusters: `drover:user:<uid>`.
     pub user: &'a UserName,
-    /// Groups of the user.
+    /// Names of the user's groups in clusters: `drover:<provider>:<id>`.
     pub groups: &'a [GroupName],
 }
 

@@ -25,7 +25,7 @@ pub struct InvalidRule {
     pub field: String,
     /// Index of the rule in the list.
     pub index: usize,
-    /// The problem and its remedy.
+    /// The problem, and the change that fixes the rule.
     pub problem: &'static str,
 }
 

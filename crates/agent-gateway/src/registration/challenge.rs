@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use drover_entropy::{NoRandomness, random};
 
-/// Lifetime of a challenge.
+/// Time after which a challenge expires.
 const LIFETIME: SignedDuration = SignedDuration::from_secs(60);
 /// Maximum number of stored used challenges per Cluster. Agents connect far less often within a
 /// minute.

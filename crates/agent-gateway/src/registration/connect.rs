@@ -202,7 +202,7 @@ async fn current_or_stored_cluster(
         .ok_or_else(|| refusal(&Refusal::NoSuchCluster))
 }
 
-/// Reads the proof header.
+/// Parses the header with the proof of the key.
 pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
     let malformed = |what: &str| Status::unauthorized(format!("the header {PROOF_HEADER} {what}"));
     let mut values = headers.get_all(PROOF_HEADER).iter();

@@ -22,11 +22,11 @@ pub struct Observed<'a> {
 /// The validity of a presented registration token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenState {
-    /// The request has no token.
+    /// The request contains no registration token.
     Absent,
     /// The token does not exist, or its secret is wrong.
     Invalid,
-    /// The token has expired.
+    /// The registration token has expired.
     Expired,
     /// The token is for a different Cluster than the request.
     OtherCluster,
@@ -45,7 +45,7 @@ pub enum Verdict {
     AlreadyBound,
     /// The token is valid for the Cluster, so the server binds the key.
     Bind {
-        /// ID of the token.
+        /// ID of the registration token, which the server deletes after the registration.
         token_id: String,
     },
 }

@@ -42,7 +42,7 @@ pub struct Manifest {
     pub server_url: String,
     /// The CA certificates for the agent, in PEM. The agent trusts only these CA certificates.
     pub server_ca: String,
-    /// UID of the Cluster.
+    /// UID of the Cluster object. The agent sends the UID to the server.
     pub cluster_uid: ClusterUid,
     /// Name of the Cluster, used in messages only.
     pub cluster_name: String,

@@ -50,7 +50,7 @@ pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Statu
         .ok_or_else(malformed)
 }
 
-/// Registers a key.
+/// Handles a registration request: binds the key in the request to the Cluster.
 pub async fn register(
     state: &RegistrationState,
     headers: &HeaderMap,

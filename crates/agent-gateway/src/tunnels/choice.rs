@@ -28,7 +28,7 @@ impl Health {
 pub(super) enum Probe {
     /// The API server responded.
     Answered,
-    /// The agent responded, but the API server did not in time.
+    /// The agent responded, but the API server did not respond in time.
     Down,
     /// The agent did not respond.
     Missed,
@@ -36,8 +36,8 @@ pub(super) enum Probe {
 
 /// Number of consecutive failed probes after which a tunnel is unhealthy.
 const FAILURES: u8 = 2;
-/// Number of consecutive successful probes after which a tunnel is healthy again. The number
-/// prevents that a flapping tunnel receives requests repeatedly.
+/// Number of consecutive successful probes after which a tunnel is healthy again. This number
+/// prevents a flapping tunnel from repeatedly receiving requests.
 const SUCCESSES: u8 = 3;
 
 /// The results of the latest probes, and the health that results from them.

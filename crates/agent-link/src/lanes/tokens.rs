@@ -286,8 +286,8 @@ mod tests {
         }
     }
 
-    /// Returns tokens for an API server that does not respond, and a counter of the requests that
-    /// it received.
+    /// Returns tokens for an API server that does not respond, and a counter of the requests to
+    /// that API server.
     fn unresponsive() -> (LaneTokens, Arc<AtomicUsize>) {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);

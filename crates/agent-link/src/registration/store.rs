@@ -64,7 +64,7 @@ pub enum StoreError {
     Missing {
         /// Kind and name of the object.
         object: &'static str,
-        /// Name of the missing key.
+        /// Key in the object's data.
         key: &'static str,
     },
     /// The agent cannot generate a key.

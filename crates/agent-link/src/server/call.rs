@@ -56,7 +56,7 @@ pub enum CallError {
     NotDrover {
         /// Host and port of the server.
         authority: String,
-        /// The property of the response that a Drover server's response never has.
+        /// The part of the response that shows that the sender is not a Drover server.
         detail: String,
     },
     /// The connection broke, or the server did not respond in time.

@@ -95,7 +95,7 @@ pub enum DialError {
     /// The HTTP proxy did not connect to the server.
     #[error("cannot connect through the HTTP proxy at {address}: {source}")]
     Proxy {
-        /// Address of the proxy.
+        /// IP address and port of the HTTP proxy.
         address: SocketAddr,
         /// Error of the proxy.
         #[source]
@@ -106,7 +106,7 @@ pub enum DialError {
         "the server's certificate is not issued by the CA in the manifest: the server's CA has changed, or a device on the path intercepts TLS; import the cluster again if the change was intended"
     )]
     TlsUnknownAuthority,
-    /// The server's certificate is for other host names.
+    /// The server's certificate does not contain the host name that the agent dialled.
     #[error(
         "the server's certificate is not for {host}: set the server-url setting to a name in the certificate, or issue a certificate for {host}"
     )]

@@ -1,4 +1,4 @@
-//! Runs the fuzzer's corpus as an ordinary test.
+//! Checks the properties of the fuzzer with its stored corpus, as ordinary tests.
 
 #[path = "../../fuzz/properties.rs"]
 mod properties;

@@ -3,9 +3,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
 
-/// An identity provider. Its users can sign in, and roles can be bound to its groups.
-///
-/// The object's name is part of the names of its groups in clusters, and cannot change.
+/// An identity provider. Users of the provider can sign in. Users can bind roles to groups of the
+/// provider. The names of these groups in clusters contain the object's name, so the name cannot
+/// change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(
@@ -48,8 +48,8 @@ pub struct AuthProviderSpec {
     pub enabled: bool,
     /// True to end the user's session at the provider when the user signs out of Drover. For OpenID
     /// Connect, the browser opens the provider's `end_session_endpoint`, which must redirect to the
-    /// server's URL. For GitHub, the server revokes its GitHub token of the user when no Drover
-    /// session or token of the user depends on the GitHub token. For LDAP, the field has no effect.
+    /// server's URL. For GitHub, the server revokes the user's GitHub token after the last Drover
+    /// session or token that depends on it has ended. For LDAP, the field has no effect.
     #[serde(default)]
     pub sign_out_there: bool,
     /// The users and groups that can sign in. If unset, all users of the provider can sign in.
@@ -93,7 +93,7 @@ pub struct Allowed {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SecretKey {
-    /// Name of the Secret.
+    /// Name of the Secret in the namespace `drover-system`.
     #[cfg_attr(feature = "crd", schemars(length(min = 1, max = 253)))]
     pub name: String,
     /// Key in the Secret's data.

@@ -18,16 +18,16 @@ use crate::ids::{ClusterUid, ProjectUid, ProviderUid, RoleUid, UserUid};
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct BindingSubject {
-    /// The user of the binding.
+    /// The user to whom the binding grants the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserReference>,
-    /// The group of the binding.
+    /// The group to whose members the binding grants the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupReference>,
 }
 
 impl BindingSubject {
-    /// Returns a subject with the user of this name.
+    /// Creates a subject from the name of a user, without a UID.
     pub fn user(name: &str) -> Self {
         Self {
             user: Some(UserReference {
@@ -38,7 +38,7 @@ impl BindingSubject {
         }
     }
 
-    /// Returns a subject with the group of this name.
+    /// Creates a subject from the name of a group, without a UID.
     pub fn group(name: &str) -> Self {
         Self {
             user: None,

@@ -117,7 +117,7 @@ pub struct ClusterStatus {
     /// Sum of the nodes' usage from metrics.k8s.io. Empty if the cluster does not serve this API.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub usage: BTreeMap<String, String>,
-    /// Health of the cluster's components.
+    /// Health of the cluster's API server and of the checks in `/readyz`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentHealth>,
     /// The connected agent.
@@ -138,7 +138,7 @@ pub struct Registration {
     #[cfg_attr(feature = "crd", x_kube(validation = Rule::new("self == oldSelf")
         .message("a cluster's key cannot change; delete the Cluster and import the cluster again")))]
     pub public_key: String,
-    /// Time of the registration.
+    /// Time at which the server bound the key to the Cluster.
     pub bound_at: Time,
     /// ID of the registration token that the agent used.
     pub token_id: String,
@@ -168,7 +168,7 @@ pub struct PodCount {
     pub unschedulable: u32,
 }
 
-/// Health of one component of a cluster.
+/// Health of a component of a cluster: the API server, or a check in `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -50,7 +50,7 @@ use super::binding::{BindingSubject, RoleReference};
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct GlobalRoleBindingSpec {
-    /// The GlobalRole to bind.
+    /// Reference to the GlobalRole to bind: its name, and its UID, which the server sets.
     pub role: RoleReference,
     /// The user or the group to which the binding grants the role.
     pub subject: BindingSubject,

@@ -35,7 +35,7 @@ use super::binding::ClusterReference;
 ))]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectSpec {
-    /// The cluster of the project.
+    /// The cluster that contains the project's namespaces.
     pub cluster: ClusterReference,
     /// Name to display. The default is the object's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,12 +145,13 @@ pub struct ProjectStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// A namespace of a project. The UID distinguishes it from a later namespace with the same name.
+/// A namespace of a project. The UID distinguishes the namespace from a later namespace with the
+/// same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct OwnedNamespace {
-    /// Name of the namespace.
+    /// Name of the namespace in the cluster.
     pub name: String,
     /// UID of the namespace in the cluster.
     pub uid: String,
@@ -162,7 +163,7 @@ pub struct OwnedNamespace {
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceInCreation {
-    /// Name of the namespace.
+    /// Name of the namespace in the cluster.
     pub name: String,
     /// SHA-256, in base64url without padding, of a secret that the server puts into the new
     /// namespace.

@@ -67,7 +67,7 @@ pub struct TokenSpec {
     pub idle_seconds: Option<u32>,
 }
 
-/// The purpose of a token.
+/// The purpose of a token. The purpose limits the routes that accept the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -81,7 +81,7 @@ pub enum TokenPurpose {
     PasswordChange,
     /// A token that a user creates for a program.
     Api,
-    /// A token in a kubeconfig.
+    /// A token that a kubeconfig file contains.
     Kubeconfig,
     /// A short-lived token that `drover credential` returns to kubectl.
     Credential,

@@ -1,4 +1,4 @@
-//! User: a user of Drover.
+//! User: an account of a person in Drover.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ pub struct ProviderIdentity {
     pub provider_uid: ProviderUid,
     /// The user's ID at the provider, which never changes.
     pub id: String,
-    /// The user's login name at the provider.
+    /// The user's login name at the provider, for display.
     pub login: String,
     /// The user's groups at the provider, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -107,7 +107,7 @@ pub struct ProviderIdentity {
     pub since: Option<Time>,
 }
 
-/// A user's group at a provider.
+/// A group of which a user is a member, according to the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

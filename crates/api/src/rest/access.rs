@@ -12,7 +12,7 @@ wire! {
     MemberView {
         /// Name of the binding.
         id: String,
-        /// Name of the role.
+        /// Name of the GlobalRole or RoleTemplate.
         role: String,
         /// Name of the user. Absent for a group.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,9 +63,9 @@ wire! {
     /// required.
     #[serde(deny_unknown_fields)]
     MemberCreate {
-        /// Name of the role.
+        /// Name of the GlobalRole or RoleTemplate to bind.
         role: String,
-        /// Name of the user.
+        /// Name of the User object. Absent if `group` is set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<String>,
         /// The group: `drover:<provider>:<id>`.
@@ -84,7 +84,7 @@ wire! {
         /// the spec.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         generation: Option<i64>,
-        /// Name of the project's cluster.
+        /// Name of the Cluster that contains the project.
         cluster: String,
         /// Name to display instead of the object's name. Absent if not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ wire! {
     ProjectCreate {
         /// Name of the Project object, unique on the hub.
         name: String,
-        /// Name of the project's cluster.
+        /// Name of the Cluster that contains the project.
         cluster: String,
         /// Name to display instead of the object's name.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -34,7 +34,7 @@ pub enum AuditOutcome {
 }
 
 impl AuditOutcome {
-    /// All outcomes.
+    /// All outcomes, in the order of declaration.
     pub const ALL: [Self; 6] = [
         Self::Open,
         Self::Complete,

@@ -30,7 +30,7 @@ pub enum KubeconfigCredential {
     Token,
 }
 wire! {
-    /// The response with the kubeconfig.
+    /// The response to a request to create a kubeconfig.
     KubeconfigResponse {
         /// The kubeconfig in YAML.
         kubeconfig: Secret,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 wire! {
-    /// Version of the server and its protocols.
+    /// The version of the server, and the supported versions of the tunnel protocol.
     Version {
         /// Version of the program.
         version: String,

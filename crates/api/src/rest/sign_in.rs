@@ -39,7 +39,7 @@ wire! {
         way: SignInMethod,
     }
 }
-/// The sign-in method of a provider.
+/// The method with which users sign in at an identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SignInMethod {
@@ -105,7 +105,7 @@ wire! {
     /// A program's request for the token of a device login.
     #[serde(deny_unknown_fields)]
     DevicePoll {
-        /// The `deviceCode` from [`DeviceCode`].
+        /// The secret code from the response [`DeviceCode`].
         device_code: Secret,
     }
 }
@@ -175,7 +175,7 @@ wire! {
     /// A request of a user to change the user's own password.
     #[serde(deny_unknown_fields)]
     PasswordChange {
-        /// The current password.
+        /// The user's current password, which the server verifies before the change.
         current: Secret,
         /// The new password: 12 to 512 characters.
         new: Secret,

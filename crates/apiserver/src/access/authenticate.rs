@@ -65,7 +65,7 @@ pub enum Bearer<'a> {
     /// The header contains an additional space, so the server ignores the token. The client
     /// receives this warning.
     Ignored(&'static str),
-    /// The token to authenticate.
+    /// The bearer token, which authenticators then check.
     Token(&'a str),
 }
 

@@ -33,7 +33,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Creates a user with a name and groups.
+    /// Creates a user without UID and extras.
     pub fn user<'a>(name: impl Into<String>, groups: impl IntoIterator<Item = &'a str>) -> Self {
         Self {
             name: name.into(),
@@ -82,14 +82,14 @@ impl Caller {
 /// A service account, with the user name `system:serviceaccount:NAMESPACE:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServiceAccountName {
-    /// The namespace of the service account.
+    /// The namespace of the ServiceAccount object.
     pub namespace: String,
-    /// The name of the service account.
+    /// The name of the ServiceAccount object.
     pub name: String,
 }
 
 impl ServiceAccountName {
-    /// Creates a service account name from namespace and name.
+    /// Creates a name from the namespace and the name of a ServiceAccount object.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -124,14 +124,14 @@ pub(crate) fn node_name(user: &str) -> Option<&str> {
     is_dns_subdomain(name).then_some(name)
 }
 
-/// Reports whether the text is an RFC 1123 label: at most 63 of `[a-z0-9-]`, alphanumeric at both
-/// ends.
+/// Reports whether the text is an RFC 1123 label: at most 63 characters of `[a-z0-9-]`, with a
+/// letter or a digit at both ends.
 pub(crate) fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_of_any_length(text)
 }
 
-/// Reports whether the text is an RFC 1123 subdomain: labels with dots between them, at most 253
-/// characters.
+/// Reports whether the text is an RFC 1123 subdomain: labels, separated by dots, with at most 253
+/// characters in total.
 pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     // apimachinery limits the length of the whole subdomain, not of its labels.
     text.len() <= 253 && text.split('.').all(is_label_of_any_length)

@@ -23,7 +23,7 @@ const MAX_REQUESTORS: usize = 10_000;
 pub struct Impersonation {
     /// The last allowed mode of each requestor. The server checks this mode first for the
     /// requestor's next request. If all modes deny the request, the response contains the error of
-    /// the first mode that applies to the user.
+    /// the first checked mode that applies to the user.
     last: Mutex<HashMap<String, Mode>>,
 }
 

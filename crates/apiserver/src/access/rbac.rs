@@ -31,7 +31,7 @@ pub enum RbacKind {
 }
 
 impl RbacKind {
-    /// All RBAC kinds.
+    /// All RBAC kinds, in the order of declaration.
     pub const ALL: [Self; 4] = [
         Self::Role,
         Self::ClusterRole,
@@ -69,7 +69,7 @@ impl RbacKind {
         }
     }
 
-    /// Reports whether the kind is a binding.
+    /// Reports whether the kind is RoleBinding or ClusterRoleBinding.
     pub(crate) const fn binds(self) -> bool {
         matches!(self, Self::RoleBinding | Self::ClusterRoleBinding)
     }
