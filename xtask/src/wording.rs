@@ -208,7 +208,7 @@ fn git(command: &'static str, arguments: &[&str]) -> Result<String, WordingError
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A running `git cat-file --batch`. A drop of the value closes the input and ends the process.
+/// A running `git cat-file --batch`. The process ends when the value is dropped.
 struct Blobs {
     child: Child,
 }

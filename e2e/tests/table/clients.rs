@@ -164,7 +164,7 @@ async fn rust_client(side: &Side<'_>) -> Seen {
     )
 }
 
-/// Returns the data of the objects in a watch until an object is deleted.
+/// Reads a watch until an object is deleted. Returns the data of the objects in the events.
 async fn words_of(
     events: impl futures::Stream<Item = kube::Result<WatchEvent<ConfigMap>>>,
 ) -> Vec<String> {

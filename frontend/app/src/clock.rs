@@ -75,7 +75,6 @@ fn local(at: Timestamp) -> js_sys::Date {
     js_sys::Date::new(&wasm_bindgen::JsValue::from_f64(at.as_millisecond() as f64))
 }
 
-/// Sleeps for a duration.
 pub(crate) async fn sleep(duration: Duration) {
     let (done, waiting) = oneshot::channel::<()>();
     set_timeout(

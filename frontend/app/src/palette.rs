@@ -18,7 +18,7 @@ use crate::session::sign_out;
 use crate::unsaved::UnsavedGuard;
 use drover_ui_core::cluster::{members_screen, screen as cluster_screen};
 
-/// The maximum number of shown entries.
+/// The maximum number of entries in the result list.
 const MAX_SHOWN: usize = 50;
 
 /// True while the palette is open.
@@ -41,7 +41,6 @@ impl PaletteOpen {
         open
     }
 
-    /// Opens the palette.
     pub(crate) fn open(self) {
         self.0.set(true);
     }

@@ -1,4 +1,5 @@
-//! A reflector for the page: lists in pages, watches, and resumes after interruptions.
+//! A reflector for the page. Lists objects in pages, watches for changes, and resumes after
+//! interruptions.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -87,7 +88,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         self.freshness.get()
     }
 
-    /// Replaces the items.
+    /// Replaces all items of the list.
     pub(crate) fn show(self, items: Vec<T>) {
         // The screen can be disposed before the last response.
         let _ = self.items.try_set(Some(Arc::new(items)));

@@ -309,7 +309,7 @@ impl Session {
     }
 
     /// Verifies the session after a response with status 401 or 403. The status itself does not end
-    /// the session, because a cluster can be its source.
+    /// the session, because clusters can also respond with status 401 or 403.
     pub(crate) fn handle(self, problem: &Problem) {
         if matches!(
             problem.kind,

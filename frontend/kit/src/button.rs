@@ -61,7 +61,7 @@ pub fn Button(
     /// shown as the reason.
     #[prop(optional, into)]
     missing: Signal<Option<String>>,
-    /// Called when the user presses the button.
+    /// The callback that runs when the user presses the button.
     #[prop(optional, into)]
     on_press: Option<Callback<()>>,
     /// The label: a verb and its object.

@@ -18,7 +18,7 @@ pub struct Item {
     pub words: String,
     /// The check mark of an option; `None` for an action.
     pub checked: Option<Signal<bool>>,
-    /// Called when the user chooses the item.
+    /// The callback that runs when the user chooses the item.
     pub on_choose: Callback<()>,
     /// The visual weight of the item.
     pub weight: Weight,

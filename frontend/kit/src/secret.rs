@@ -26,7 +26,7 @@ pub fn SecretText(
     label: String,
     /// The text of the secret.
     text: String,
-    /// Set to true when the user copies the secret.
+    /// The signal that the component sets to true when the user copies the secret.
     #[prop(optional)]
     taken: Option<RwSignal<bool>>,
     /// True to focus the secret initially, because the previously focused element was removed.

@@ -119,7 +119,7 @@ impl Scroll {
     }
 }
 
-/// Rounds to whole pixels, at least 0.
+/// Rounds a number to whole pixels. The result for negative numbers is 0.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the value is clamped to the range of the type"

@@ -40,14 +40,14 @@ pub struct Column<R> {
     pub heading: &'static str,
     /// The CSS class for width and alignment.
     pub class: &'static str,
-    /// The comparison of two rows; `None` if the column cannot sort.
+    /// The comparison of two rows; `None` if the user cannot sort by the column.
     pub order: Option<fn(&R, &R) -> Ordering>,
     /// Renders the cell of a row.
     pub cell: fn(&R) -> AnyView,
 }
 
 impl<R> Column<R> {
-    /// Creates a column that cannot sort.
+    /// Creates a column by which the user cannot sort.
     pub const fn new(
         key: &'static str,
         heading: &'static str,
@@ -63,7 +63,7 @@ impl<R> Column<R> {
         }
     }
 
-    /// Adds a comparison, so that the column can sort.
+    /// Adds a comparison, so that the user can sort by the column.
     #[must_use]
     pub const fn by(self, order: fn(&R, &R) -> Ordering) -> Self {
         Self {
@@ -90,12 +90,12 @@ pub trait TableColumn: Clone + Send + Sync + 'static {
     }
     /// Returns the CSS classes for width and alignment.
     fn class(&self) -> String;
-    /// Reports whether the column can sort.
+    /// Reports whether the user can sort by the column.
     fn sorts(&self) -> bool;
     /// Renders the cell of a row.
     fn cell(&self, row: &Self::Row) -> AnyView;
-    /// Returns the sort order after a third click on the heading. If the result is `None`, each
-    /// click changes the direction.
+    /// Returns the sort order after the third click on a heading. If the result is `None`, each
+    /// click reverses the direction.
     fn unsorted(&self) -> Option<Sorting<Self::Key>> {
         None
     }

@@ -27,7 +27,7 @@ pub fn Tabs(
     /// The key of the selected tab.
     #[prop(into)]
     chosen: Signal<String>,
-    /// Called with the key of the newly selected tab.
+    /// The callback that receives the key of the newly selected tab.
     #[prop(into)]
     on_choose: Callback<String>,
     /// The content of the panel.

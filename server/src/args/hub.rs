@@ -66,13 +66,14 @@ pub struct HubArgs {
 pub enum HubCommand {
     /// Copy the hub into a new file; the server can be running
     ///
-    /// The backup contains hashes of passwords and tokens, and private keys. Only its owner can
-    /// read the file. Protect all copies in the same way.
+    /// The backup contains password hashes, token hashes and private keys. Only the owner of the
+    /// file can read the backup. Restrict access to all copies of the backup.
     Backup(HubBackup),
     /// Restore the hub from a backup; the server must be stopped
     ///
-    /// The command checks the backup first, and changes nothing if the backup is damaged. All
-    /// changes after the backup are lost. Import clusters again that you imported after the backup.
+    /// The command checks the backup first. The command does not restore a damaged backup. All
+    /// changes after the backup are lost. Import the clusters again that you imported after the
+    /// backup.
     Restore(HubRestore),
     /// Check the file of the hub, or a backup, for damage; the server can be running
     Check(HubCheck),

@@ -187,8 +187,8 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub log_filter: Option<String>,
-    /// Number of simulated clusters with sample workloads to run and register; requires the
-    /// embedded hub. If the number is smaller than at the last start, the server removes clusters
+    /// Number of simulated clusters with sample workloads; requires the embedded hub. The server
+    /// removes simulated clusters above this number
     #[arg(
         long,
         value_name = "NUMBER",

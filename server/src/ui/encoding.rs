@@ -10,9 +10,9 @@ use super::files::File;
 pub(super) enum Encoding {
     /// Brotli (`br`), the smallest encoding.
     Brotli,
-    /// gzip (`gzip`).
+    /// The encoding gzip (`gzip`).
     Gzip,
-    /// No compression.
+    /// The file without compression.
     Identity,
 }
 

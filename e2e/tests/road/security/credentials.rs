@@ -10,7 +10,7 @@ use super::{
 };
 use crate::wire::{self, Request};
 
-/// Attack group 6: requests without exactly one valid credential.
+/// Attack group 6: requests whose credential is missing, malformed or duplicate.
 pub(crate) async fn missing_duplicate_and_malformed_credentials_are_rejected(world: &mut World) {
     let token = wire::token(world);
     let basic = STANDARD.encode(format!("admin:{}", world.admin.password));

@@ -1,4 +1,4 @@
-//! Attack groups 9, 10 and 24: paths and names.
+//! Attack groups 9, 10 and 24: manipulated URL paths, and names with markup or control characters.
 
 use drover_e2e::World;
 use serde_json::Value;
@@ -60,7 +60,8 @@ pub(crate) async fn manipulated_paths_cannot_reach_a_different_cluster(world: &m
     assert_not_received_by_cluster(world, "two-hosts");
 }
 
-/// Attack group 24: responses contain user input only as data.
+/// Attack group 24: names with markup or control characters cause JSON error responses with
+/// `nosniff`.
 pub(crate) async fn names_and_errors_contain_no_markup(world: &mut World) {
     for name in [
         "<script>alert(1)</script>",

@@ -21,7 +21,7 @@ use crate::session::Session;
 
 /// The interval between two requests of a list.
 const POLL: Duration = Duration::from_secs(10);
-/// The maximum number of pages of a list. The limit stops a list that never ends.
+/// The maximum number of pages of a list. The limit protects the page from an endless list.
 const MAX_PAGES: u32 = 200;
 
 /// An item of a list.

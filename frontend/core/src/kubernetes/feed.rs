@@ -37,9 +37,10 @@ pub trait Form<T>: Default {
 /// above the maximum.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<T> {
-    /// Keep the first items.
+    /// The feed keeps the first items and drops all following items.
     First(usize),
-    /// Keep the newest items. Between cleanups, the feed can exceed the maximum by a quarter.
+    /// The feed keeps the newest items. Between cleanups, the feed can exceed the maximum by a
+    /// quarter.
     Newest(usize, fn(&T) -> Timestamp),
 }
 

@@ -144,7 +144,7 @@ impl Log {
         &self.shown.lines
     }
 
-    /// Sets the search text.
+    /// Sets the search text, and marks all lines that match the search text.
     pub fn find(&mut self, find: Find) {
         let all = self.shown.lines.iter_mut();
         for line in all.chain(self.waiting.lines.iter_mut()) {

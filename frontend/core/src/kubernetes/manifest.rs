@@ -5,9 +5,9 @@ use serde_json::Value;
 /// The manifest of an object, as the server sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Manifest {
-    /// YAML from the server.
+    /// A manifest in YAML, from a server that supports YAML.
     Yaml(String),
-    /// JSON, from a server that does not support YAML.
+    /// A manifest in JSON, from a server that does not support YAML.
     Json(Value),
 }
 

@@ -9,7 +9,7 @@ use drover_api::rest::ClusterRights;
 pub enum Scope {
     /// All namespaces, or the cluster-scoped objects.
     All,
-    /// One namespace.
+    /// One selected namespace.
     One(Arc<str>),
     /// No selected namespace. The variant contains the namespaces in which the user has a role. The
     /// user must select a namespace.

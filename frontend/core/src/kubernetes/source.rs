@@ -4,7 +4,8 @@ use crate::feed::Ask;
 use crate::kind::Kind;
 use crate::url::segment;
 
-/// The timeout of a watch in seconds. Because of the timeout, the page detects lost connections.
+/// The `timeoutSeconds` parameter of a watch. If a watch does not end shortly after this time, the
+/// connection is lost.
 pub const WATCH_SECONDS: u64 = 60;
 /// The page size of lists.
 const PAGE: u32 = 500;

@@ -34,14 +34,15 @@ impl NamespaceState {
     }
 }
 
-/// Two values of a resource: project quota and namespace quota, or request and limit.
+/// Two quantities of a resource: project quota and namespace quota, or container request and
+/// container limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The name of the resource, as in a ResourceQuota.
     pub resource: String,
-    /// The project quota, or the request.
+    /// The first quantity: the project quota, or the container request.
     pub first: Option<String>,
-    /// The namespace quota, or the limit.
+    /// The second quantity: the namespace quota, or the container limit.
     pub second: Option<String>,
 }
 

@@ -19,11 +19,11 @@ use crate::url::segment;
 /// The protocol of an identity provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Protocol {
-    /// OpenID Connect.
+    /// The protocol OpenID Connect.
     Oidc,
-    /// GitHub, or GitHub Enterprise.
+    /// The OAuth protocol of GitHub, or of GitHub Enterprise.
     Github,
-    /// LDAP, or Active Directory.
+    /// The protocol LDAP, for example with Active Directory.
     Ldap,
 }
 

@@ -6,7 +6,7 @@ use crate::messages::t;
 /// The type of the input element of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// Text.
+    /// A text field.
     Text,
     /// A duration such as `30d`.
     Lifetime,

@@ -10,7 +10,7 @@ use crate::search::has_words;
 
 /// The maximum duration of the warning period before expiry.
 const MAX_WARNING_PERIOD: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// The divisor for the warning period: the lifetime divided by this number.
+/// The warning period is the token lifetime divided by this number.
 const WARNING_DIVISOR: i32 = 5;
 
 /// Returns a short text for the purpose of a token.

@@ -11,13 +11,13 @@ pub struct Rich(Vec<Part>);
 /// A part of a sentence, with or without a mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Plain text.
+    /// A part in plain text.
     Text(Cow<'static, str>),
     /// A command, a name or a value, in a fixed-width font.
     Code(Cow<'static, str>),
     /// Emphasized text.
     Strong(Cow<'static, str>),
-    /// A link.
+    /// A link to a page.
     Link {
         /// The text of the link.
         text: Cow<'static, str>,

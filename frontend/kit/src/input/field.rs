@@ -16,7 +16,7 @@ pub(crate) fn unique(stem: &str) -> String {
 /// The type of content in a text field, for password managers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
-    /// Any text.
+    /// A text without a special meaning for password managers.
     #[default]
     Text,
     /// A user name.

@@ -20,7 +20,8 @@ pub fn FindField(
     /// The index of the current match.
     #[prop(into)]
     at: Signal<Option<usize>>,
-    /// Called with `true` for the next and `false` for the previous match.
+    /// The callback that selects a match: `true` for the next match, `false` for the previous
+    /// match.
     #[prop(into)]
     on_step: Callback<bool>,
 ) -> impl IntoView {

@@ -22,9 +22,9 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// The platform of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Platform {
-    /// linux/amd64
+    /// The platform linux/amd64.
     Amd64,
-    /// linux/arm64
+    /// The platform linux/arm64.
     Arm64,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Cluster {
     pub(super) probes: Arc<AtomicUsize>,
 }
 
-/// An attached cluster. A drop of the value detaches the cluster.
+/// An attached cluster. The cluster is detached when the value is dropped.
 pub(super) struct Attached {
     pub(super) guard: AttachGuard,
     pub(super) pair: TunnelPair,

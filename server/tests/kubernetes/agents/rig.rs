@@ -31,7 +31,7 @@ pub(super) struct Rig {
     _hub: TestHub,
 }
 
-/// A running replica of the agent. A drop of the value stops the replica.
+/// A running replica of the agent. The replica stops when the value is dropped.
 pub(super) struct Running {
     shutdown: CancellationToken,
     task: JoinHandle<()>,

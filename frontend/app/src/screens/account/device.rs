@@ -18,12 +18,12 @@ use crate::screens::form::{Refusal, Sending};
 use crate::screens::title::title;
 use crate::session::Session;
 
-/// The step of the approval.
+/// The current step of the login approval.
 #[derive(Clone, PartialEq)]
 enum Step {
-    /// The user enters the code.
+    /// The user types the code that `drover login` shows.
     Code,
-    /// The user checks the request.
+    /// The user checks the login request before the approval.
     Question(DeviceView),
     /// The user approved the login.
     Confirmed,

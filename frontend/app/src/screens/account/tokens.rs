@@ -29,7 +29,7 @@ use delete::{DeleteTokens, Ending};
 
 const SCREEN: &str = "/tokens";
 
-/// The labels of the list.
+/// The object kind of the list, and the number of placeholder lines while the list loads.
 const TOKENS: ListKind = ListKind {
     noun: Noun::Tokens,
     lines: 8,

@@ -26,7 +26,7 @@ use columns::{BY_DEFAULT, MemberRow, columns};
 use grant::GrantRole;
 use remove::{Removal, RemoveRole};
 
-/// The labels of the list.
+/// The object kind of the list, and the number of placeholder lines while the list loads.
 const MEMBERS: ListKind = ListKind {
     noun: Noun::Members,
     lines: 4,
@@ -56,7 +56,7 @@ fn roles(scope: &Scope) -> Roles {
 /// Shows the members of a scope. The actions appear if the user can read the list.
 #[component]
 pub(crate) fn Members(
-    /// The scope of the members.
+    /// The cluster, the project or all clusters to which the members have access.
     scope: Scope,
     /// The signal that the component sets to the freshness of the list.
     follows: impl FnOnce(Signal<Freshness>) + 'static,

@@ -26,7 +26,7 @@ pub(crate) use one::ProjectPage;
 const PATH: &str = "/v1/projects";
 const SCREEN: &str = "/projects";
 
-/// The labels of the list.
+/// The object kind of the list, and the number of placeholder lines while the list loads.
 const PROJECTS: ListKind = ListKind {
     noun: Noun::Projects,
     lines: 6,

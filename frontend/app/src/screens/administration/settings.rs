@@ -66,7 +66,7 @@ impl Editing {
     }
 }
 
-/// Shows the settings.
+/// Shows the settings of the server in sections.
 #[component]
 pub(crate) fn SettingsPage() -> impl IntoView {
     title(t().frame.settings());

@@ -39,7 +39,7 @@ pub(crate) const fn tone(health: Health) -> Tone {
 
 const SCREEN: &str = "/";
 
-/// The labels of the list.
+/// The object kind of the list, and the number of placeholder lines while the list loads.
 const CLUSTERS: ListKind = ListKind {
     noun: Noun::Clusters,
     lines: 8,

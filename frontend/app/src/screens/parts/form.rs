@@ -136,9 +136,7 @@ fn show_problem() {
 pub(crate) fn FormDialog<F, V>(
     /// True while the dialog is open.
     open: RwSignal<bool>,
-    /// The title of the dialog.
-    #[prop(into)]
-    title: String,
+    #[prop(into)] title: String,
     /// True if the dialog must stay open, for example while the dialog shows a secret.
     #[prop(optional, into)]
     held: Signal<bool>,
@@ -166,7 +164,7 @@ where
 pub(crate) fn Refusal(
     /// The state of the form.
     sending: Sending,
-    /// The fields that show their own errors.
+    /// The names of the form fields that show the server's errors next to their inputs.
     #[prop(default = &[])]
     fields: &'static [&'static str],
 ) -> impl IntoView {

@@ -35,7 +35,6 @@ pub(crate) enum ListState {
     Empty,
     /// The filter hides all items.
     NoMatch,
-    /// The list shows rows.
     Rows,
 }
 

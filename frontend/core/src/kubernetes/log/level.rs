@@ -3,14 +3,14 @@
 /// The level of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
-    /// Info, or no detected level.
+    /// The level info, or no detected level.
     #[default]
     Plain,
-    /// Debug or trace.
+    /// The level debug or trace.
     Debug,
-    /// Warning.
+    /// The level warning.
     Warning,
-    /// Error.
+    /// The level error, or a more severe level.
     Error,
 }
 

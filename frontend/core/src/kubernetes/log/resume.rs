@@ -46,7 +46,7 @@ impl ResumePosition {
         self.since
     }
 
-    /// Reports whether a line is new. A stored line marks only one received line as repeated.
+    /// Reports whether a received line is new. Each stored line matches at most one received line.
     pub(super) fn is_new(&mut self, entry: &Entry) -> bool {
         let Some(at) = entry.at else {
             return true;

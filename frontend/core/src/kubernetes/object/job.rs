@@ -1,4 +1,4 @@
-//! States and facts of jobs and cron jobs.
+//! States and overview fields of Jobs and CronJobs.
 
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ pub(crate) fn verdict(job: &Object) -> Verdict {
     Verdict::of(Severity::Degraded, words).because(why)
 }
 
-/// Returns the facts of a job.
+/// Returns the overview fields of a Job.
 pub(crate) fn sections(job: &Object) -> Vec<Section> {
     let job = job.value();
     let status = |name: &str| Some(read::count(job, &format!("/status/{name}")).to_string());
@@ -115,7 +115,7 @@ pub(crate) fn cron_verdict(cron: &Object) -> Verdict {
     }
 }
 
-/// Returns the facts of a cron job.
+/// Returns the overview fields of a CronJob.
 pub(crate) fn cron_sections(cron: &Object) -> Vec<Section> {
     let value = cron.value();
     let of = |pointer| read::owned(value, pointer);

@@ -1,4 +1,4 @@
-//! States and facts of nodes.
+//! States and overview fields of Nodes.
 
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
     Verdict::of(Severity::Healthy, "Ready")
 }
 
-/// Returns the facts of a node.
+/// Returns the overview fields of a Node.
 pub(crate) fn sections(node: &Object) -> Vec<Section> {
     let value = node.value();
     let info = |name: &str| read::owned(value, &format!("/status/nodeInfo/{name}"));

@@ -1,4 +1,4 @@
-//! The overview of an object: state, facts, containers and conditions.
+//! The overview of an object: state, fields, containers and conditions.
 
 use jiff::Timestamp;
 
@@ -39,38 +39,38 @@ impl Verdict {
     }
 }
 
-/// A fact about an object: a label and a value.
+/// A field in the overview of an object: a label and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// The label of the fact.
+    /// The label of the overview field.
     pub name: String,
-    /// The value of the fact.
+    /// The value of the overview field.
     pub worth: FactValue,
 }
 
-/// The value of a fact.
+/// The value of an overview field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FactValue {
-    /// Plain text.
+    /// A value in plain text.
     Text(String),
-    /// Texts in a fixed-width font, such as images or selectors.
+    /// Values in a fixed-width font, such as images or selectors.
     Codes(Vec<String>),
-    /// A point in time.
+    /// A timestamp.
     At(Timestamp),
     /// References to other objects.
     Links(Vec<Reference>),
 }
 
-/// A group of facts with a heading.
+/// A group of overview fields with a heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The heading of the group.
     pub heading: &'static str,
-    /// The facts of the group.
+    /// The overview fields of the group.
     pub facts: Vec<Fact>,
 }
 
-/// Collects facts and skips missing values.
+/// Collects overview fields, and skips fields without a value.
 #[derive(Debug, Default)]
 pub(crate) struct Facts(Vec<Fact>);
 
@@ -115,7 +115,7 @@ impl Facts {
 pub struct Overview {
     /// The state of the object.
     pub verdict: Verdict,
-    /// The facts, in groups.
+    /// The overview fields, in groups.
     pub sections: Vec<Section>,
     /// The containers of a pod; empty for other kinds.
     pub containers: Vec<Container>,

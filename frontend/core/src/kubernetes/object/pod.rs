@@ -1,4 +1,4 @@
-//! States and facts of pods.
+//! States and overview fields of Pods.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -258,7 +258,7 @@ fn node_of(pod: &Value) -> Option<Reference> {
     })
 }
 
-/// Returns the facts of a pod.
+/// Returns the overview fields of a Pod.
 pub(crate) fn sections(pod: &Object) -> Vec<Section> {
     let value = pod.value();
     let of = |pointer| read::owned(value, pointer);

@@ -1,4 +1,4 @@
-//! States and facts of Deployments, StatefulSets and DaemonSets.
+//! States and overview fields of Deployments, StatefulSets and DaemonSets.
 
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ fn failing(object: &Value) -> Option<Verdict> {
     Some(Verdict::of(Severity::Failing, words).because(message))
 }
 
-/// Returns the facts of a workload.
+/// Returns the overview fields of a workload.
 pub(crate) fn sections(kind: &str, object: &Object) -> Vec<Section> {
     let value = object.value();
     let of = |pointer| read::owned(value, pointer);

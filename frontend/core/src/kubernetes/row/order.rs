@@ -11,11 +11,11 @@ use crate::span;
 /// The sort order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// By severity, then by namespace and name.
+    /// Sorts rows by severity, then by namespace and name.
     Trouble,
-    /// By namespace, then by name.
+    /// Sorts rows by namespace, then by name.
     Namespace,
-    /// By the column with this index.
+    /// Sorts rows by the column with this index.
     Column(usize),
 }
 

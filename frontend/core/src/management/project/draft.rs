@@ -29,9 +29,9 @@ const OF_CONTAINERS: [&str; 2] = ["cpu", "memory"];
 pub struct TypedPair {
     /// The name of the resource, as in a ResourceQuota.
     pub resource: String,
-    /// The project quota, or the request.
+    /// The first quantity: the project quota, or the container request.
     pub first: String,
-    /// The namespace quota, or the limit.
+    /// The second quantity: the namespace quota, or the container limit.
     pub second: String,
 }
 

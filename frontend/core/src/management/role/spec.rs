@@ -197,7 +197,8 @@ impl RoleSpec {
         }
     }
 
-    /// Returns the inherited roles, or the roles granted in all clusters.
+    /// Returns the inherited roles of a RoleTemplate, or the roles that a GlobalRole grants in all
+    /// clusters.
     pub fn others(&self) -> &[String] {
         match self {
             Self::Template(spec) => &spec.inherits,
@@ -205,7 +206,8 @@ impl RoleSpec {
         }
     }
 
-    /// Returns the inherited roles, or the roles granted in all clusters, as a mutable list.
+    /// Returns a mutable list of the inherited roles of a RoleTemplate, or of the roles that a
+    /// GlobalRole grants in all clusters.
     pub const fn others_mut(&mut self) -> &mut Vec<String> {
         match self {
             Self::Template(spec) => &mut spec.inherits,
@@ -213,7 +215,7 @@ impl RoleSpec {
         }
     }
 
-    /// Reports whether the spec can inherit or grant a role.
+    /// Reports whether the user can add the role to the inherited or granted roles of the spec.
     pub fn takes(&self, role: &RoleView) -> bool {
         let context = self.context().unwrap_or(RoleContext::Cluster);
         role.context == context && !role.locked && !self.others().contains(&role.name)

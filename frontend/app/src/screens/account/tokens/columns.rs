@@ -22,7 +22,7 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A token in the list.
+/// A row of the list of tokens.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TokenRow {
     pub(super) token: TokenView,

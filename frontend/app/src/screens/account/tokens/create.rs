@@ -98,7 +98,7 @@ fn lives() -> RwSignal<TokenLifetimes> {
     lives
 }
 
-/// The values of the form.
+/// The typed values of the form that creates a token.
 #[derive(Clone, Copy)]
 struct TokenForm {
     description: RwSignal<String>,

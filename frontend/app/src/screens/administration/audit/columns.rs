@@ -20,7 +20,7 @@ pub(super) const BY_TIME: Sorting = Sorting {
     descending: true,
 };
 
-/// A record of the audit log in the list.
+/// A row of the list of audit records.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AuditRow {
     /// The number of newer records in the log.
@@ -34,7 +34,7 @@ impl Row for AuditRow {
     }
 }
 
-/// Returns all columns.
+/// Returns the columns of the list of audit records.
 pub(super) fn columns() -> Vec<Column<AuditRow>> {
     vec![
         Column::new("time", t().audit.time(), "col-record-time", time),

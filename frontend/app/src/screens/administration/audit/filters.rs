@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use super::AuditSearch;
 
-/// The fields that show their own errors.
+/// The names of the form fields that show the server's errors next to their inputs.
 pub(super) const FIELDS: &[&str] = &["verb", "code", "since", "until"];
 
 /// The typed filter values.

@@ -20,7 +20,7 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A member in the list.
+/// A row of the list of members.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MemberRow {
     pub(super) member: MemberView,
@@ -42,7 +42,7 @@ impl Row for MemberRow {
     }
 }
 
-/// Returns all columns.
+/// Returns the columns of the list of members.
 pub(super) fn columns() -> Vec<Column<MemberRow>> {
     vec![
         Column::new("who", t().labels.subject(), "col-subject", subject).by(by_who),

@@ -30,7 +30,7 @@ pub(super) fn GrantRole(
     }
 }
 
-/// The fields that show their own errors.
+/// The names of the form fields that show the server's errors next to their inputs.
 const FIELDS: &[&str] = &["user", "group", "role"];
 
 #[component]

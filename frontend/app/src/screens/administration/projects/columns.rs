@@ -18,7 +18,7 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A project in the list.
+/// A row of the list of projects.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProjectRow {
     pub(super) project: ProjectView,
@@ -31,7 +31,7 @@ impl Row for ProjectRow {
     }
 }
 
-/// Returns all columns.
+/// Returns the columns of the list of projects.
 pub(super) fn columns() -> Vec<Column<ProjectRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-subject", name).by(by_name),

@@ -21,7 +21,7 @@ use crate::screens::address::to_created;
 use crate::screens::form::{FormDialog, FormFoot, Refusal, Sending};
 use crate::session::Session;
 
-/// The fields that show their own errors.
+/// The names of the form fields that show the server's errors next to their inputs.
 const FIELDS: &[&str] = &["name", "cluster", "displayName", "description"];
 
 /// The pod security levels, least strict first.

@@ -1,4 +1,4 @@
-//! The page of a project: facts, namespaces, quotas and members.
+//! The page of a project: overview, namespaces, quotas and members.
 
 use drover_api::rest::ProjectView;
 use drover_ui_core::kind::Kind;

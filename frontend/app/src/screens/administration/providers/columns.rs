@@ -18,7 +18,7 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// An identity provider in the list.
+/// A row of the list of identity providers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ProviderRow {
     pub(super) provider: AuthProviderView,
@@ -35,7 +35,7 @@ impl Row for ProviderRow {
     }
 }
 
-/// Returns all columns.
+/// Returns the columns of the list of identity providers.
 pub(super) fn columns() -> Vec<Column<ProviderRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-subject", name).by(by_name),

@@ -101,7 +101,7 @@ fn command(name: &str) -> String {
     format!("drover provider create {name} --file FILE")
 }
 
-/// The fields that show their own errors.
+/// The names of the form fields that show the server's errors next to their inputs.
 pub(super) const FIELDS: &[&str] = &{
     let mut fields = ["name"; PATHS.len() + 3];
     fields[1] = "secret";

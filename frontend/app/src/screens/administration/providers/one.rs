@@ -1,4 +1,4 @@
-//! The page of an identity provider: facts, settings, test and actions.
+//! The page of an identity provider: overview, settings, connection test and actions.
 
 use drover_api::rest::AuthProviderView;
 use drover_ui_core::messages::Noun;

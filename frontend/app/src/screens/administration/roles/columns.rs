@@ -15,7 +15,7 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A role in the list.
+/// A row of the list of roles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RoleRow(pub(super) Listed);
 
@@ -25,7 +25,7 @@ impl Row for RoleRow {
     }
 }
 
-/// Returns all columns.
+/// Returns the columns of the list of roles.
 pub(super) fn columns() -> Vec<Column<RoleRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-role-name", name).by(by_name),

@@ -13,13 +13,12 @@ use crate::screens::title::title;
 
 const SCREEN: &str = "/roles";
 
-/// The labels of the list.
+/// The object kind of the list, and the number of placeholder lines while the list loads.
 const ROLES: ListKind = ListKind {
     noun: Noun::Roles,
     lines: 6,
 };
 
-/// Shows the list of roles.
 #[component]
 pub(crate) fn Roles() -> impl IntoView {
     title(t().lists.heading(ROLES.noun));

@@ -91,9 +91,7 @@ async fn put(
 pub(super) fn RoleError(
     /// The error of the request.
     problem: Problem,
-    /// The name of the role.
-    #[prop(into)]
-    name: Signal<String>,
+    #[prop(into)] name: Signal<String>,
     /// Sends the request again.
     #[prop(into)]
     again: Callback<()>,

@@ -173,7 +173,8 @@ fn Flag(work: Work) -> impl IntoView {
     }
 }
 
-/// Shows the inherited roles, or the roles granted in all clusters.
+/// Shows the inherited roles of a RoleTemplate, or the roles that a GlobalRole grants in all
+/// clusters.
 #[component]
 fn LinkedRoles(work: Work) -> impl IntoView {
     let heading = work

@@ -24,7 +24,7 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
     descending: false,
 };
 
-/// A user in the list.
+/// A row of the list of users.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UserRow {
     pub(super) user: UserView,
@@ -42,7 +42,7 @@ impl Row for UserRow {
     }
 }
 
-/// Returns all columns.
+/// Returns the columns of the list of users.
 pub(super) fn columns() -> Vec<Column<UserRow>> {
     vec![
         Column::new("name", t().labels.name(), "col-subject", name).by(by_name),

@@ -41,7 +41,7 @@ pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> im
     }
 }
 
-/// The values of the form.
+/// The typed values of the form that creates a user.
 #[derive(Clone, Copy)]
 struct UserForm {
     name: RwSignal<String>,
@@ -98,7 +98,7 @@ impl UserForm {
     }
 }
 
-/// The fields that show their own errors.
+/// The names of the form fields that show the server's errors next to their inputs.
 const FIELDS: &[&str] = &["name", "displayName", "password"];
 
 #[component]

@@ -61,7 +61,7 @@ fn told(user: &UserView) -> String {
     distinguishing_name(user.display_name.as_deref(), logins)
 }
 
-/// The fields that show their own errors.
+/// The names of the form fields that show the server's errors next to their inputs.
 const FIELDS: &[&str] = &["from"];
 
 #[component]

@@ -284,7 +284,7 @@ fn Identity(
     }
 }
 
-/// A group of the user in the list.
+/// A row of the list of the user's groups.
 #[derive(Clone, Debug, PartialEq)]
 struct GroupRow(UserGroup);
 

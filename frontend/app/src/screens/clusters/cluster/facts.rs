@@ -1,4 +1,5 @@
-//! The facts on the overview page of a cluster.
+//! The fields on the overview page of a cluster: version, nodes, pods, agent, resources, conditions
+//! and components.
 
 use std::sync::Arc;
 

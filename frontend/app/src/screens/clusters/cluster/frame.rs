@@ -25,9 +25,7 @@ pub(crate) struct CurrentCluster {
     /// The current state of the cluster. After the deletion of the cluster, the state before the
     /// deletion.
     pub(crate) cluster: Signal<Arc<ClusterView>>,
-    /// The name of the cluster.
     pub(crate) name: Memo<String>,
-    /// The state of the cluster.
     pub(crate) state: Memo<State>,
     /// The namespace filter. All lists of the cluster use the same filter.
     pub(crate) namespace: RwSignal<Option<String>>,

@@ -26,16 +26,14 @@ pub(super) const BY_DEFAULT: Sorting = Sorting {
 /// The placeholder for a missing value.
 const NOTHING: &str = "–";
 
-/// A cluster in the list.
+/// A row of the list of clusters.
 #[derive(Clone, PartialEq)]
 pub(super) struct ClusterRow {
     pub(super) cluster: Arc<ClusterView>,
-    /// The state of the cluster.
     pub(super) state: State,
 }
 
 impl ClusterRow {
-    /// Creates the row for a cluster.
     pub(super) fn new(cluster: Arc<ClusterView>) -> Self {
         Self {
             state: state(&cluster),
@@ -58,7 +56,7 @@ impl Row for ClusterRow {
     }
 }
 
-/// Returns all columns.
+/// Returns the columns of the list of clusters.
 pub(super) fn columns() -> Vec<Column<ClusterRow>> {
     vec![
         Column::new("state", t().labels.state(), "col-state", state_cell).by(by_state),

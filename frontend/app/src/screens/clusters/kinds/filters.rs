@@ -22,7 +22,6 @@ pub(super) fn Filters(
     label: String,
     /// The placeholder of the text filter.
     hint: &'static str,
-    /// The text of the filter.
     text: RwSignal<String>,
     /// The selected namespace; `None` for cluster-scoped kinds.
     namespace: Option<RwSignal<String>>,

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use super::namespaces::Namespaces;
 use crate::screens::address;
 
-/// The key of the order by severity.
+/// The URL key of the sort order by severity.
 pub(super) const TROUBLE: &str = "";
 
 /// Returns the default order: by severity.

@@ -16,7 +16,6 @@ use crate::live::listing::{Listed, Listing};
 pub(crate) struct ListStatus {
     /// True after the first response.
     pub(crate) known: Signal<bool>,
-    /// The freshness of the list.
     pub(crate) freshness: Signal<Freshness>,
 }
 

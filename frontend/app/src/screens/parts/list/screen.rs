@@ -13,7 +13,7 @@ use super::{ListState, Refused};
 use crate::command::CliCommand;
 use crate::freshness::{FreshnessMark, StaleBanner};
 
-/// The labels of a list.
+/// The object kind of a list, and the number of placeholder lines while the list loads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListKind {
     /// The kind of the listed objects.
@@ -25,9 +25,8 @@ pub(crate) struct ListKind {
 /// Shows a list as a screen, with heading, filter and command.
 #[component]
 pub(crate) fn ListScreen<R: Row>(
-    /// The labels of the list.
+    /// The object kind of the list.
     kind: ListKind,
-    /// The contents of the list.
     contents: Contents<R>,
     /// The shell command that is equivalent to the list.
     command: &'static str,
@@ -68,9 +67,8 @@ pub(crate) fn ListScreen<R: Row>(
 /// Shows the text filter of a list.
 #[component]
 pub(crate) fn ListFilter<R: Row>(
-    /// The labels of the list.
+    /// The object kind of the list.
     kind: ListKind,
-    /// The contents of the list.
     contents: Contents<R>,
 ) -> impl IntoView {
     view! {
@@ -83,9 +81,8 @@ pub(crate) fn ListFilter<R: Row>(
 /// Shows the table, or the state of the list.
 #[component]
 pub(crate) fn ListBody<R: Row>(
-    /// The labels of the list.
+    /// The object kind of the list.
     kind: ListKind,
-    /// The contents of the list.
     contents: Contents<R>,
     /// The empty state. The default is a text about the filter.
     empty: Option<ViewFn>,

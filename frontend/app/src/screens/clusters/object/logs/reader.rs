@@ -58,7 +58,6 @@ pub(super) enum ReaderState {
 pub(super) struct Reader {
     /// The lines of the log.
     pub(super) log: RwSignal<Log>,
-    /// The state of the reader.
     pub(super) reading: RwSignal<ReaderState>,
 }
 
