@@ -13,12 +13,11 @@ use crate::drover::{DemoOptions, DemoServer, DroverError};
 use crate::program::ProgramError;
 use crate::tools::{BuildError, Tool};
 
-/// Timeout of all tests of a project.
+/// Timeout of all tests of a Playwright project together.
 const PROJECT_TIMEOUT: Duration = Duration::from_mins(10);
-/// Timeout of the package installation.
+/// Timeout of the installation of the npm packages.
 const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
-/// Number of simulated clusters. Each of the first three clusters is of a different kind: small,
-/// large and failing.
+/// Number of simulated clusters. The first three clusters are small, large and failing.
 const DEMO_CLUSTERS: u32 = 3;
 /// The environment variables that the browser tests inherit from this process.
 const INHERITED: [&str; 4] = ["PATH", "HOME", "XDG_CACHE_HOME", "TMPDIR"];
@@ -34,15 +33,16 @@ pub enum BrowserError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Node.js or npm is not installed.
+    /// Node.js or npm is not installed on this machine.
     #[error("cannot start {program}: Node 20 or newer is needed, with npm")]
     Start {
-        /// Name of the program.
+        /// Name of the missing program, for example `node`.
         program: &'static str,
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A program failed. Its output was printed before.
+    /// A program failed. This error does not contain its output, because the output is already
+    /// printed.
     #[error("{what} failed ({status}); the output is above")]
     Failed {
         /// The command with its arguments.
@@ -50,12 +50,12 @@ pub enum BrowserError {
         /// Exit status of the program.
         status: ExitStatus,
     },
-    /// A program timed out.
+    /// A program did not end before its timeout.
     #[error("{what} did not end within {} s", limit.as_secs())]
     Endless {
         /// The command with its arguments.
         what: String,
-        /// The exceeded time limit.
+        /// The timeout that the program exceeded.
         limit: Duration,
     },
     /// The demonstration did not start.
@@ -69,7 +69,7 @@ pub enum BrowserError {
     Program(#[from] ProgramError),
 }
 
-/// The folder of the tests with their npm packages.
+/// The folder of the browser tests, which contains their npm packages.
 #[derive(Debug)]
 pub struct Playwright {
     folder: PathBuf,
@@ -77,10 +77,9 @@ pub struct Playwright {
 }
 
 impl Playwright {
-    /// Installs the packages of the lock file, if necessary.
+    /// Installs the npm packages of the lock file, if necessary.
     ///
-    /// Results (screenshots of failures, measurements) are written to `browser` in the target
-    /// folder.
+    /// The tests write screenshots of failures and measurements to the folder `results`.
     pub async fn prepare(results: &Path) -> Result<Self, BrowserError> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("browser");
         let playwright = Self {
@@ -92,12 +91,12 @@ impl Playwright {
         Ok(playwright)
     }
 
-    /// Returns the folder for results.
+    /// Returns the folder into which the tests write screenshots and measurements.
     pub fn results(&self) -> &Path {
         &self.results
     }
 
-    /// Type-checks the tests.
+    /// Checks the TypeScript types of the tests.
     pub async fn check_types(&self) -> Result<(), BrowserError> {
         let mut command = self.node("typescript/bin/tsc");
         command.arg("--noEmit");
@@ -122,11 +121,9 @@ impl Playwright {
         Ok(())
     }
 
-    /// Runs the browser tests of a Playwright project with the additional environment variables in
-    /// `environment`.
-    ///
-    /// `DROVER_BROWSER_ONLY` selects tests by a substring of their names, and
-    /// `DROVER_BROWSER_UPDATE` updates their snapshots.
+    /// Runs the browser tests of a Playwright project. `environment` contains additional
+    /// environment variables. `DROVER_BROWSER_ONLY` selects tests by a substring of their names.
+    /// `DROVER_BROWSER_UPDATE` updates the snapshots of the tests.
     pub async fn run(
         &self,
         project: &str,
@@ -175,7 +172,7 @@ impl Playwright {
         command
     }
 
-    /// Runs a program in the folder of the browser tests. Prints its output.
+    /// Runs a program in the folder of the browser tests, and prints the program's output.
     fn command(&self, program: &str) -> Command {
         // The kernel kills the program when this process ends, whose main thread starts it: an
         // interrupted test runs no destructors.

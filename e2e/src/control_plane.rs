@@ -28,25 +28,26 @@ use folder::{Folder, Ports};
 pub(crate) const SERVICE_RANGE: &str = "10.96.0.0/16";
 /// The `ClusterIP` of the API server in every cluster of this crate.
 pub(crate) const API_SERVICE_IP: &str = "10.96.0.1";
-/// Timeout of the start. Several clusters can start concurrently on two cores.
+/// Timeout of the start. The timeout is sufficient for several clusters that start concurrently on
+/// two cores.
 const READY: Duration = Duration::from_mins(3);
 
 /// The options of a control plane.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Name of the cluster, used in kubeconfigs and errors.
+    /// Name of the cluster in kubeconfigs and errors.
     pub name: String,
     /// The folder that stores the cluster's state, certificates and ports across restarts. `None`
-    /// selects a temporary folder, which is removed at the end.
+    /// selects a temporary folder, which is removed when the control plane stops.
     pub folder: Option<PathBuf>,
-    /// The listen address of the API server: loopback, or the address of a
-    /// [`NodeNetwork`](crate::NodeNetwork) for a cluster with a node.
+    /// The listen address of the API server. A cluster with a node listens on the address of a
+    /// [`NodeNetwork`](crate::NodeNetwork). All other clusters listen on the loopback address.
     pub address: IpAddr,
-    /// True to run kube-scheduler, which only a cluster with nodes needs.
+    /// True to run kube-scheduler. Only a cluster with nodes needs the scheduler.
     pub scheduler: bool,
-    /// True if the API server writes an audit log for [`ControlPlane::audit_events`].
+    /// True to write an audit log, which [`ControlPlane::audit_events`] returns.
     pub audit: bool,
-    /// True if etcd uses fsync, which only benchmarks need.
+    /// True to use fsync in etcd. Only benchmarks need fsync.
     pub durable: bool,
     /// Additional flags of kube-apiserver, such as `--v=4`.
     pub api_server_flags: Vec<String>,
@@ -72,20 +73,20 @@ impl Default for Options {
 /// A program of a [`ControlPlane`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
-    /// etcd, the store.
+    /// etcd, the store of the API server.
     Etcd,
     /// kube-apiserver, the API server.
     ApiServer,
-    /// kube-controller-manager, the controllers.
+    /// kube-controller-manager, which runs the Kubernetes controllers.
     ControllerManager,
-    /// kube-scheduler, the scheduler. Requires [`Options::scheduler`].
+    /// kube-scheduler, which assigns pods to nodes. Requires [`Options::scheduler`].
     Scheduler,
 }
 
-/// A running control plane. Dropping it ends its programs and removes its folder, unless
-/// [`Options::folder`] is set.
+/// A running control plane.
 ///
-/// If a test panics, dropping the control plane prints the last lines of each program's log.
+/// Dropping the control plane stops its programs and removes its folder, unless [`Options::folder`]
+/// is set. If a test panics, the drop also prints the last lines of each program's log.
 pub struct ControlPlane {
     // The fields are dropped in this order: clients of the API server, the store, the folder.
     scheduler: Option<Running>,
@@ -112,7 +113,7 @@ impl std::fmt::Debug for ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts a control plane, and waits for its API and controllers.
+    /// Starts a control plane. Waits until its API and its controllers are ready.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         launch::start(options).await
     }
@@ -122,7 +123,7 @@ impl ControlPlane {
         &self.options.name
     }
 
-    /// Returns the address of the API server (TLS).
+    /// Returns the address of the API server's TLS listener.
     pub fn api_address(&self) -> SocketAddr {
         SocketAddr::new(self.options.address, self.ports.api_server.port())
     }
@@ -137,33 +138,34 @@ impl ControlPlane {
         &self.credentials.ca
     }
 
-    /// Returns the administrator's kubeconfig (group `system:masters`).
+    /// Returns the kubeconfig of the administrator, who is a member of `system:masters`.
     pub fn kubeconfig_path(&self) -> &Path {
         &self.folder.kubeconfig
     }
 
-    /// Returns the administrator's client.
+    /// Returns a client with the administrator's credential.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Creates a client certificate for `user` in at most one group.
+    /// Creates a client certificate for `user`. The user is a member of at most one group.
     pub fn identity(&self, user: &str, group: Option<&str>) -> Result<Identity, PkiError> {
         self.credentials
             .identity(&self.url(), &self.options.name, user, group)
     }
 
-    /// Returns the folder of this cluster, which is removed with it.
+    /// Returns the folder of this cluster. A temporary folder is removed when the control plane
+    /// stops.
     pub fn folder(&self) -> &Path {
         &self.folder.root
     }
 
-    /// Returns the folder of the logs, with one file per program.
+    /// Returns the folder of the log files. Each program has one log file.
     pub fn logs(&self) -> PathBuf {
         self.folder.logs()
     }
 
-    /// Runs kubectl as administrator.
+    /// Runs kubectl as the administrator of the cluster.
     pub async fn kubectl<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -171,8 +173,8 @@ impl ControlPlane {
         self.command_line().run(arguments).await
     }
 
-    /// Returns a kubectl command with the administrator's kubeconfig. [`CommandLine`] has methods
-    /// for further options.
+    /// Returns a kubectl command with the administrator's kubeconfig. The methods of
+    /// [`CommandLine`] set further options.
     pub fn command_line(&self) -> CommandLine {
         CommandLine::new(&self.kubectl, self.kubeconfig_path(), &self.folder.home())
     }
@@ -189,7 +191,8 @@ impl ControlPlane {
 
     /// Returns the audit events of the API server, oldest first. Requires [`Options::audit`].
     ///
-    /// A watch or upgrade has one event when its response starts, and one event when it ends.
+    /// A watch or a protocol upgrade has two events: one event at the start of the response, one
+    /// event at the end.
     pub fn audit_events(&self) -> Result<Vec<AuditEvent>, StartError> {
         audit::read(&self.folder.audit_log())
     }
@@ -204,12 +207,12 @@ impl ControlPlane {
         Ok(self.program(component)?.resume()?)
     }
 
-    /// Returns the process of a program.
+    /// Returns the process of a program of the control plane.
     pub fn id(&self, component: Component) -> Result<u32, StartError> {
         Ok(self.program(component)?.id())
     }
 
-    /// Kills a program, to simulate a failed API server. The port stays reserved for
+    /// Kills a program to simulate a failed API server. The port stays reserved until
     /// [`ControlPlane::restart`].
     pub fn kill(&mut self, component: Component) -> Result<(), StartError> {
         self.program_mut(component)?.kill()?;
@@ -228,7 +231,8 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Returns an error with the last log lines if a program has ended.
+    /// Returns an error if a program has ended. The error contains the last lines of the program's
+    /// log.
     pub fn check(&mut self) -> Result<(), ProgramError> {
         self.etcd.check()?;
         self.api_server.check()?;
@@ -236,7 +240,8 @@ impl ControlPlane {
         self.scheduler.as_mut().map_or(Ok(()), Running::check)
     }
 
-    /// Stops the programs gracefully. A folder from [`Options::folder`] keeps its state.
+    /// Stops the programs gracefully. If [`Options::folder`] is set, the folder keeps the cluster's
+    /// state.
     pub async fn stop(mut self) -> Result<(), ProgramError> {
         let limit = Duration::from_secs(5);
         if let Some(scheduler) = &mut self.scheduler {
@@ -248,14 +253,14 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Returns the path of the authority's certificate that issues client certificates of this
-    /// cluster.
+    /// Returns the path of the certificate of the authority that issues this cluster's client
+    /// certificates.
     pub(crate) fn ca_file(&self) -> &Path {
         &self.credentials.ca_file
     }
 
-    /// Creates a certificate for a server of this cluster other than the API server, such as a
-    /// kubelet.
+    /// Creates a server certificate for a server of this cluster, for example a kubelet. The API
+    /// server has a separate certificate.
     pub(crate) fn server_certificate(
         &self,
         name: &str,

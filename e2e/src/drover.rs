@@ -1,4 +1,4 @@
-//! Runs Drover's programs as users run them.
+//! Runs Drover's programs like a user would run them.
 
 mod agent;
 mod demo;
@@ -22,16 +22,16 @@ use crate::wait::TimedOut;
 /// The reason why a program of Drover failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DroverError {
-    /// A program of Drover is not built.
+    /// A program of Drover has not been built.
     #[error(transparent)]
     Missing(#[from] MissingProgram),
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// A program of Drover failed.
+    /// The server or an agent failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A command failed.
+    /// A command of the Drover CLI failed.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A file or folder cannot be created, read or written.
@@ -42,7 +42,7 @@ pub enum DroverError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A condition was not met in time.
+    /// A condition was not met before the timeout.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
     /// A client cannot be created.
@@ -56,9 +56,9 @@ pub enum DroverError {
     /// The output of a program cannot be parsed.
     #[error("cannot parse {what}: {text}")]
     Unreadable {
-        /// Description of the expected value.
+        /// Description of the value that the output should contain.
         what: &'static str,
-        /// First characters of the output.
+        /// First characters of the program's output.
         text: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Formats errors for messages.
+//! Formats errors for messages of tests.
 
 use std::error::Error;
 

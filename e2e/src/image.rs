@@ -33,17 +33,17 @@ pub enum ImageError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// buildah failed.
+    /// The program buildah failed.
     #[error("`buildah {command}` failed: {output}")]
     Buildah {
-        /// The arguments of buildah.
+        /// The arguments of the buildah command.
         command: String,
-        /// The output of buildah.
+        /// The output of the buildah command.
         output: String,
     },
 }
 
-/// An image in a docker archive.
+/// A container image in a docker archive.
 #[derive(Debug)]
 pub struct Image {
     name: String,
@@ -52,7 +52,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// The name of the image [`Image::tools`].
+    /// The name of the image that [`Image::tools`] builds.
     pub const TOOLS: &'static str = "drover-e2e/tools:1";
 
     /// Builds a small image for test pods: busybox with all its commands (`sh`, `sleep`, `tar`,
@@ -90,8 +90,7 @@ impl Image {
         Self::from_folder(Self::TOOLS, root, &["/bin/sleep", "2147483647"]).await
     }
 
-    /// Builds an image that contains the files in `root`. `command` is the image's default command.
-    ///
+    /// Builds an image from the files in `root`. `command` is the default command of the image.
     /// `name` contains a tag, such as `drover-agent:test`.
     pub async fn from_folder(
         name: &str,
@@ -131,18 +130,18 @@ impl Image {
         })
     }
 
-    /// Returns the image name for pods with `imagePullPolicy: Never`.
+    /// Returns the name of the image. Pods use the image with `imagePullPolicy: Never`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the path of the archive, for [`Node::load_image`](crate::Node::load_image).
+    /// Returns the path of the image archive, for [`Node::load_image`](crate::Node::load_image).
     pub fn archive(&self) -> &Path {
         &self.archive
     }
 }
 
-/// Returns the description that buildah prints for an image archive. `form` is the format of the
+/// Returns the output of `buildah inspect` for an image archive. `form` is the format of the
 /// archive: `docker-archive` or `oci-archive`.
 pub async fn inspect_image(archive: &Path, form: &str) -> Result<String, ImageError> {
     let folder = Scratch::make("image")?;
@@ -151,7 +150,7 @@ pub async fn inspect_image(archive: &Path, form: &str) -> Result<String, ImageEr
     buildah(folder.path(), &["inspect", "--type", "image", id.trim()]).await
 }
 
-/// Runs buildah with a separate store in `folder` and returns its output.
+/// Runs buildah with a separate image store in `folder`. Returns the output.
 async fn buildah(folder: &Path, arguments: &[&str]) -> Result<String, ImageError> {
     let output = Command::new("buildah")
         .arg("--storage-driver=vfs")

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::program::{Program, ProgramError, Running};
 
-/// Default timeout of a command. It is sufficient for a chart installation with `--wait`.
+/// Default timeout of a command. The timeout is sufficient for a chart installation with `--wait`.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(3);
 
 /// The reason why a command failed.
@@ -25,15 +25,15 @@ pub enum CommandError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The command timed out and was killed.
+    /// The command did not end before the timeout and was killed.
     #[error("`{command}` did not end within {} s", limit.as_secs())]
     Endless {
         /// The command with its arguments.
         command: String,
-        /// The exceeded time limit.
+        /// The timeout that the command exceeded.
         limit: Duration,
     },
-    /// The exit code was not 0.
+    /// The exit code of the command is not 0.
     #[error("`{command}` failed ({}): {}{}", output.status, output.stdout, output.stderr)]
     Failed {
         /// The command with its arguments.
@@ -48,13 +48,13 @@ pub enum CommandError {
 pub struct Output {
     /// Exit status of the command.
     pub status: ExitStatus,
-    /// Standard output. Invalid UTF-8 is replaced.
+    /// Standard output of the command. Invalid UTF-8 is replaced.
     pub stdout: String,
-    /// Standard error. Invalid UTF-8 is replaced.
+    /// Standard error of the command. Invalid UTF-8 is replaced.
     pub stderr: String,
 }
 
-/// A command line tool with a separate kubeconfig and home folder.
+/// A command line tool, such as kubectl, with a separate kubeconfig and home folder.
 #[derive(Clone, Debug)]
 pub struct CommandLine {
     program: PathBuf,
@@ -64,8 +64,8 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Creates `program` with `KUBECONFIG`, `HOME` and the `PATH` of this process as its
-    /// environment.
+    /// Creates a command for `program`. The environment contains only `KUBECONFIG`, `HOME` and the
+    /// `PATH` of this process.
     pub fn new(program: &Path, kubeconfig: &Path, home: &Path) -> Self {
         let mut environment = vec![
             ("KUBECONFIG".into(), kubeconfig.into()),
@@ -80,14 +80,14 @@ impl CommandLine {
         }
     }
 
-    /// Returns the same tool with this kubeconfig, such as a kubeconfig for access through Drover.
+    /// Sets the kubeconfig of the command, for example a kubeconfig for access through Drover.
     #[must_use]
     pub fn with_kubeconfig(self, kubeconfig: &Path) -> Self {
         self.env("KUBECONFIG", kubeconfig)
     }
 
-    /// Returns a command for this program, such as a shell. The kubeconfig and the home folder are
-    /// the same.
+    /// Sets the program of the command, for example a shell. Keeps the kubeconfig and the home
+    /// folder.
     #[must_use]
     pub fn with_program(mut self, program: &Path) -> Self {
         program.clone_into(&mut self.program);
@@ -103,7 +103,7 @@ impl CommandLine {
         self
     }
 
-    /// Sets the standard input, such as a manifest for `apply -f -`.
+    /// Sets the standard input of the command, for example a manifest for `apply -f -`.
     #[must_use]
     pub fn with_stdin(mut self, stdin: impl Into<Vec<u8>>) -> Self {
         self.stdin = stdin.into();
@@ -133,7 +133,7 @@ impl CommandLine {
         })
     }
 
-    /// Runs the command. Returns its output for any exit code.
+    /// Runs the command. Returns the output, even if the exit code is not 0.
     pub async fn output<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -144,10 +144,9 @@ impl CommandLine {
         self.finish(command, &self.show(&arguments)).await
     }
 
-    /// Runs the command in a pseudo-terminal (`exec -it`). `stdout` contains the output of the
-    /// terminal.
-    ///
-    /// The terminal receives the text from [`CommandLine::with_stdin`] as input.
+    /// Runs the command in a pseudo-terminal, for example for `exec -it`. The terminal receives the
+    /// text from [`CommandLine::with_stdin`] as input. `stdout` of the result contains the output
+    /// of the terminal.
     pub async fn in_terminal<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -163,8 +162,8 @@ impl CommandLine {
         self.finish(command, &self.show(&arguments)).await
     }
 
-    /// Starts the command in the background (`logs -f`, `port-forward`). The output is written to
-    /// `NAME.log` in the folder `logs`.
+    /// Starts the command in the background, for example `logs -f` or `port-forward`. The output is
+    /// written to `NAME.log` in the folder `logs`.
     pub fn start<A: AsRef<str>>(
         &self,
         name: &str,
@@ -230,7 +229,7 @@ fn collect<A: AsRef<str>>(arguments: impl IntoIterator<Item = A>) -> Vec<String>
         .collect()
 }
 
-/// Quotes a word for the POSIX shell.
+/// Quotes one argument for the POSIX shell.
 fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

@@ -1,4 +1,4 @@
-//! The real metrics-server, for `kubectl top` and the `metrics.k8s.io` API.
+//! Runs the real metrics-server for `kubectl top` and the `metrics.k8s.io` API.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use crate::ports::{NoFreePort, PortLease};
 use crate::program::{Program, ProgramError, Running};
 use crate::tools::{BuildError, Tool};
 
-/// Timeout of the start. Includes two measurements with an interval of 10 s.
+/// Timeout of the start. The start includes two measurements with an interval of 10 s.
 const READY: Duration = Duration::from_mins(3);
 const SERVICE: &str = "metrics-server.kube-system.svc";
 
 /// The reason why metrics-server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
-    /// The program cannot be built.
+    /// The program metrics-server cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// A certificate cannot be created.
@@ -30,15 +30,15 @@ pub enum MetricsError {
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The program failed.
+    /// The program metrics-server failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The API cannot be registered.
+    /// The APIService cannot be registered in the cluster.
     #[error("cannot register the metrics.k8s.io API")]
     Register(#[source] CommandError),
 }
 
-/// A running metrics-server, registered as an aggregated API.
+/// A running metrics-server. The cluster serves its API as an aggregated API.
 #[derive(Debug)]
 pub struct MetricsServer {
     _running: Running,
@@ -46,8 +46,8 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Starts metrics-server for a cluster with a node, and waits for the first usage metrics of
-    /// the node.
+    /// Starts metrics-server for a cluster with a node. Waits until the cluster reports the first
+    /// usage metrics of the node.
     pub async fn start(
         cluster: &ControlPlane,
         network: &NodeNetwork,

@@ -1,7 +1,7 @@
 //! The network between this host and the real node: a network namespace and a veth pair.
 //!
-//! All network changes of the node (bridge, nftables, routes) are inside the namespace and are
-//! removed with it.
+//! The node changes the network (bridge, nftables, routes) only in this namespace. Removing the
+//! namespace reverts these changes.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -18,10 +18,11 @@ const HOST: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
 const NODE: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 2);
 /// The address range of the node's pods.
 pub(crate) const POD_RANGE: &str = "10.214.0.0/16";
-/// Timeout of waiting for other tests that use the node.
+/// Timeout for tests in other processes that use the node. Only one test can use the node at a
+/// time.
 const NODE_TIMEOUT: Duration = Duration::from_mins(20);
 
-/// The programs that a node requires, with their Debian packages.
+/// The programs that a node requires, and the Debian package of each program.
 const PROGRAMS: [(&str, &str); 11] = [
     ("containerd", "containerd"),
     ("ctr", "containerd"),
@@ -42,13 +43,13 @@ pub enum NetworkError {
     /// The process has no permission to create namespaces.
     #[error("cannot create a real node without root; run these tests as root")]
     NotRoot,
-    /// Programs are not installed.
+    /// Programs that a node requires are not installed.
     #[error("cannot create a real node: programs are missing; run apt-get install {}", packages.join(" "))]
     MissingPackages {
         /// The Debian packages of the missing programs.
         packages: Vec<&'static str>,
     },
-    /// Another test process uses the node.
+    /// A different test process uses the node.
     #[error("cannot use the node of this machine: another test uses it; run the test again later")]
     Busy(#[source] TimedOut),
     /// A network command failed.
@@ -71,8 +72,8 @@ pub enum NetworkError {
 
 /// The network of the real node, and the lock on the node.
 ///
-/// A machine can have only one node network at a time. Concurrent calls wait until it is dropped.
-/// Dropping the network removes the namespace with its content.
+/// A machine can have only one node network at a time. Concurrent calls wait until the previous
+/// network is dropped. Dropping the network removes the namespace and its content.
 #[derive(Debug)]
 pub struct NodeNetwork {
     // An abstract socket as a lock. The kernel releases the lock when the process ends.
@@ -80,9 +81,8 @@ pub struct NodeNetwork {
 }
 
 impl NodeNetwork {
-    /// Waits until the node is free and creates the network.
-    ///
-    /// Requires root and some Debian packages. The error lists the missing packages.
+    /// Waits until no other test uses the node, and creates the network. Requires root and several
+    /// Debian packages. The error lists the missing packages.
     pub async fn acquire() -> Result<Self, NetworkError> {
         check_machine()?;
         let lock = eventually("the node of the machine", NODE_TIMEOUT, async || {
@@ -104,12 +104,12 @@ impl NodeNetwork {
         IpAddr::V4(HOST)
     }
 
-    /// Returns the node's address.
+    /// Returns the IP address of the node.
     pub const fn node_address(&self) -> IpAddr {
         IpAddr::V4(NODE)
     }
 
-    /// Returns the file of the network namespace.
+    /// Returns the path of the network namespace's file.
     pub(crate) fn namespace_file() -> String {
         format!("/run/netns/{NAMESPACE}")
     }
@@ -141,7 +141,7 @@ fn create() -> Result<(), NetworkError> {
     run(Command::new("ip").args(["netns", "exec", NAMESPACE, "sh", "-c", forward]))
 }
 
-/// Removes the network. Ignores parts that do not exist.
+/// Removes the veth pair and the network namespace. Ignores errors if they do not exist.
 fn remove() {
     let _ = ip(&format!("link delete {HOST_LINK}"));
     let _ = ip(&format!("netns delete {NAMESPACE}"));
@@ -167,8 +167,8 @@ fn run(command: &mut Command) -> Result<(), NetworkError> {
     })
 }
 
-/// Returns the search path for programs, including the administrator's folders. `su` and CI omit
-/// these folders.
+/// Returns the search path for programs. Adds the folders for administrators, because `su` and CI
+/// omit these folders.
 pub(crate) fn search_path() -> String {
     let own = std::env::var("PATH").unwrap_or_default();
     format!("{own}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin")

@@ -1,4 +1,4 @@
-//! The real node: containerd, kubelet and kube-proxy in separate namespaces.
+//! Runs a real node: containerd, kubelet and kube-proxy in separate namespaces.
 
 mod configuration;
 mod kernel;
@@ -24,9 +24,9 @@ use configuration::Settings;
 use kernel::KernelState;
 use namespaces::Namespaces;
 
-/// Timeout of the start, long enough for a busy machine.
+/// Timeout of the start. The timeout is long enough for a busy machine.
 const READY: Duration = Duration::from_mins(3);
-/// The socket path of containerd in the node's `/run`.
+/// Path of containerd's socket, below `/run` of the node.
 const CONTAINERD: &str = "/run/containerd/containerd.sock";
 
 /// The reason why a node cannot start.
@@ -60,15 +60,15 @@ pub enum JoinError {
     /// A program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The node's own image cannot be created.
+    /// The image for the node and for test pods cannot be built.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// containerd rejected an image.
+    /// containerd cannot load an image.
     #[error("cannot load the image {archive}")]
     LoadImage {
         /// Path of the image archive.
         archive: PathBuf,
-        /// Output of `ctr`.
+        /// Output of the command `ctr`.
         source: CommandError,
     },
     /// A file, folder or control group cannot be created.
@@ -81,7 +81,7 @@ pub enum JoinError {
     },
 }
 
-/// The options of the node.
+/// The options of a node.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     /// The node's name, which is also its host name.
@@ -96,9 +96,10 @@ impl Default for NodeOptions {
     }
 }
 
-/// A running node. Dropping it ends all its pods and programs and removes its files.
+/// A running node.
 ///
-/// If a test panics, dropping the node prints the last lines of each program's log.
+/// Dropping the node ends all its pods and programs, and removes its files. If a test panics, the
+/// drop also prints the last lines of each program's log.
 #[derive(Debug)]
 pub struct Node {
     // The fields are dropped in this order: the processes, then the resources that they use.
@@ -128,9 +129,8 @@ pub async fn cluster_with_node(options: Options) -> Result<(ControlPlane, Node),
 }
 
 impl Node {
-    /// Starts a node, joins it to `cluster`, and waits until it is Ready.
-    ///
-    /// The image [`Image::TOOLS`] is already loaded.
+    /// Starts a node, joins the node to `cluster`, and waits until the node is Ready. The image
+    /// [`Image::TOOLS`] is loaded on the node.
     pub async fn join(
         cluster: &ControlPlane,
         network: NodeNetwork,
@@ -178,13 +178,13 @@ impl Node {
         &self.network
     }
 
-    /// Returns the folder of the logs, with one file per program.
+    /// Returns the folder of the log files. Each program has one log file.
     pub fn logs(&self) -> PathBuf {
         self.folder.path().join("logs")
     }
 
-    /// Loads an image from a docker or OCI archive. Pods use the image with `imagePullPolicy:
-    /// Never`.
+    /// Loads an image from a docker or OCI archive into containerd. Pods use the image with
+    /// `imagePullPolicy: Never`.
     pub async fn load_image(&self, archive: &Path) -> Result<(), JoinError> {
         load(&self.namespaces, archive).await
     }
@@ -199,7 +199,8 @@ impl Node {
         Ok(self.namespaces.resume()?)
     }
 
-    /// Returns an error with the last log lines if a program of the node has ended.
+    /// Returns an error if a program of the node has ended. The error contains the last lines of
+    /// the program's log.
     pub fn check(&mut self) -> Result<(), ProgramError> {
         self.containerd.check()?;
         self.kubelet.check()?;
@@ -244,7 +245,7 @@ fn readiness(node: &NodeObject) -> Result<(), String> {
     }
 }
 
-/// Starts containerd with the sandbox image of pods.
+/// Starts containerd with the sandbox image for pods.
 async fn start_containerd(
     namespaces: &Namespaces,
     settings: &Settings,
@@ -319,7 +320,7 @@ fn prepare(path: &Path) -> impl FnOnce(io::Error) -> JoinError {
     move |source| JoinError::Prepare { path, source }
 }
 
-/// Creates a folder and its parents.
+/// Creates a folder and its missing parent folders.
 fn make_folder(path: &Path) -> Result<(), JoinError> {
     fs::create_dir_all(path).map_err(prepare(path))
 }

@@ -1,4 +1,4 @@
-//! Certificates of a test cluster.
+//! Creates the certificates of a test cluster.
 
 use std::fs;
 use std::io;
@@ -48,7 +48,7 @@ impl std::fmt::Debug for KeyedCertificate {
     }
 }
 
-/// The paths of a certificate and its key.
+/// The file paths of a certificate and its key.
 #[derive(Clone, Debug)]
 pub(crate) struct CertificateFiles {
     pub(crate) certificate: PathBuf,
@@ -56,14 +56,14 @@ pub(crate) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Returns the folder that contains both files.
+    /// Returns the folder that contains the certificate file and the key file.
     pub(crate) fn folder(&self) -> &Path {
         self.key.parent().unwrap_or_else(|| Path::new("."))
     }
 }
 
 impl KeyedCertificate {
-    /// Writes `NAME.crt` and `NAME.key` into `folder`.
+    /// Writes the certificate to `NAME.crt` and the key to `NAME.key` in `folder`.
     pub(crate) fn write(&self, folder: &Path, name: &str) -> Result<CertificateFiles, PkiError> {
         let files = CertificateFiles {
             certificate: folder.join(format!("{name}.crt")),
@@ -75,15 +75,14 @@ impl KeyedCertificate {
     }
 }
 
-/// A certificate authority.
+/// A certificate authority of a test cluster.
 pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Authority {
-    /// Opens the authority whose key is in `folder`, or creates a new key.
-    ///
-    /// The certificate is created from the key and written to the same folder.
+    /// Opens the authority whose key is in `folder`. If `folder` contains no key, creates a key.
+    /// Creates the certificate from the key and writes it to `folder`.
     pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, PkiError> {
         let failed = |source| PkiError::Sign {
             subject: name.to_owned(),
@@ -104,7 +103,7 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// Creates a client certificate for a user name and at most one group. The certificate library
+    /// Creates a client certificate for a user with at most one group. The certificate library
     /// supports only one group.
     pub(crate) fn client(
         &self,
@@ -116,7 +115,7 @@ impl Authority {
         self.sign(user, params)
     }
 
-    /// Creates a server certificate for DNS names and IP addresses.
+    /// Creates a server certificate for these DNS names and IP addresses.
     pub(crate) fn server(
         &self,
         name: &str,
@@ -152,7 +151,7 @@ impl Authority {
     }
 }
 
-/// Reads the private key (P-256, PKCS #8) at `path`, or creates a new one.
+/// Reads the private key (P-256, PKCS #8) at `path`. Creates the key if the file does not exist.
 pub(crate) fn open_key(path: &Path) -> Result<KeyPair, PkiError> {
     let failed = |source| PkiError::Sign {
         subject: path.display().to_string(),

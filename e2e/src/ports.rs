@@ -4,19 +4,20 @@ use std::net::{IpAddr, TcpListener};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-/// The range of leased ports. The kernel uses higher ports for outgoing connections, so an outgoing
-/// connection cannot take a leased port before a test uses it.
+/// The range of ports that tests can lease. The kernel uses higher ports for outgoing connections,
+/// so that outgoing connections never use a leased port.
 const RANGE: std::ops::Range<u16> = 20_000..30_000;
 
-/// All ports of the range are in use.
+/// All ports of the range are leased or in use.
 #[derive(Debug, thiserror::Error)]
 #[error("no free port on {address} between {} and {}", RANGE.start, RANGE.end)]
 pub struct NoFreePort {
-    /// The address for which no port is free.
+    /// The IP address on which no port is free.
     pub address: IpAddr,
 }
 
-/// The lease of a port, unique on this machine. Dropping it releases the port.
+/// The lease of a port. Only one process on this machine can lease a port. Dropping the value
+/// releases the port.
 #[derive(Debug)]
 pub struct PortLease {
     port: u16,
@@ -61,7 +62,8 @@ mod tests {
 
     const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    /// A lock that serializes these tests, because all tests of one process start at the same port.
+    /// A lock that serializes tests of port leases, because all tests of a process begin the search
+    /// at the same port.
     static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
     #[test]

@@ -1,5 +1,5 @@
-//! Child programs. A program stops when its handle is dropped. Errors contain the end of its
-//! output.
+//! Starts and stops child processes. A process stops when its handle is dropped. Errors contain the
+//! end of the process's output.
 
 mod spawner;
 #[cfg(test)]
@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 
 use crate::wait::{TimedOut, eventually};
 
-/// Number of log lines in errors and test output.
+/// Number of log lines that errors and test output contain.
 const SHOWN_LINES: usize = 40;
 
 /// The reason why a program failed.
@@ -43,7 +43,7 @@ pub enum ProgramError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The program cannot be signalled.
+    /// A signal cannot be sent to the program.
     #[error("cannot signal {name}")]
     Signal {
         /// Name of the program.
@@ -51,7 +51,7 @@ pub enum ProgramError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The program ended unexpectedly.
+    /// The program has ended unexpectedly.
     #[error("{name} ended ({status}); the end of its log:\n{log}")]
     Ended {
         /// Name of the program.
@@ -68,12 +68,12 @@ pub enum ProgramError {
         name: String,
         /// Last lines of the program's log.
         log: String,
-        /// The condition, the time limit and the last error.
+        /// Description of the condition, with the time limit and the error of the last attempt.
         source: TimedOut,
     },
 }
 
-/// A program to start: path, arguments, environment and log.
+/// The description of a program to start: path, arguments, environment and log file.
 #[derive(Clone, Debug)]
 pub struct Program {
     name: String,
@@ -84,10 +84,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Creates a description of the program at `path`. The output is written to `NAME.log` in the
-    /// folder `logs`.
-    ///
-    /// The program inherits only `PATH` from the environment.
+    /// Creates a description of the program at `path`. The program writes its output to `NAME.log`
+    /// in the folder `logs`. The program inherits only `PATH` from the environment of this process.
     pub fn new(name: &str, path: impl Into<PathBuf>, logs: &Path) -> Self {
         Self {
             name: name.to_owned(),
@@ -101,14 +99,14 @@ impl Program {
         }
     }
 
-    /// Adds one argument.
+    /// Adds one argument to the command line.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// Adds arguments.
+    /// Adds several arguments to the command line.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
@@ -122,7 +120,7 @@ impl Program {
         self
     }
 
-    /// Starts the program.
+    /// Starts the program as a child process.
     pub fn start(self) -> Result<Running, ProgramError> {
         let child = self.spawn()?;
         Ok(Running {
@@ -168,9 +166,9 @@ impl Program {
     }
 }
 
-/// A running program. It is killed when it is dropped.
+/// A running program. Dropping the value kills the program.
 ///
-/// If a test panics, dropping the program prints the last lines of its log.
+/// If a test panics, the drop also prints the last lines of the program's log.
 #[derive(Debug)]
 pub struct Running {
     program: Program,
@@ -183,29 +181,29 @@ impl Running {
         &self.program.name
     }
 
-    /// Returns the process ID.
+    /// Returns the process ID of the program.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Returns the path of the log.
+    /// Returns the path of the program's log file.
     pub fn log_path(&self) -> &Path {
         &self.program.log
     }
 
-    /// Returns the complete output, including the output before a restart.
+    /// Returns the complete output of the program. Includes the output before a restart.
     pub fn log(&self) -> String {
         fs::read(&self.program.log)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_default()
     }
 
-    /// Returns the last lines of the output.
+    /// Returns the last lines of the program's output.
     pub fn log_tail(&self) -> String {
         last_lines(&self.log(), SHOWN_LINES).to_owned()
     }
 
-    /// Returns the exit status, if the program has ended.
+    /// Returns the exit status of the program. Returns `None` while the program runs.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
@@ -222,10 +220,10 @@ impl Running {
         }
     }
 
-    /// Pauses the program with its connections open (`SIGSTOP`).
+    /// Pauses the program with `SIGSTOP`. Its connections stay open.
     ///
-    /// On a busy machine threads continue for a while after the signal. The method returns when the
-    /// last thread has stopped.
+    /// On a busy machine, threads can continue for a short time after the signal. The method
+    /// returns when all threads have stopped.
     pub fn pause(&self) -> Result<(), ProgramError> {
         self.signal(Signal::STOP)?;
         // EXITED ends the wait if the program ends instead of stopping. NOWAIT keeps the exit
@@ -239,12 +237,13 @@ impl Running {
         Ok(())
     }
 
-    /// Resumes the program after [`Running::pause`].
+    /// Resumes the program after a call of [`Running::pause`].
     pub fn resume(&self) -> Result<(), ProgramError> {
         self.signal(Signal::CONT)
     }
 
-    /// Stops the program with `SIGTERM`, and kills it after the time `limit`.
+    /// Stops the program with `SIGTERM`. Kills the program if it is still running after the time
+    /// `limit`.
     pub async fn terminate(&mut self, limit: Duration) -> Result<ExitStatus, ProgramError> {
         if self.exited().is_none() {
             self.signal(Signal::TERM)?;
@@ -259,7 +258,7 @@ impl Running {
         }
     }
 
-    /// Kills the program (`SIGKILL`) and waits for its end.
+    /// Kills the program with `SIGKILL` and waits for its end.
     pub fn kill(&mut self) -> Result<ExitStatus, ProgramError> {
         let signalled = |source| ProgramError::Signal {
             name: self.program.name.clone(),
@@ -276,7 +275,7 @@ impl Running {
         Ok(())
     }
 
-    /// Waits for a log line that contains `text`, and returns the line.
+    /// Waits until the log contains a line with `text`. Returns the line.
     pub async fn wait_for_log(
         &mut self,
         text: &str,
@@ -295,7 +294,7 @@ impl Running {
     /// Repeats `attempt` until it succeeds. Returns an error if the program ends or the timeout has
     /// passed.
     ///
-    /// `what` describes the condition in errors.
+    /// `what` describes the condition in error messages.
     pub async fn wait_until<T, E: std::fmt::Display>(
         &mut self,
         what: &str,

@@ -1,4 +1,5 @@
-//! Compares the permissions of roles with their use in the audit log, to find unused permissions.
+//! Compares the permissions of roles with their use in the audit log, to find permissions
+//! that are wider than necessary.
 //!
 //! The functions have no side effects. A permission is required if an allowed request would fail
 //! without the permission.
@@ -13,49 +14,51 @@ use crate::{AuditEvent, AuditObject, AuditUser};
 /// A single permission of a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
-    /// The permitted verb and resource.
+    /// The verb and the resource that the permission allows.
     pub deed: Deed,
-    /// The namespace in which the permission applies. `None` means all namespaces.
+    /// The namespace in which the permission applies. `None` if the permission applies in all
+    /// namespaces.
     pub namespace: Option<String>,
-    /// The name of the permitted object. `None` means all names.
+    /// The name of the object to which the permission applies. `None` if the permission applies to
+    /// all names.
     pub name: Option<String>,
 }
 
-/// A verb and a resource.
+/// A verb and a resource of a permission or a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deed {
     /// The verb, such as `get`.
     pub verb: String,
     /// The API group. Empty for the core group.
     pub group: String,
-    /// The resource, with its subresource after a slash. For non-resource requests, the path.
+    /// The resource, with its subresource after a slash. The path for non-resource requests.
     pub resource: String,
 }
 
-/// A permission that a request of an account has used.
+/// A permission that an allowed request of an account requires.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     /// The verb and the resource of the request.
     pub deed: Deed,
     /// The namespace of the request. Empty for cluster-scoped objects.
     pub namespace: String,
-    /// The name of the object in the request. `None` for lists and creations by POST, which contain
-    /// no name.
+    /// The name of the object in the request. `None` for lists and for creations by POST, because
+    /// these requests contain no name.
     pub name: Option<String>,
 }
 
-/// The reason why a permission is wider than its use.
+/// The reason why a permission is wider than necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Excess {
-    /// The permission was never used.
+    /// No request required the permission.
     Idle,
-    /// The permission applies to all namespaces, but was used in one namespace only.
+    /// The permission applies to all namespaces, but all requests were in one namespace.
     OneNamespace(String),
-    /// The permission applies to all names, but was used for one name only.
+    /// The permission applies to all names, but all requests were for one name.
     OneName(String),
 }
 
-/// A permission that is wider than its use.
+/// A permission that is wider than necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooWide {
     /// The permission that is too wide.
@@ -73,7 +76,8 @@ impl Deed {
         }
     }
 
-    /// Returns `GROUP/RESOURCE`. Returns only the resource for the core group.
+    /// Returns the group and the resource as `GROUP/RESOURCE`. Returns only the resource for the
+    /// core group.
     pub fn to_what(&self) -> String {
         let slash = if self.group.is_empty() { "" } else { "/" };
         format!("{}{slash}{}", self.group, self.resource)
@@ -104,8 +108,8 @@ impl fmt::Display for TooWide {
     }
 }
 
-/// Returns the permissions of a role from its binding in this namespace. `None` means a binding for
-/// all namespaces.
+/// Returns the permissions that a role grants through a binding. `namespace` is the namespace of
+/// the binding. `None` means a binding in all namespaces.
 pub fn granted(role: &Value, namespace: Option<&str>) -> Vec<Right> {
     let rules = role["rules"].as_array().into_iter().flatten();
     rules.flat_map(|rule| of_rule(rule, namespace)).collect()
@@ -140,7 +144,7 @@ fn of_rule(rule: &Value, namespace: Option<&str>) -> Vec<Right> {
     rights
 }
 
-/// Returns the permissions that an allowed request required.
+/// Returns the permissions that the request of an audit event required.
 pub fn used(event: &AuditEvent) -> Vec<Use> {
     if let Some(person) = &event.impersonated_user {
         return impersonated(person);
@@ -245,7 +249,7 @@ impl Right {
     }
 }
 
-/// Returns the permissions that are wider than their use.
+/// Returns the permissions that are wider than the requests in `used` require.
 pub fn too_wide(rights: &[Right], uses: &BTreeSet<Use>) -> Vec<TooWide> {
     let judged = rights.iter().filter_map(|right| {
         let excess = right.excess(uses)?;

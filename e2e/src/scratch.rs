@@ -1,4 +1,4 @@
-//! Temporary folders. The folders of a killed test run are removed later.
+//! Temporary folders. A later test run removes the folders of a killed test run.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,22 +9,22 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "drover-e2e-";
 const LOCK: &str = ".in-use";
-/// Minimum age of a folder that this process may remove. The process that created a younger folder
-/// may not have locked it yet.
+/// Minimum age of a folder that this process may remove. Before this age, the process that created
+/// the folder may not have locked it yet.
 const YOUNG: Duration = Duration::from_mins(5);
 
 /// A temporary folder cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a temporary folder in {parent}")]
 pub struct ScratchError {
-    /// Path of the parent folder.
+    /// Path of the folder in which the temporary folder was to be created.
     pub parent: PathBuf,
     /// The error of the operating system.
     pub source: io::Error,
 }
 
-/// A temporary folder that is removed when it is dropped. If this process is killed, the next
-/// process that creates such a folder removes it.
+/// A temporary folder. Dropping the value removes the folder. If this process is killed, the next
+/// process that creates a temporary folder removes it.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: TempDir,
@@ -33,7 +33,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a folder. Removes the folders of processes that have ended.
+    /// Creates a temporary folder. Also removes the temporary folders of processes that have ended.
     pub(crate) fn make(what: &str) -> Result<Self, ScratchError> {
         let parent = std::env::temp_dir();
         sweep(&parent, YOUNG);
@@ -59,7 +59,7 @@ impl Scratch {
     }
 }
 
-/// Removes unused folders in `parent`. Ignores errors.
+/// Removes temporary folders in `parent` that no process uses. Ignores errors.
 fn sweep(parent: &Path, young: Duration) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();

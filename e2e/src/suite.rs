@@ -1,7 +1,8 @@
-//! Runs the tests of one binary one after the other in one environment.
+//! Runs the tests of one binary sequentially in one environment.
 //!
-//! The standard test harness would start an environment for each test, or never stop a shared one.
-//! This harness has the same interface: filters, `--exact`, `--list`, and a line for each test.
+//! The standard test harness would start an environment for each test, or never stop a shared
+//! environment. This harness has the interface of the standard harness: filters, `--exact`,
+//! `--list`, and a line for each test.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -14,24 +15,24 @@ use futures::future::LocalBoxFuture;
 
 use crate::error::with_causes;
 
-/// Timeout of one test, much longer than the longest test on a slow machine. The caller of the
-/// suite sets the time limit of the complete suite.
+/// Timeout of one test. The longest test needs much less time, even on a slow machine. The caller
+/// of the suite sets the time limit of the complete suite.
 const LIMIT: Duration = Duration::from_mins(15);
 
-/// Environment variable that the gate sets when it runs the suites.
+/// Environment variable. If it is set, a test name that matches no test is an error.
 const GATE: &str = "DROVER_SUITES";
 
-/// The environment in which tests run.
+/// The environment in which the tests of a suite run.
 pub trait Stage {
-    /// Returns the latest logs, to find the cause of a failure.
+    /// Returns recent logs of the environment, which help to find the cause of a failed test.
     fn story(&self) -> String;
 }
 
 /// A test and its name. The macro [`test!`](crate::test) creates it.
 pub struct Test<S> {
-    /// The path of the test in the binary.
+    /// The path of the test function in the binary.
     pub name: &'static str,
-    /// The test function. A panic is a failure.
+    /// The test function. The test fails if the function panics.
     pub run: for<'a> fn(&'a mut S) -> LocalBoxFuture<'a, ()>,
 }
 
@@ -62,8 +63,8 @@ struct Choice {
 }
 
 impl Choice {
-    /// Parses the arguments of the standard test harness. Ignores arguments that have no effect
-    /// here.
+    /// Parses the arguments of the standard test harness. Ignores arguments that this harness does
+    /// not support.
     fn parse(arguments: impl IntoIterator<Item = String>) -> Self {
         let mut choice = Self::default();
         let mut arguments = arguments.into_iter();
@@ -88,7 +89,7 @@ impl Choice {
         }
     }
 
-    /// Returns a requested name that matches no test. Returns `None` if all names match.
+    /// Returns a filter that matches no test. Returns `None` if every filter matches a test.
     fn unmatched<'a, S>(&'a self, tests: &[Test<S>]) -> Option<&'a str> {
         let unmatched = |pattern: &&String| !tests.iter().any(|test| self.fits(pattern, test.name));
         self.filters.iter().find(unmatched).map(String::as_str)
@@ -100,10 +101,10 @@ impl Choice {
     }
 }
 
-/// The `main` function of a binary without the standard harness. Runs `tests` on the stage that
-/// `start` creates, and prints the results.
+/// Implements the `main` function of a test binary without the standard harness. Creates the
+/// environment with `start`, runs `tests` in it, and prints the results.
 ///
-/// A failed test can leave the stage in any state, so the next test gets a new stage.
+/// A failed test can leave the environment in any state, so the next test gets a new environment.
 pub fn main<S: Stage, E: Error>(
     tests: &[Test<S>],
     start: impl AsyncFn() -> Result<S, E>,
@@ -225,7 +226,7 @@ async fn attempt<S>(test: &Test<S>, stage: &mut S) -> Result<(), String> {
     }
 }
 
-/// Prints a line and ignores a closed standard output.
+/// Prints a line. Ignores the error if standard output is closed.
 fn say(out: &mut impl Write, line: &str) {
     let _ = writeln!(out, "{line}");
 }

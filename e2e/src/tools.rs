@@ -1,5 +1,7 @@
-//! The real Kubernetes programs. They are declared as Go tools in `e2e/kubernetes/go.mod`, built
-//! once, and cached outside of the checkout under a hash of their build inputs.
+//! Builds and locates the real Kubernetes programs.
+//!
+//! The programs are Go tools in `e2e/kubernetes/go.mod`. They are built once and cached outside of
+//! the checkout. The cache key is a hash of the build inputs.
 
 mod build;
 
@@ -31,7 +33,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All tools.
+    /// All tools that the tests use.
     pub const ALL: [Self; 9] = [
         Self::Etcd,
         Self::KubeApiserver,
@@ -44,7 +46,7 @@ impl Tool {
         Self::MetricsServer,
     ];
 
-    /// Returns the program's file name.
+    /// Returns the file name of the program.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Etcd => "etcd",
@@ -59,7 +61,7 @@ impl Tool {
         }
     }
 
-    /// Returns the file name that Go derives from the package.
+    /// Returns the file name that the Go compiler derives from the package.
     const fn built_as(self) -> &'static str {
         match self {
             Self::Etcd => "server",
@@ -83,7 +85,8 @@ impl Tool {
 
     /// Returns the path of the program. Builds all programs if the cache does not contain them.
     ///
-    /// A cold build takes some minutes and prints its progress. Concurrent tests share one build.
+    /// A build without a cache takes several minutes and prints its progress. Concurrent tests
+    /// share one build.
     pub async fn locate(self) -> Result<PathBuf, BuildError> {
         tokio::task::spawn_blocking(move || self.locate_blocking())
             .await
@@ -93,7 +96,7 @@ impl Tool {
             })?
     }
 
-    /// Blocking variant of [`Tool::locate`], for synchronous callers.
+    /// Returns the path of the program like [`Tool::locate`]. Blocks, for synchronous callers.
     pub fn locate_blocking(self) -> Result<PathBuf, BuildError> {
         build::locate(self)
     }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 pub struct TimedOut {
     /// Description of the condition.
     pub what: String,
-    /// The exceeded time limit.
+    /// The time limit that was exceeded.
     pub limit: Duration,
     /// Error of the last attempt.
     pub last_seen: String,
@@ -19,7 +19,8 @@ pub struct TimedOut {
 
 /// Repeats `attempt` until it succeeds or `limit` has passed.
 ///
-/// The limit also cancels a running attempt. The pauses between attempts grow from 50 ms to 1 s.
+/// The limit also cancels a running attempt. The delay between attempts increases from 50 ms to 1
+/// s.
 pub async fn eventually<T, E, F>(what: &str, limit: Duration, mut attempt: F) -> Result<T, TimedOut>
 where
     E: Display,

@@ -1,4 +1,4 @@
-//! A complete Drover environment: hub, server, a managed cluster with its agents, and users.
+//! A complete Drover environment: a hub, a server, a managed cluster with agents, and users.
 
 mod error;
 mod hub;
@@ -28,16 +28,16 @@ use error::prepare;
 /// The administrator's password after the first login.
 const PASSWORD: &str = "a long password for tests";
 
-/// The environment in which the agents of the managed cluster run.
+/// Determines how the agents of the managed cluster run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorldOptions {
-    /// Two agents run as programs of this machine. This option is fast and needs no root.
+    /// Two agents run as processes of this machine. These agents start quickly and need no root.
     Programs,
     /// Two agents run as pods on a real node. The import manifest installs them.
     Node,
 }
 
-/// A complete Drover environment. Dropping it stops its programs and removes its files.
+/// A complete Drover environment. Dropping the value stops its programs and removes its files.
 #[derive(Debug)]
 pub struct World {
     // The fields are dropped in this order: clients before servers.
@@ -46,9 +46,9 @@ pub struct World {
     pub east: Member,
     /// The Drover server on the hub.
     pub server: Server,
-    /// The hub of the server.
+    /// The hub on which the server stores its objects.
     pub hub: Hub,
-    /// The administrator, who is logged in.
+    /// The first administrator, who is logged in.
     pub admin: Person,
     direct: CommandLine,
     through: CommandLine,
@@ -63,7 +63,7 @@ impl Stage for World {
 }
 
 impl World {
-    /// Starts all programs and waits until the administrator can use the cluster.
+    /// Starts all programs. Waits until the administrator can access the cluster through Drover.
     pub async fn start(options: WorldOptions) -> Result<Self, WorldError> {
         match options {
             WorldOptions::Programs => Box::pin(Self::with_programs()).await,
@@ -142,23 +142,24 @@ impl World {
         })
     }
 
-    /// Returns kubectl with a direct connection to `east`. Its user has the permissions that the
-    /// administrator has through Drover.
+    /// Returns kubectl with a direct connection to the cluster `east`. The user has the same
+    /// permissions as the administrator has through Drover.
     pub fn direct(&self) -> CommandLine {
         self.direct.clone()
     }
 
-    /// Returns kubectl with a connection to `east` through Drover and a token of the administrator.
+    /// Returns kubectl with a connection to the cluster `east` through Drover. The kubeconfig
+    /// contains a token of the administrator.
     pub fn through(&self) -> CommandLine {
         self.through.clone()
     }
 
-    /// Returns the kubeconfig of [`World::through`].
+    /// Returns the kubeconfig that [`World::through`] uses.
     pub fn kubeconfig(&self) -> &std::path::Path {
         &self.kubeconfig
     }
 
-    /// Returns true if the cluster serves the metrics API.
+    /// Returns true if the cluster serves the API `metrics.k8s.io`.
     pub const fn has_metrics(&self) -> bool {
         self.metrics.is_some()
     }
@@ -178,7 +179,8 @@ impl World {
         Ok(person)
     }
 
-    /// Runs a script in a pod of the default namespace of `east`, and waits until it is ready.
+    /// Starts a pod in the default namespace of the cluster `east`, and waits until the pod is
+    /// ready. The pod runs a shell script.
     pub async fn run_pod(&self, name: &str, script: &str) -> Result<(), WorldError> {
         let image = format!("--image={}", Image::TOOLS);
         let run = ["run", name, &image, "--restart=Never", "--command", "--"];
@@ -190,7 +192,8 @@ impl World {
         Ok(())
     }
 
-    /// Creates a folder for the files of a test. The folder is removed with the world.
+    /// Creates a folder for the files of a test. The folder is removed when the environment is
+    /// dropped.
     pub fn scratch(&self, test: &str) -> Result<PathBuf, WorldError> {
         let folder = self.hub.folder().join("scratch").join(test);
         std::fs::create_dir_all(&folder).map_err(prepare(&folder))?;
@@ -205,7 +208,8 @@ fn named(name: &str) -> Options {
     }
 }
 
-/// Starts the server. Logs in as the first administrator with the password in the server's output.
+/// Starts the server. Logs in as the first administrator with the first password, which the
+/// server's output contains.
 async fn serve(hub: &Hub, address: std::net::IpAddr) -> Result<(Server, Person), WorldError> {
     let mut server = Server::start(hub, address).await?;
     server.wait_for_first_password().await?;

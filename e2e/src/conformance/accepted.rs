@@ -1,4 +1,4 @@
-//! Accepted differences with their reasons.
+//! Differences between the compared servers that are accepted, with the reasons.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::difference::Difference;
 use super::run::Outcome;
 
-/// Maximum number of accepted differences. Do not increase it.
+/// Maximum number of accepted differences. The number must not increase.
 pub const MAX_ACCEPTED: usize = 15;
 
 /// The reason why the accepted differences cannot be read.
@@ -37,31 +37,31 @@ pub enum AcceptedError {
 #[derive(Debug)]
 pub struct Accepted(Vec<Entry>);
 
-/// An accepted difference.
+/// An accepted difference between the responses of the servers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
     script: String,
     step: String,
-    /// Paths of the difference. The entry accepts no other path.
+    /// Paths at which the responses may differ. The entry accepts no additional path.
     paths: Vec<String>,
     #[serde(rename = "reason")]
     _reason: String,
 }
 
-/// The result of a run after removing the accepted differences.
+/// The remaining differences of a run, without the accepted differences.
 #[derive(Debug, Default)]
 pub struct Judgement {
-    /// Unaccepted differences: script, step and difference.
+    /// Differences that are not accepted, each with the script and the step.
     pub differences: Vec<(String, String, Vec<Difference>)>,
-    /// Number of accepted differences.
+    /// Number of differences that are accepted.
     pub accepted: usize,
-    /// Entries that match no difference in their scripts, although the scripts were executed.
+    /// Entries that match no difference. Contains only entries whose scripts ran.
     pub stale: Vec<String>,
 }
 
 impl Accepted {
-    /// Reads the file. A folder without the file accepts no differences.
+    /// Reads the accepted differences from a file. If the file does not exist, the list is empty.
     pub fn load(path: &Path) -> Result<Self, AcceptedError> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
@@ -81,12 +81,12 @@ impl Accepted {
             })
     }
 
-    /// Returns the number of entries.
+    /// Returns the number of entries in the list.
     pub fn count(&self) -> usize {
         self.0.iter().map(|entry| entry.paths.len()).sum()
     }
 
-    /// Returns the entry and path that match a difference.
+    /// Returns the indexes of the entry and the path that accept a difference.
     fn find(&self, script: &str, step: &str, path: &str) -> Option<(usize, usize)> {
         self.0.iter().enumerate().find_map(|(index, entry)| {
             let here = entry.script == script && entry.step == step;
@@ -95,7 +95,7 @@ impl Accepted {
         })
     }
 
-    /// Removes the accepted differences from the results.
+    /// Removes the accepted differences from the results of a run.
     pub fn judge(&self, outcomes: Vec<Outcome>) -> Judgement {
         let mut judgement = Judgement::default();
         let mut used = BTreeSet::new();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Headers whose values are compared, because clients read them.
+/// Headers whose values are compared, because API clients read these values.
 const COMPARED: [&str; 8] = [
     "allow",
     "cache-control",
@@ -13,10 +13,10 @@ const COMPARED: [&str; 8] = [
     "warning",
     "www-authenticate",
 ];
-/// Headers whose presence is compared, but not their value.
+/// Headers whose presence is compared. Their values can differ.
 const PRESENT: [&str; 2] = ["audit-id", "etag"];
 
-/// Returns `code`, `headers` and `body` of a response.
+/// Returns a document with the fields `code`, `headers` and `body` of a response.
 pub(super) fn document(code: u16, headers: &http::HeaderMap, body: &[u8]) -> Value {
     let mut compared = Map::new();
     for name in COMPARED {
@@ -41,7 +41,7 @@ pub(super) fn document(code: u16, headers: &http::HeaderMap, body: &[u8]) -> Val
     serde_json::json!({"code": code, "headers": compared, "body": read(kind, body)})
 }
 
-/// Returns the response body: parsed if it is JSON or YAML, otherwise as text.
+/// Returns the response body. JSON and YAML are parsed. All other formats are returned as text.
 fn read(kind: &str, body: &[u8]) -> Value {
     if body.is_empty() {
         return Value::Null;

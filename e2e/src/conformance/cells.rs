@@ -1,4 +1,5 @@
-//! The coverage table. A cell is a verb and a feature, such as `create dry-run`.
+//! The coverage table of the scripts. A cell is a combination of a verb and a feature, such as
+//! `create dry-run`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use serde::Deserialize;
 
 use super::script::Script;
 
-/// The reason why the table cannot be created.
+/// The reason why the coverage table cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CellsError {
     /// The list of features cannot be read.
@@ -28,7 +29,7 @@ pub enum CellsError {
         /// Description of the error.
         why: String,
     },
-    /// A script covers a cell that the list of features does not contain.
+    /// A script covers a cell that is not in the list of features.
     #[error("script {script} covers {cell:?}, which features.yaml does not list")]
     Unknown {
         /// Name of the script.
@@ -50,12 +51,12 @@ pub struct Cells {
 #[serde(deny_unknown_fields)]
 struct Group {
     title: String,
-    /// Verbs by feature.
+    /// Verbs of each feature.
     features: BTreeMap<String, Vec<String>>,
 }
 
 impl Cells {
-    /// Reads the list.
+    /// Reads the list of features from a file.
     pub fn load(path: &Path) -> Result<Self, CellsError> {
         let text = fs::read_to_string(path).map_err(|source| CellsError::Read {
             path: path.to_owned(),
@@ -67,7 +68,7 @@ impl Cells {
         })
     }
 
-    /// Returns all cells as `verb feature`.
+    /// Returns all cells in the format `verb feature`.
     fn all(&self) -> BTreeSet<String> {
         self.groups
             .iter()
@@ -76,7 +77,7 @@ impl Cells {
             .collect()
     }
 
-    /// Returns the scripts that cover each cell.
+    /// Returns the names of the scripts that cover each cell.
     fn covered<'s>(&self, scripts: &'s [Script]) -> Result<BTreeMap<&'s str, usize>, CellsError> {
         let all = self.all();
         let mut covered = BTreeMap::new();
@@ -94,7 +95,7 @@ impl Cells {
         Ok(covered)
     }
 
-    /// Returns the uncovered cells.
+    /// Returns the cells that no script covers.
     pub fn missing(&self, scripts: &[Script]) -> Result<Vec<String>, CellsError> {
         let covered = self.covered(scripts)?;
         let all = self.all().into_iter();
@@ -103,7 +104,7 @@ impl Cells {
             .collect())
     }
 
-    /// Renders the table as Markdown.
+    /// Renders the coverage table as Markdown.
     pub fn table(&self, scripts: &[Script]) -> Result<String, CellsError> {
         let covered = self.covered(scripts)?;
         let mut text = format!(

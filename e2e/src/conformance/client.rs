@@ -14,15 +14,15 @@ use super::substitute::{self, Variables};
 use crate::error::with_causes;
 use crate::pki::KeyedCertificate;
 
-/// Timeout of a response.
+/// Timeout of a response of the compared server.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(40);
-/// Pause before a read is repeated.
+/// Delay before a read request is repeated.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The reason why a client cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
-    /// The certificates cannot be parsed.
+    /// The PEM text of the certificates cannot be parsed.
     #[error("cannot read the certificates for {side}")]
     Certificates {
         /// Name of the server in the comparison.
@@ -30,7 +30,7 @@ pub enum SideError {
         /// Error of the PEM parser.
         source: rustls::pki_types::pem::Error,
     },
-    /// The certificates cannot be used.
+    /// rustls rejects the certificates.
     #[error("cannot use the certificates for {side}")]
     Tls {
         /// Name of the server in the comparison.
@@ -38,7 +38,7 @@ pub enum SideError {
         /// Error of rustls.
         source: rustls::Error,
     },
-    /// The client cannot be created.
+    /// The HTTP client cannot be created.
     #[error("cannot create an HTTP client for {side}")]
     Client {
         /// Name of the server in the comparison.
@@ -48,12 +48,12 @@ pub enum SideError {
     },
 }
 
-/// The credential of the compared server's administrator.
+/// The credential of the administrator of a compared server.
 #[derive(Clone)]
 pub enum Credential {
-    /// A bearer token, over plain HTTP on this machine.
+    /// A bearer token. The client sends the token over plain HTTP on this machine.
     Token(String),
-    /// A client certificate with its key, and the authority of the server's certificate, as PEM.
+    /// A client certificate with its key, and the certificate authority of the server.
     Certificate {
         /// The certificate authority of the server, as PEM.
         ca: String,
@@ -71,14 +71,16 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// A server whose responses the conformance test compares with the responses of another server.
+/// A server in the conformance test. The test compares its responses with the responses of a second
+/// server.
 #[derive(Debug)]
 pub struct Side {
     pub(super) name: &'static str,
     base: String,
-    /// Client with the administrator's certificate, if the credential is a certificate.
+    /// HTTP client of the administrator. Uses the administrator's certificate if the credential is
+    /// a certificate.
     admin: reqwest::Client,
-    /// Client without a certificate.
+    /// HTTP client without a client certificate.
     stranger: reqwest::Client,
     token: Option<String>,
 }
@@ -110,7 +112,7 @@ impl Side {
             .map_or(self.base.as_str(), |(_, host)| host)
     }
 
-    /// Sends a request of a script. Returns the response after receiving its head.
+    /// Sends a request of a script. Returns the response as soon as its head has arrived.
     pub(super) async fn send(
         &self,
         request: &Request,
@@ -146,7 +148,8 @@ impl Side {
             .map_err(|_| format!("no response within {} s", RESPONSE_TIMEOUT.as_secs()))?
     }
 
-    /// Adds the caller's credential headers to a request. Returns the client for the caller.
+    /// Adds the credential of the caller to the headers of a request. Returns the HTTP client for
+    /// the caller.
     fn identify(
         &self,
         caller: &Caller,
@@ -179,8 +182,8 @@ impl Side {
     }
 }
 
-/// Sends a request. Repeats a read while the server responds that its storage is not ready.
-/// kube-apiserver responds so after a compaction.
+/// Sends a request. Repeats a read request while the server responds that its storage is not ready.
+/// kube-apiserver sends this response after a compaction of etcd.
 async fn read_when_ready(request: reqwest::RequestBuilder) -> Result<reqwest::Response, String> {
     loop {
         let attempt = request

@@ -1,4 +1,4 @@
-//! Differences between two documents.
+//! Finds the differences between two JSON documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::place;
 
-/// Maximum length of a value in a report.
+/// Maximum length of a value in the report of a difference.
 const MAX_SHOWN: usize = 900;
 
-/// A difference between the responses of both servers.
+/// A difference between the responses of the two servers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// The path, such as `body.metadata.labels`.
+    /// Path of the value that differs, such as `body.metadata.labels`.
     pub path: String,
-    /// The value in the response of the server under test.
+    /// Value in the response of the server under test. `None` if the path does not exist.
     pub ours: Option<Value>,
-    /// The value in the response of the reference.
+    /// Value in the response of the reference server. `None` if the path does not exist.
     pub real: Option<Value>,
 }
 
@@ -42,13 +42,15 @@ fn shown(value: Option<&Value>) -> String {
     text
 }
 
-/// The member that identifies an item of a list. Lists are sorted and compared by this member. A
-/// missing item is then one difference and does not shift the following items.
+/// The member that identifies an item of a list of subresources. These lists are sorted and
+/// compared by the member, so that a missing item is one difference and does not shift the
+/// following items.
 const NAMED_BY: &str = "subresource";
-/// The member of a discovery response that contains such a list.
+/// The member of a discovery response that contains the list of subresources.
 const NAMED_IN: &str = ".subresources";
 
-/// Returns the items by key. Returns `None` if an item has no key or two items have the same key.
+/// Returns the items of a list by key. Returns `None` if an item has no key or two items have the
+/// same key.
 fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
     items
         .iter()
@@ -57,7 +59,7 @@ fn named(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
         .filter(|all: &BTreeMap<_, _>| !all.is_empty() && all.len() == items.len())
 }
 
-/// Returns all differences between two documents, in document order.
+/// Returns all differences between two documents, in the order of the document.
 pub(super) fn compare(ours: &Value, real: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk("", Some(ours), Some(real), &mut found);

@@ -12,23 +12,24 @@ use serde_json::{Map, Value};
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
-/// Matches times in this run. Scripts contain only earlier times.
+/// Matches times from 2025 on, which are times of this test run. Times in scripts are earlier.
 static TIME: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"(?:202[5-9]|20[3-9]\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 });
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[dhms])+$"));
-/// Matches the current revision of a server in messages.
+/// Matches the current revision of a server in error messages.
 static CURRENT: LazyLock<Regex> = LazyLock::new(|| pattern(r"current: \d+"));
-/// Matches versions in messages. Numbers with fewer digits are limits.
+/// Matches object versions in error messages. A number with one or two digits is a limit, not a
+/// version.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{3,}\b"));
-/// Text that follows a number in messages if the number is a limit.
+/// Texts that follow a number in an error message if the number is a limit.
 const LIMITED: [&str; 4] = [" bytes", " characters", " items", " properties"];
-/// Matches the names of volumes that contain a pod's token.
+/// Matches the names of volumes that contain the token of a pod.
 static ACCESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[0-9a-z]{5}"));
 static PEM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"-----BEGIN ([A-Z ]+)-----[A-Za-z0-9+/=\s]+-----END [A-Z ]+-----\n?")
 });
-/// Matches a quoted JSON object in messages.
+/// Matches a JSON object that a message quotes.
 static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"Invalid value: ("\{(?:[^"\\]|\\.)*")"#));
 static JWT: LazyLock<Regex> = LazyLock::new(|| pattern(r"^eyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]+$"));
@@ -37,18 +38,19 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns here are constant and tested")
 }
 
-/// The identifiers that one server has used in a script.
+/// The identifiers that one server has used in the responses of a script.
 #[derive(Debug, Default)]
 pub(super) struct Normal {
     host: String,
     uids: BTreeMap<String, usize>,
     versions: BTreeSet<u64>,
-    /// Generated names and their placeholders. The longest names are replaced first.
+    /// Generated names and the placeholders that replace them. The longest names are replaced
+    /// first.
     names: BTreeMap<String, String>,
 }
 
 impl Normal {
-    /// Creates the state for a server at this host and port.
+    /// Creates the state for the server with this host and port.
     pub(super) fn new(host: &str) -> Self {
         Self {
             host: host.to_owned(),
@@ -56,8 +58,9 @@ impl Normal {
         }
     }
 
-    /// Records the UIDs, versions and generated names of a response. Call this method for all
-    /// responses in order before normalizing the first response.
+    /// Records the UIDs, versions and generated names in a response.
+    ///
+    /// Call this method for all responses, in order. Then normalize the first response.
     pub(super) fn learn(&mut self, value: &Value) {
         match value {
             Value::String(text) => {
@@ -94,8 +97,8 @@ impl Normal {
         }
     }
 
-    /// Returns the normalized response. `newest` is the highest object version in this response and
-    /// all earlier responses.
+    /// Returns the normalized response. `newest` is the highest object version in the responses up
+    /// to and including this response.
     pub(super) fn apply(&self, value: &Value, newest: u64) -> Value {
         self.walk("", value, newest)
     }
@@ -175,7 +178,8 @@ impl Normal {
         text.into()
     }
 
-    /// Returns the placeholder of a version: `<version 1>` for the lowest recorded version.
+    /// Returns the placeholder of an object version. `<version 1>` is the placeholder of the lowest
+    /// recorded version.
     fn rank(&self, version: u64) -> String {
         let rank = self.versions.range(..=version).count();
         format!("<version {rank}>")
@@ -209,9 +213,10 @@ impl Normal {
     }
 }
 
-/// Sorts adjacent `managedFields` entries with the same operation by content. The API server sorts
-/// them by time in whole seconds. Two requests in different seconds on one server can be in the
-/// same second on the other server.
+/// Sorts adjacent `managedFields` entries with the same operation by their content.
+///
+/// The API server sorts the entries by time in whole seconds. Two requests can be in different
+/// seconds on one server and in the same second on the second server.
 fn sort_managers(managers: &mut [Value]) {
     for alike in managers.chunk_by_mut(|one, other| one["operation"] == other["operation"]) {
         alike.sort_by_cached_key(ordered);
@@ -310,8 +315,8 @@ fn is_list(members: &Map<String, Value>) -> bool {
         })
 }
 
-/// Replaces the resource version of a list by a text. The text says whether the version is lower
-/// than `newest`.
+/// Replaces the resource version of a list with a text. The text states whether the version is
+/// lower than `newest`.
 fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     let Some(version) = raw["resourceVersion"].as_str() else {
         return;
@@ -324,7 +329,7 @@ fn list_version(normal: &mut Value, raw: &Value, newest: u64) {
     normal["resourceVersion"] = word.into();
 }
 
-/// Returns the claims of a token. Times are relative to the time of issue.
+/// Returns the claims of a token. Replaces times with their distance from the time of issue.
 fn claims(part: &str) -> Option<Value> {
     let bytes = URL_SAFE_NO_PAD.decode(part).ok()?;
     let mut claims: Value = serde_json::from_slice(&bytes).ok()?;

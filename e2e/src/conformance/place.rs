@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-/// A segment of a path: a member, an index or a selector.
+/// A segment of a path: a member, an index or a selector such as `[key=value]`.
 #[derive(Debug, PartialEq, Eq)]
 enum Segment {
     Key(String),
@@ -53,7 +53,7 @@ fn bracket(inside: &str) -> Option<Segment> {
     inside.parse().ok().map(Segment::Index)
 }
 
-/// Returns the value at a path of a document.
+/// Returns the value at a path in a document.
 pub(super) fn find(document: &Value, place: &str) -> Result<Option<Value>, String> {
     Ok(follow(document, &parse(place)?))
 }
@@ -82,7 +82,7 @@ fn follow(value: &Value, parts: &[Segment]) -> Option<Value> {
     }
 }
 
-/// Returns the path of a member.
+/// Returns the path of a member of a value.
 pub(super) fn member(place: &str, key: &str) -> String {
     let plain = !key.is_empty()
         && key

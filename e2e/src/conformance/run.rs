@@ -1,4 +1,4 @@
-//! Runs a script on both servers and compares their responses.
+//! Runs a script on both servers and compares the responses.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -16,14 +16,14 @@ use super::streams::Stream;
 use super::substitute::Variables;
 use crate::error::with_causes;
 
-/// Timeout of repeated requests, whose result depends on controllers.
+/// Timeout of requests that are repeated because their result depends on controllers.
 const CONDITION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of parallel requests in one step.
 const CONCURRENCY: usize = 16;
 /// Interval between two attempts of a repeated request.
 const POLL_INTERVAL: Duration = Duration::from_millis(60);
 
-/// The response of the reference does not match the expectation of a script.
+/// The response of the reference server does not match the expectation of a script.
 #[derive(Debug, thiserror::Error)]
 #[error("script {script} expects other responses than those of Kubernetes:\n{}", whys.join("\n"))]
 pub struct RunError {
@@ -31,27 +31,27 @@ pub struct RunError {
     whys: Vec<String>,
 }
 
-/// The result of a script.
+/// The result of comparing the servers with one script.
 #[derive(Debug)]
 pub struct Outcome {
     /// Name of the script.
     pub script: String,
     /// Number of compared steps.
     pub steps: usize,
-    /// The differences by step.
+    /// The differences in the responses, by name of the step.
     pub differences: Vec<(String, Vec<Difference>)>,
 }
 
-/// The two servers to compare.
+/// The two servers whose responses are compared.
 #[derive(Debug)]
 pub struct Pair {
-    /// The server under test, which is the embedded API.
+    /// The server under test: the embedded API.
     pub ours: Side,
-    /// The reference, which is kube-apiserver.
+    /// The reference server: kube-apiserver.
     pub real: Side,
 }
 
-/// The execution of a script on one server.
+/// The state of a script that runs on one server.
 struct Walk<'a> {
     side: &'a Side,
     variables: Variables,
@@ -60,7 +60,7 @@ struct Walk<'a> {
 }
 
 impl Pair {
-    /// Runs a script on one server in a separate namespace.
+    /// Runs a script on one server, in a namespace that only this script uses.
     pub async fn run(&self, script: &Script) -> Result<Outcome, RunError> {
         let failed = |whys| RunError {
             script: script.name.clone(),
@@ -129,7 +129,7 @@ fn compare_all(
         .collect()
 }
 
-/// Returns the compared values of a response, by path.
+/// Returns the values of a response that the step compares, by path.
 fn chosen(step: &Step, answer: &Value) -> Value {
     if step.only.is_empty() {
         return answer.clone();
@@ -185,7 +185,7 @@ impl<'a> Walk<'a> {
         Err(format!("{}: no default account: {answer}", self.side.name))
     }
 
-    /// Executes a step and stores its response.
+    /// Executes a step of a script and stores its response.
     async fn take(&mut self, step: &Step) -> Result<(), String> {
         let answer = match &step.action {
             Action::Ask {
@@ -232,8 +232,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Sends a request many times in parallel. The result contains the number of equal responses
-    /// and the number of distinct names in them.
+    /// Sends a request many times in parallel. The result contains the number of responses with
+    /// each status and reason, and the number of distinct object names.
     async fn ask_together(&self, request: &Request, count: usize) -> Result<Value, String> {
         let asks = (0..count).map(|index| {
             let mut variables = self.variables.clone();
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Checks the last response against the expected status and the condition of the script.
+    /// Checks the status of the most recent response and the condition of the script.
     fn check(&self, step: &Step) -> Result<(), String> {
         let Some(answer) = self.answers.last() else {
             return Ok(());

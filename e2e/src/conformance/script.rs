@@ -1,4 +1,4 @@
-//! The format of scripts: a file with a list of steps.
+//! The format of scripts. A script is a YAML file with a list of steps.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::{fs, io};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The reason why scripts cannot be read.
+/// The reason why the scripts in a folder cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// The folder or a file in it cannot be read.
+    /// The folder or a file in the folder cannot be read.
     #[error("cannot read {path}")]
     Read {
         /// Path of the file or folder.
@@ -18,7 +18,7 @@ pub enum ScriptError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A file is not a script.
+    /// The content of a file is not a valid script.
     #[error("{path} is not a script; e2e/conformance/README.md describes the format: {why}")]
     Parse {
         /// Path of the file or folder.
@@ -31,19 +31,19 @@ pub enum ScriptError {
     Empty(PathBuf),
 }
 
-/// A script: its steps and the cells that it covers.
+/// A script with its steps and the cells of the coverage table.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// File name without its extension. The script's namespace has the same name.
+    /// File name without its extension. The script runs in a namespace with this name.
     #[serde(skip)]
     pub name: String,
     /// One sentence that describes the tested behavior of Kubernetes.
     pub about: String,
-    /// The covered cells, such as `create dry-run`.
+    /// The cells of the coverage table that the script covers, such as `create dry-run`.
     #[serde(default)]
     pub covers: Vec<String>,
-    /// The steps, in the order of execution.
+    /// The steps of the script, in the order of execution.
     pub(super) steps: Vec<Step>,
 }
 
@@ -53,9 +53,9 @@ pub struct Script {
 pub(super) struct Step {
     pub(super) name: String,
     pub(super) action: Action,
-    /// Names of variables for later steps, and their paths in the response.
+    /// Variables that the step sets for later steps: names, and paths of values in the response.
     pub(super) capture: BTreeMap<String, String>,
-    /// Compared paths of the response. An empty list compares the complete response.
+    /// Paths of the values to compare. If the list is empty, the complete response is compared.
     pub(super) only: Vec<String>,
 }
 
@@ -70,32 +70,33 @@ pub(super) enum Action {
         /// Repeats the request until this condition is met.
         until: Option<Until>,
     },
-    /// Sends a request many times in parallel. `${i}` in the request is replaced by its number.
+    /// Sends a request many times in parallel. `${i}` in the request is replaced by the number of
+    /// the request.
     Together {
         request: Request,
-        /// A status code that at least one response must have.
+        /// A status code that at least one of the responses must have.
         expect: u16,
         count: usize,
     },
-    /// Opens a watch. Later steps read its events.
+    /// Opens a watch. Later steps read events of this watch.
     Watch { request: Request, id: String },
-    /// Reads events of a watch.
+    /// Reads events of an open watch.
     Read { id: String, events: Events },
 }
 
-/// Maximum number of requests in one step.
+/// Maximum number of parallel requests in one step.
 const MAX_REQUESTS: usize = 1000;
 
-/// The events that a step reads.
+/// The number of watch events that a step reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Events {
-    /// The number of events to read.
+    /// The exact number of events to read.
     Count(usize),
-    /// All events until the server ends the stream.
+    /// Read all events until the server ends the stream.
     Rest,
 }
 
-/// A request that can contain `${variables}`.
+/// A request of a script, which can contain `${variables}`.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -105,7 +106,7 @@ pub(super) struct Request {
     pub(super) body: Body,
 }
 
-/// The identity and credential for a request.
+/// The user who sends a request, and the credential of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Caller {
@@ -114,9 +115,9 @@ pub(super) enum Caller {
     Admin,
     /// A client without a credential.
     Nobody,
-    /// A user whom the administrator impersonates.
+    /// A user whom the administrator impersonates in the request.
     User(String),
-    /// The owner of the bearer token in this variable.
+    /// The user of the bearer token that this variable contains.
     Token(String),
 }
 
@@ -125,31 +126,31 @@ pub(super) enum Caller {
 pub(super) enum Body {
     /// An empty body.
     None,
-    /// A document, sent as JSON.
+    /// A JSON document as the request body.
     Document(Value),
-    /// Text, sent unchanged.
+    /// A text that is sent unchanged as the request body.
     Text(String),
 }
 
-/// The condition that ends the repetition of a step.
+/// The condition that ends the repetition of a request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Until {
-    /// The status code to wait for. The default is the status code of the step.
+    /// The status code that ends the repetition. The default is the status code of the step.
     #[serde(default)]
     pub(super) code: Option<u16>,
-    /// The path of a value in the response body.
+    /// The path of the value that the condition checks in the response body.
     #[serde(default)]
     pub(super) at: Option<String>,
-    /// The value to wait for. Without a value, the path must exist.
+    /// The value that ends the repetition. Without a value, the path must exist.
     #[serde(default)]
     pub(super) is: Option<Value>,
-    /// A path that must not exist in the response body.
+    /// A path that must not exist in the response body when the repetition ends.
     #[serde(default)]
     pub(super) without: Option<String>,
 }
 
-/// A step as a script file contains it.
+/// A step in the format of the script file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {

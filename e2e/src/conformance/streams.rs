@@ -1,4 +1,4 @@
-//! Watches that stay open for several steps.
+//! Watches that scripts open in one step and read in later steps.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::script::Events;
 use crate::error::with_causes;
 
-/// Timeout of the next event.
+/// Timeout of the next event of a watch.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// An open watch.
+/// An open watch of a script.
 #[derive(Debug)]
 pub(super) struct Stream {
     answer: reqwest::Response,
-    /// Received bytes after the last complete line.
+    /// Received bytes of an incomplete line.
     begun: Vec<u8>,
 }
 
@@ -31,8 +31,8 @@ impl Stream {
         }
     }
 
-    /// Returns the next events as a list. If events are missing, the comparison reports the shorter
-    /// list.
+    /// Returns the next events of a watch as a list. The list is shorter if the events do not
+    /// arrive before the timeout.
     pub(super) async fn read(&mut self, wanted: Events) -> Result<Value, String> {
         let mut events = Vec::new();
         let end = tokio::time::Instant::now() + LIMIT;

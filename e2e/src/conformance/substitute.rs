@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The values of variables on one server, by name.
+/// Names and values of the variables of a script on one server.
 pub(super) type Variables = BTreeMap<String, String>;
 
-/// Replaces each `${name}` by its value, and each `${fill:N}` by N letters.
+/// Replaces each `${name}` with the value of the variable. Replaces each `${fill:N}` with a text of
+/// N letters.
 pub(super) fn text(text: &str, variables: &Variables) -> Result<String, String> {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
@@ -37,7 +38,7 @@ fn value(name: &str, variables: &Variables) -> Result<String, String> {
         .ok_or_else(|| format!("variable ${{{name}}} is not set"))
 }
 
-/// Replaces variables in all strings of a document, including keys.
+/// Replaces variables in all strings of a document, including the keys of objects.
 pub(super) fn document(value: &Value, variables: &Variables) -> Result<Value, String> {
     Ok(match value {
         Value::String(string) => Value::String(text(string, variables)?),

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::error::StartError;
 use super::folder::prepare;
 
-/// The audit policy: logs the metadata of all requests. The policy omits the stage before the
-/// response, which would double the number of events.
+/// The audit policy. Logs the metadata of all requests. Omits the stage `RequestReceived`, which
+/// would double the number of events.
 pub(super) const POLICY: &str = r#"{
   "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
   "omitStages": ["RequestReceived"],
@@ -33,9 +33,9 @@ pub struct AuditEvent {
     /// The Kubernetes verb, such as `list`. For paths without a resource, the HTTP method in lower
     /// case.
     pub verb: String,
-    /// The authenticated user.
+    /// The authenticated user of the request.
     pub user: AuditUser,
-    /// The impersonated user.
+    /// The user whom the caller impersonates, if any.
     pub impersonated_user: Option<AuditUser>,
     /// The `User-Agent` header of the request.
     #[serde(default)]
@@ -43,30 +43,30 @@ pub struct AuditEvent {
     /// The IP addresses of the client and of its proxies.
     #[serde(default, rename = "sourceIPs")]
     pub source_ips: Vec<String>,
-    /// The status of the response, if any.
+    /// The status of the response. `None` if the event has no response.
     pub response_status: Option<AuditStatus>,
-    /// The object of the request.
+    /// The object to which the request refers.
     pub object_ref: Option<AuditObject>,
     /// Audit annotations, such as the reason why the authorizer allowed the request.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// A user in an [`AuditEvent`].
+/// A user in an [`AuditEvent`]: the caller or the impersonated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuditUser {
     /// Name of the user, such as `system:admin`.
     pub username: String,
-    /// UID of the user, if the authenticator provides it.
+    /// UID of the user. `None` if the authenticator provides no UID.
     pub uid: String,
-    /// Groups of the user.
+    /// Names of the user's groups.
     pub groups: Vec<String>,
-    /// Extra fields of the user.
+    /// Extra fields that the authenticator adds to the user.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// The status in an [`AuditEvent`].
+/// The response status in an [`AuditEvent`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct AuditStatus {
@@ -74,23 +74,23 @@ pub struct AuditStatus {
     pub code: u16,
 }
 
-/// The object in an [`AuditEvent`].
+/// The object in an [`AuditEvent`], as the API server derives it from the path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AuditObject {
     /// The API group. Empty for the core group.
     pub api_group: String,
-    /// The plural name of the resource.
+    /// The plural name of the resource, such as `pods`.
     pub resource: String,
-    /// The subresource, such as `exec`.
+    /// The subresource, such as `exec`. Empty for the resource itself.
     pub subresource: String,
     /// The namespace. Empty for cluster-scoped objects.
     pub namespace: String,
-    /// The name. Empty for lists and creations.
+    /// Name of the object. Empty for lists and creations.
     pub name: String,
 }
 
-/// Reads the audit log. Ignores an incomplete last line.
+/// Reads the audit log of the API server. Ignores an incomplete last line.
 pub(super) fn read(path: &Path) -> Result<Vec<AuditEvent>, StartError> {
     let text = fs::read_to_string(path).map_err(prepare(path))?;
     parse(&text)

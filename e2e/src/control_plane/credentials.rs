@@ -1,5 +1,5 @@
-//! The credentials of a control plane: certificate authorities, certificates of programs, and
-//! users.
+//! The credentials of a control plane: certificate authorities, certificates of its programs, and
+//! credentials of users.
 
 use std::path::PathBuf;
 
@@ -12,17 +12,16 @@ use super::folder::Folder;
 use super::{API_SERVICE_IP, Options};
 use crate::pki::{Authority, CertificateFiles, KeyedCertificate, PkiError, open_key, write};
 
-/// The credentials of a cluster's user.
+/// The credentials of one user of a cluster.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The client certificate and its key.
+    /// The client certificate of the user, with its key.
     pub certificate: KeyedCertificate,
-    /// A kubeconfig that contains the certificate and the key.
+    /// A kubeconfig with the user's certificate and key.
     pub kubeconfig: String,
 }
 
-/// The certificate authorities of a control plane, and the certificate files that its programs
-/// read.
+/// The certificate authorities of a control plane, and the certificate files of its programs.
 pub(super) struct Credentials {
     authority: Authority,
     pub(super) ca: String,
@@ -46,7 +45,7 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// Creates the credentials in the folder. Reuses existing keys.
+    /// Creates the credentials in a folder. Reuses keys that exist in the folder.
     pub(super) fn open(folder: &Folder, options: &Options) -> Result<Self, StartError> {
         let pki = folder.pki();
         let authority = Authority::open(&pki, "ca")?;
@@ -85,8 +84,8 @@ impl Credentials {
         })
     }
 
-    /// Creates a certificate for a server of this cluster other than the API server, such as a
-    /// kubelet.
+    /// Creates a server certificate for a server of this cluster, for example a kubelet. The API
+    /// server has a separate certificate.
     pub(super) fn server(
         &self,
         name: &str,
@@ -96,7 +95,7 @@ impl Credentials {
     }
 }
 
-/// Returns the names and addresses of the API server.
+/// Returns the DNS names and IP addresses of the API server.
 fn api_server_names(options: &Options) -> Vec<String> {
     let mut names = vec![
         "localhost".to_owned(),
@@ -113,7 +112,7 @@ fn api_server_names(options: &Options) -> Vec<String> {
     names
 }
 
-/// Returns a self-contained kubeconfig as JSON, which is also YAML.
+/// Returns a kubeconfig without references to files. The text is JSON, and therefore also YAML.
 fn kubeconfig(
     cluster: &str,
     url: &str,

@@ -9,7 +9,7 @@ use crate::program::ProgramError;
 use crate::scratch::ScratchError;
 use crate::tools::BuildError;
 
-/// The reason why a control plane failed.
+/// The reason why a control plane cannot start or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A Kubernetes program cannot be built.
@@ -27,14 +27,14 @@ pub enum StartError {
     /// A program failed.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A control plane that uses the same folder already runs.
+    /// A control plane is already running in the same folder.
     #[error(
         "cannot use port {port} of {folder}: the port is in use; check whether this cluster is already running"
     )]
     PortInUse {
-        /// The port that is in use.
+        /// The port that is already in use.
         port: u16,
-        /// Path of the cluster's folder.
+        /// Path of the control plane's folder.
         folder: PathBuf,
     },
     /// A file or folder cannot be created, read or written.
@@ -45,12 +45,12 @@ pub enum StartError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The stored ports cannot be parsed.
+    /// The file with the stored ports cannot be parsed.
     #[error("cannot read the ports in {path}; remove that file to choose new ones")]
     ReadPorts {
         /// Path of the file.
         path: PathBuf,
-        /// Error of the parser.
+        /// Error of the parser of the ports.
         source: serde_json::Error,
     },
     /// The audit log cannot be parsed.
@@ -58,16 +58,16 @@ pub enum StartError {
     ReadAudit {
         /// Number of the invalid line. The first line has number 1.
         line: usize,
-        /// Error of the parser.
+        /// Error of the JSON parser.
         source: serde_json::Error,
     },
-    /// The client library rejects the kubeconfig.
+    /// The Kubernetes client library rejects the kubeconfig.
     #[error("cannot create the administrator's client from its kubeconfig")]
     Kubeconfig(#[source] kube::config::KubeconfigError),
-    /// The client cannot be created.
+    /// The Kubernetes client cannot be created.
     #[error("cannot create the administrator's client")]
     Client(#[source] kube::Error),
-    /// The cluster has no scheduler.
+    /// The control plane runs no scheduler, although the operation requires it.
     #[error("this control plane has no scheduler: start it with `scheduler: true`")]
     NoScheduler,
 }

@@ -1,4 +1,4 @@
-//! The folder and ports of a control plane.
+//! The folder and the ports of a control plane.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use super::error::StartError;
 use crate::ports::PortLease;
 use crate::scratch::Scratch;
 
-/// The folder of a control plane.
+/// The temporary or persistent folder of a control plane.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) root: PathBuf,
@@ -51,8 +51,8 @@ impl Folder {
         self.root.join("logs")
     }
 
-    /// Returns the home folder for kubectl and helm, so that they do not use the home folder of the
-    /// user.
+    /// Returns the home folder for kubectl and helm. With this folder, the programs do not use the
+    /// home folder of the developer.
     pub(super) fn home(&self) -> PathBuf {
         self.root.join("home")
     }
@@ -81,8 +81,8 @@ pub(super) struct Ports {
     pub(super) etcd_peer: PortLease,
 }
 
-/// The stored ports of a folder that survives restarts. With the same ports, kubeconfigs stay valid
-/// after a restart.
+/// The ports stored in a persistent folder. Reusing the ports keeps kubeconfigs valid after a
+/// restart.
 #[derive(Serialize, Deserialize)]
 struct RememberedPorts {
     api_server: u16,
@@ -91,7 +91,7 @@ struct RememberedPorts {
 }
 
 impl Ports {
-    /// Reserves the stored ports of the folder, or free ports for a new folder.
+    /// Reserves the ports that the folder stores. Reserves free ports for a new folder.
     pub(super) fn take(folder: &Folder, address: IpAddr) -> Result<Self, StartError> {
         let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let path = folder.root.join("ports.json");

@@ -1,4 +1,4 @@
-//! Starts the programs of a control plane in the required order, with their flags.
+//! Starts the programs of a control plane with their flags, in the required order.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::pki::CertificateFiles;
 use crate::program::{Program, ProgramError, Running};
 use crate::tools::Tool;
 
-/// The advertised address of an API server without nodes. kube-apiserver rejects a loopback
-/// address. This address is reserved for documentation (RFC 5737), and no program connects to it.
+/// The advertised address of an API server without nodes. The address is reserved for documentation
+/// (RFC 5737), and no program connects to it. kube-apiserver rejects a loopback address.
 const UNREACHABLE: &str = "203.0.113.1";
 
 pub(super) async fn start(options: Options) -> Result<ControlPlane, StartError> {

@@ -1,4 +1,4 @@
-//! `drover-agent` as a program, for a cluster without nodes.
+//! Runs `drover-agent` as a process, for a cluster without nodes.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -11,24 +11,24 @@ use super::{DroverError, Programs};
 use crate::ports::PortLease;
 use crate::program::{Program, Running};
 
-/// Timeout until the agent is connected.
+/// Timeout for the connection of the agent to its server.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The options of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// Name of the replica.
+    /// Name of the agent's replica.
     pub replica: String,
-    /// Kubeconfig of the cluster's API server. Its user must have all permissions in the agent's
-    /// namespace.
+    /// Kubeconfig for the cluster's API server. The user in the kubeconfig must have all
+    /// permissions in the agent's namespace.
     pub kubeconfig: PathBuf,
-    /// Folder of the agent's log file.
+    /// Folder for the agent's log file.
     pub logs: PathBuf,
     /// Additional command line arguments of the agent.
     pub arguments: Vec<String>,
 }
 
-/// A running agent. It stops when it is dropped.
+/// A running agent. Dropping the value stops the agent.
 #[derive(Debug)]
 pub struct Agent {
     running: Running,
@@ -36,7 +36,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts an agent. The import manifest of the cluster must already be applied.
+    /// Starts an agent. The caller must have applied the import manifest of the cluster.
     pub fn start(options: AgentOptions) -> Result<Self, DroverError> {
         let programs = Programs::find()?;
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -72,13 +72,13 @@ impl Agent {
         &mut self.running
     }
 
-    /// Returns the path of the log.
+    /// Returns the path of the agent's log file.
     pub fn log_path(&self) -> &Path {
         self.running.log_path()
     }
 }
 
-/// Checks `/readyz`. Returns the text of the response if the agent is not ready.
+/// Requests `/readyz` from the agent. Returns the text of the response if the agent is not ready.
 async fn ready(port: u16) -> Result<(), String> {
     let exchange = async {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;

@@ -1,4 +1,4 @@
-//! `drover server --demo-clusters`: a server on its embedded hub, and simulated clusters.
+//! Runs `drover server --demo-clusters`: a server on its embedded hub, with simulated clusters.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,14 +13,14 @@ use crate::ports::PortLease;
 use crate::program::{Program, ProgramError, Running};
 use crate::wait::eventually;
 
-/// Timeout of the start, which creates the hub and its keys.
+/// Timeout of the start. The first start creates the hub and its keys.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Timeout until the clusters are created, registered and connected.
+/// Timeout of the creation, registration and connection of the simulated clusters.
 const CLUSTERS_TIMEOUT: Duration = Duration::from_mins(3);
-/// Timeout of stopping the server.
+/// Timeout of the graceful shutdown of the server.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The options of the server.
+/// The options of the demonstration server.
 #[derive(Clone, Debug)]
 pub struct DemoOptions {
     /// Folder of the server's state. Later starts with the same folder reuse the state.
@@ -31,7 +31,7 @@ pub struct DemoOptions {
     pub clusters: u32,
 }
 
-/// A running server with simulated clusters. Dropping it stops the server.
+/// A running server with simulated clusters. Dropping the value stops the server.
 #[derive(Debug)]
 pub struct DemoServer {
     running: Running,
@@ -80,12 +80,12 @@ impl DemoServer {
         })
     }
 
-    /// Returns the address of the server, `https://host:port`.
+    /// Returns the URL of the server, in the format `https://host:port`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// Returns the CA fingerprint, which is the value for `drover login --ca-fingerprint`.
+    /// Returns the fingerprint of the CA, which is the value for `drover login --ca-fingerprint`.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -110,7 +110,8 @@ impl DemoServer {
         &self.programs.drover
     }
 
-    /// Returns the command line `drover` with a separate home folder that stores the administrator's login.
+    /// Returns a `drover` command with a separate home folder. The home folder stores the login of
+    /// the administrator.
     pub fn command_line(&self) -> CommandLine {
         let home = self.folder.join("home");
         CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
@@ -122,7 +123,8 @@ impl DemoServer {
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
     }
 
-    /// Returns the environment of the browser tests, which `e2e/browser/stage/stage.ts` reads.
+    /// Returns the environment variables of the browser tests. The file
+    /// `e2e/browser/stage/stage.ts` reads these variables.
     pub(crate) fn browser_environment(
         &self,
         password: &str,
@@ -155,7 +157,7 @@ impl DemoServer {
         items.ok_or_else(|| unreadable(output.stdout))
     }
 
-    /// Waits until the number of clusters is `wanted` and all clusters are ready.
+    /// Waits until `wanted` clusters exist and all clusters are ready.
     pub async fn wait_for_clusters(&self, wanted: usize) -> Result<(), DroverError> {
         let what = format!("{wanted} clusters that are ready");
         Ok(eventually(&what, CLUSTERS_TIMEOUT, async || {

@@ -1,4 +1,4 @@
-//! Logs in as the first administrator.
+//! Logs in as the first administrator of a server.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,12 +10,14 @@ use super::{DroverError, prepare};
 use crate::kubectl::CommandLine;
 use crate::wait::eventually;
 
-/// Timeout of the first password. Includes the time until the Lease of a killed server expires.
+/// Timeout until the server has written the first password. The timeout includes the duration until
+/// the Lease of a killed server expires.
 const FIRST_PASSWORD_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Logs in as the first administrator at `url` and returns the password. Uses the password stored
-/// in `folder`. Without a stored password, changes the initial password that the server wrote
-/// there.
+/// Logs in as the first administrator at `url`, and returns the password.
+///
+/// Uses the password stored in `folder`. If `folder` contains no password, changes the initial
+/// password, which the server has written to `folder`.
 pub(super) async fn log_in(
     folder: &Path,
     url: &str,

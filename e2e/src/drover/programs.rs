@@ -2,26 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-/// The error for a program of the workspace that is not built.
+/// The error for a program of the workspace that has not been built.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot find {path}; run `cargo build --workspace --bins` with the same profile first")]
 pub struct MissingProgram {
-    /// Path at which the program was expected.
+    /// Path at which the tests expect the program.
     pub path: PathBuf,
 }
 
 /// The paths of the programs that cargo has built.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// `drover`: the server and the command line.
+    /// Path of `drover`, which contains the server and the command line.
     pub drover: PathBuf,
-    /// `drover-agent`, built for this machine.
+    /// Path of `drover-agent`, built for this machine.
     pub agent: PathBuf,
 }
 
 impl Programs {
-    /// Finds the programs in the folder of the current executable, which is a test, xtask or a
-    /// benchmark.
+    /// Finds the programs relative to the folder of the current executable. The executable is a
+    /// test, a benchmark or xtask.
     pub fn find() -> Result<Self, MissingProgram> {
         let own = std::env::current_exe().unwrap_or_default();
         let folder = own.parent().unwrap_or_else(|| Path::new("."));

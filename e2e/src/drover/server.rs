@@ -1,4 +1,4 @@
-//! Runs `drover server` on a hub, with the first administrator logged in.
+//! Runs `drover server` on a hub. The first administrator is logged in.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
@@ -18,11 +18,12 @@ use crate::ports::PortLease;
 use crate::program::{Program, Running};
 use crate::wait::eventually;
 
-/// Start timeout. The first start also creates custom resource definitions and hashes a password.
+/// Timeout of the start. The first start also creates custom resource definitions and hashes a
+/// password.
 const READY: Duration = Duration::from_mins(2);
-/// Timeout until the agent is connected and roles are applied.
+/// Timeout until the agent of an imported cluster is connected and roles are applied.
 const CLUSTER_READY: Duration = Duration::from_mins(2);
-/// The namespace of the server's own objects.
+/// The namespace in which the server stores its own objects.
 const HUB_NAMESPACE: &str = "drover-system";
 const AUTHORITY_SECRET: &str = "server-ca";
 
@@ -31,10 +32,10 @@ const AUTHORITY_SECRET: &str = "server-ca";
 pub struct ServerOptions {
     /// The listen address of the server.
     pub address: IpAddr,
-    /// Port of the server. `None` selects a free port.
+    /// Listen port of the server. `None` selects a free port.
     pub port: Option<u16>,
-    /// The folder of the server's log, its audit log, the command line's home folder and the
-    /// password. The default is the hub's folder. Two servers cannot share a folder.
+    /// The folder for the server's logs, the CLI's home folder and the password. The default is the
+    /// hub's folder. Two servers cannot share a folder.
     pub folder: Option<PathBuf>,
     /// Additional command line arguments of the server.
     pub arguments: Vec<String>,
@@ -51,7 +52,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// A running server. Dropping it stops the server.
+/// A running server. Dropping the value stops the server.
 pub struct Server {
     running: Running,
     programs: Programs,
@@ -129,22 +130,22 @@ impl Server {
         })
     }
 
-    /// Returns the address of the server, `https://host:port`.
+    /// Returns the URL of the server, in the format `https://host:port`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// Returns the file of the certificate authority.
+    /// Returns the path of the file with the server's certificate authority.
     pub fn authority(&self) -> &Path {
         &self.authority
     }
 
-    /// Returns the folder with the server's log, its audit log and the command line's home.
+    /// Returns the folder with the server's log, its audit log and the CLI's home folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the audit log, with one JSON object per line.
+    /// Returns the path of the audit log. Each line is a JSON object.
     pub fn audit_log(&self) -> PathBuf {
         self.folder.join("audit.jsonl")
     }
@@ -159,7 +160,7 @@ impl Server {
         self.running.id()
     }
 
-    /// Kills and restarts the server, and waits until it is ready.
+    /// Kills the server and starts it again. Waits until the server is ready.
     pub async fn restart(&mut self) -> Result<(), DroverError> {
         self.running.restart()?;
         self.wait_until_ready().await
@@ -174,23 +175,24 @@ impl Server {
             .await?)
     }
 
-    /// Returns the command line `drover` with a separate home folder that stores the administrator's login.
+    /// Returns a `drover` command with a separate home folder. The home folder stores the login of
+    /// the administrator.
     pub fn command_line(&self) -> CommandLine {
         // The command line also writes kubeconfigs into this home folder.
         let home = self.folder.join("home");
         CommandLine::new(&self.programs.drover, &home.join("kubeconfig"), &home)
     }
 
-    /// Logs in as the first administrator, and changes the password as the first login requires.
-    /// Returns the new password.
+    /// Logs in as the first administrator. Changes the password, because the first login requires a
+    /// change. Returns the new password.
     pub async fn log_in(&self) -> Result<String, DroverError> {
         let ca = self.authority.display().to_string();
         let trust = ["--ca-file", &ca];
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
     }
 
-    /// Registers `cluster` under `name` with `drover cluster import NAME | kubectl apply -f -`.
-    /// Requires [`Server::log_in`]. A second registration changes nothing.
+    /// Registers `cluster` with the name `name` by `drover cluster import NAME | kubectl apply -f
+    /// -`. Requires [`Server::log_in`]. A second call with the same arguments has no effect.
     pub async fn import(&self, name: &str, cluster: &ControlPlane) -> Result<(), DroverError> {
         let manifest = self
             .command_line()
@@ -202,7 +204,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until the cluster `name` is ready: its agent is connected and roles are applied.
+    /// Waits until the cluster `name` is ready: its agent is connected, and roles are applied.
     pub async fn wait_for_cluster(&self, name: &str) -> Result<(), DroverError> {
         let what = format!("cluster {name}");
         Ok(eventually(&what, CLUSTER_READY, async || {
@@ -222,7 +224,8 @@ impl Server {
     }
 }
 
-/// Returns true if the cluster in the output of `drover cluster get --output json` is ready.
+/// Returns true if the cluster is ready. `cluster` is the output of `drover cluster get --output
+/// json`.
 fn is_ready(cluster: &str) -> bool {
     let cluster: serde_json::Value = serde_json::from_str(cluster).unwrap_or_default();
     cluster["conditions"].as_array().is_some_and(|conditions| {
@@ -254,7 +257,7 @@ async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
     })
 }
 
-/// Creates a client without a credential that trusts only the authority `pem`.
+/// Creates an HTTP client that has no credential and trusts only the certificate authority `pem`.
 fn anonymous(url: &str, pem: &str) -> Result<Client, DroverError> {
     let unreadable = |text: String| DroverError::Unreadable {
         what: "the server's address or authority",

@@ -11,7 +11,7 @@ use crate::image::Image;
 use crate::network::{NodeNetwork, POD_RANGE, plugin_folder};
 use crate::pki::write;
 
-/// The paths of the node's configuration files.
+/// The paths of the configuration files of a node.
 #[derive(Debug)]
 pub(super) struct Settings {
     pub(super) folder: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Writes the configuration files into `folder`.
+    /// Writes the configuration files of a node into `folder`.
     pub(super) fn write(
         cluster: &ControlPlane,
         network: &NodeNetwork,

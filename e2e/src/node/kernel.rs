@@ -1,5 +1,5 @@
-//! Changes that a node makes to the machine's kernel outside of namespaces: control groups, and
-//! settings that kubelet requires.
+//! Changes that a node makes to the kernel of the machine, outside of namespaces: control groups,
+//! and settings that kubelet requires.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use super::{JoinError, make_folder, prepare};
 
-/// The control group of all pods.
+/// Name of the control group that contains all pods.
 pub(super) const CONTROL_GROUP: &str = "drover-e2e";
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 
-/// Kernel settings of the machine that kubelet changes.
+/// Paths of the kernel settings that kubelet changes on the machine.
 const SETTINGS: [&str; 6] = [
     "/proc/sys/vm/overcommit_memory",
     "/proc/sys/vm/panic_on_oom",
@@ -21,7 +21,8 @@ const SETTINGS: [&str; 6] = [
     "/proc/sys/kernel/keys/root_maxbytes",
 ];
 
-/// The state of the kernel before the node started. Dropping it restores the state.
+/// The state of the kernel settings and control groups before the node started. Dropping the value
+/// restores this state.
 #[derive(Debug)]
 pub(super) struct KernelState {
     settings: Vec<(&'static str, String)>,
@@ -29,7 +30,7 @@ pub(super) struct KernelState {
 }
 
 impl KernelState {
-    /// Saves the settings and creates the control group.
+    /// Saves the kernel settings and creates the control group.
     pub(super) fn prepare() -> Result<Self, JoinError> {
         let settings = SETTINGS
             .into_iter()
@@ -66,7 +67,8 @@ impl Drop for KernelState {
     }
 }
 
-/// Returns the roots of the control group hierarchies: one with cgroup v2, several with v1.
+/// Returns the root folders of the control group hierarchies. cgroup v2 has one root folder, and
+/// cgroup v1 has several.
 fn hierarchies() -> Result<Vec<PathBuf>, JoinError> {
     let root = Path::new(CONTROL_GROUPS);
     if root.join("cgroup.controllers").exists() {
@@ -84,8 +86,8 @@ fn hierarchies() -> Result<Vec<PathBuf>, JoinError> {
     Ok(found)
 }
 
-/// Copies processors and memory nodes into a new cpuset of cgroup v1. A cpuset without them accepts
-/// no processes.
+/// Copies the CPUs and memory nodes of the parent into a new cpuset of cgroup v1. The kernel adds
+/// no processes to a cpuset without CPUs and memory nodes.
 fn inherit_cpuset(group: &Path) -> Result<(), JoinError> {
     for name in ["cpuset.cpus", "cpuset.mems"] {
         let (own, parent) = (group.join(name), group.with_file_name(name));
@@ -97,7 +99,7 @@ fn inherit_cpuset(group: &Path) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// Removes a control group and its children if they contain no processes.
+/// Removes a control group and its children. Skips groups that contain processes.
 fn remove_group(group: &Path) {
     for entry in fs::read_dir(group).into_iter().flatten().flatten() {
         if entry.path().is_dir() {

@@ -1,8 +1,8 @@
-//! The node's namespaces: mounts, host name, processes, network.
+//! The namespaces of a node: mounts, host name, processes and network.
 //!
-//! When the first process of the process namespace ends, the kernel kills all other processes in
-//! the namespace. So no pod outlives the node. The kernel removes the mounts when the last process
-//! has ended.
+//! When the first process of the process namespace ends, the kernel kills all remaining processes
+//! in the namespace. Therefore pods end with the node. The kernel removes the mounts when the last
+//! process has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,11 @@ use super::{JoinError, READY, make_folder};
 use crate::network::{NodeNetwork, search_path};
 use crate::program::{Program, ProgramError, Running};
 
-/// The script of the first process. `$1` is the node's folder, `$2` its host name.
+/// The shell script of the first process. `$1` is the node's folder, and `$2` is the node's host
+/// name.
 ///
-/// Mounts private folders over `/run` and other fixed paths. The loop reaps orphaned processes.
+/// The script mounts private folders over `/run` and other fixed paths. Its loop reaps orphaned
+/// processes.
 const FIRST: &str = r#"set -e
 mount -t tmpfs -o mode=755 node-run /run
 mount --bind "$1/var-log" /var/log
@@ -29,10 +31,10 @@ echo namespaces are ready
 while :; do sleep 3600 & wait; done
 "#;
 
-/// Folders with fixed paths, over which the node's own folders are mounted.
+/// Fixed paths of the programs' folders. The node mounts its own folders over these paths.
 const COVERED: [&str; 2] = ["/var/lib/cni", "/var/lib/kubelet"];
 
-/// The namespaces of a node. Dropping them ends every process in them.
+/// The namespaces of a node. Dropping the value ends every process in the namespaces.
 #[derive(Debug)]
 pub(super) struct Namespaces {
     outer: Running,
@@ -42,7 +44,7 @@ pub(super) struct Namespaces {
 }
 
 impl Namespaces {
-    /// Creates the namespaces inside the network namespace.
+    /// Creates the namespaces of a node. Joins the existing network namespace.
     pub(super) async fn enter(settings: &Settings) -> Result<Self, JoinError> {
         let mut made = Vec::new();
         for folder in COVERED.map(PathBuf::from) {
@@ -84,7 +86,7 @@ impl Namespaces {
         })
     }
 
-    /// Returns the arguments of `nsenter` for entering the node's namespaces.
+    /// Returns the arguments with which `nsenter` enters the namespaces of the node.
     pub(super) fn enter_arguments(&self) -> Vec<String> {
         let target = self.first.as_raw_nonzero();
         let mut arguments = vec![format!("--target={target}")];
@@ -92,7 +94,7 @@ impl Namespaces {
         arguments
     }
 
-    /// Returns the description of a program that runs in the node's namespaces.
+    /// Returns a program that will run in the namespaces of the node.
     pub(super) fn program(&self, name: &str, path: &Path) -> Program {
         Program::new(name, "nsenter", &self.logs)
             .env("PATH", search_path())
@@ -100,12 +102,12 @@ impl Namespaces {
             .arg(path)
     }
 
-    /// Pauses every process on the node.
+    /// Pauses every process of the node.
     pub(super) fn pause(&self) -> Result<(), ProgramError> {
         self.signal_all(Signal::STOP)
     }
 
-    /// Resumes every paused process on the node.
+    /// Resumes every paused process of the node.
     pub(super) fn resume(&self) -> Result<(), ProgramError> {
         self.signal_all(Signal::CONT)
     }

@@ -1,8 +1,8 @@
 //! The thread that starts every child process.
 //!
 //! The kernel sends the parent-death signal to a child when the *thread* that started the child
-//! ends. Threads of tests and runtimes can end before the child. This thread runs until the process
-//! ends.
+//! ends. Threads of tests and runtimes can end earlier than the child. The spawner thread runs
+//! until the process ends.
 
 use std::io;
 use std::process::{Child, Command};

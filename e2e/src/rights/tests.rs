@@ -1,11 +1,12 @@
-//! Tests of roles that match their use, and of roles that are too wide.
+//! Tests with roles that match the permissions in use, and with roles that grant too many
+//! permissions.
 
 use serde_json::json;
 
 use super::*;
 
-/// Returns the excess permissions of a rule in `namespace`. `requests` are the requests that the
-/// account sent.
+/// Returns the permissions of a rule in `namespace` that are wider than necessary. `requests` are
+/// the requests that the account sent.
 fn wrong(rule: &Value, namespace: Option<&str>, events: &[Value]) -> Vec<String> {
     let rights = granted(&json!({ "rules": [rule] }), namespace);
     let events = events.iter().map(|event| {

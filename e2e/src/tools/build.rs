@@ -9,19 +9,19 @@ use std::time::Instant;
 
 use super::Tool;
 
-/// The file with the arguments of the compiler, one per line. The arguments omit debug information,
-/// which would take a tenth of the build time.
+/// The file with the arguments of the Go compiler, one argument per line. The arguments omit debug
+/// information, because it would take a tenth of the build time.
 const FLAGS: &str = "build-flags";
-/// The input files of the build. Their hash is the cache key.
+/// The input files of the build. The cache key is a hash of these files.
 const INPUTS: [&str; 3] = ["go.mod", "go.sum", FLAGS];
 
 /// The reason why the [`Tool`]s cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The location of the cache is unknown.
+    /// The folder of the cache cannot be determined.
     #[error("cannot locate the cache of built programs: set XDG_CACHE_HOME or HOME")]
     NoCacheFolder,
-    /// The Go module's files cannot be read.
+    /// The files of the Go module cannot be read.
     #[error("cannot read the build input {path}")]
     ReadModule {
         /// Path of the file.
@@ -29,7 +29,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The cache cannot be written.
+    /// The folder of the cache cannot be written.
     #[error("cannot write the cache of built programs at {path}")]
     WriteCache {
         /// Path of the file or folder.
@@ -43,7 +43,7 @@ pub enum BuildError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The compiler failed.
+    /// The Go compiler returned an error.
     #[error("`go build` of the Kubernetes programs failed:\n{output}")]
     Compile {
         /// The last lines of the compiler's output.
@@ -59,7 +59,7 @@ pub enum BuildError {
     },
 }
 
-/// Returns the path of `tool` in the cache. Builds all tools if they are missing.
+/// Returns the path of `tool` in the cache. Builds all tools if the cache does not contain them.
 pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes");
     let folder = cache_folder()?.join(key(&sources)?);
@@ -88,8 +88,8 @@ pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
     Ok(built)
 }
 
-/// Compiles all programs with one command, because they share most packages and linking overlaps
-/// with compilation.
+/// Compiles all programs with one Go command. The programs share most packages, and the command
+/// links programs while it compiles others.
 fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
     let started = Instant::now();
     let flags = String::from_utf8_lossy(&input(sources, FLAGS)?).into_owned();
@@ -117,7 +117,8 @@ fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// Prints progress immediately. The test harness would capture the output of `eprintln`.
+/// Prints progress immediately. The test harness captures the output of `eprintln`, so this
+/// function writes to standard error directly.
 fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
@@ -136,7 +137,7 @@ fn input(sources: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
     fs::read(&path).map_err(|source| BuildError::ReadModule { path, source })
 }
 
-/// Returns the cache key of the programs.
+/// Returns the cache key, which is a hash of the build inputs.
 fn key(sources: &Path) -> Result<String, BuildError> {
     let mut context = aws_lc_rs::digest::Context::new(&aws_lc_rs::digest::SHA256);
     for name in INPUTS {

@@ -1,4 +1,4 @@
-//! Errors of the environment.
+//! Errors of the test environment.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use crate::ports::NoFreePort;
 use crate::program::ProgramError;
 use crate::wait::TimedOut;
 
-/// The reason why the environment failed.
+/// The reason why the test environment failed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
-    /// A program under test was not built.
+    /// A program under test has not been built.
     #[error(transparent)]
     Missing(#[from] MissingProgram),
-    /// An image was not built.
+    /// A container image has not been built.
     #[error(transparent)]
     MissingImage(#[from] MissingImage),
     /// A control plane did not start.
@@ -34,26 +34,26 @@ pub enum WorldError {
     /// No port is free.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
-    /// The server or an agent did not start, or it ended.
+    /// The server or an agent did not start, or stopped unexpectedly.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A command of a user failed.
+    /// A command that a user runs failed.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A condition was not met before the timeout.
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
-    /// The output of a program lacks an expected value.
+    /// The output of a program does not contain an expected value.
     #[error("{program} did not print {what}; it printed:\n{printed}")]
     NotPrinted {
         /// Name of the program.
         program: &'static str,
-        /// Description of the missing value.
+        /// Description of the expected value.
         what: &'static str,
         /// Complete output of the program.
         printed: String,
     },
-    /// A file of the world cannot be written or read.
+    /// A file of the environment cannot be written or read.
     #[error("cannot prepare {path}")]
     Prepare {
         /// Path of the file.

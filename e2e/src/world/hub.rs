@@ -9,12 +9,13 @@ use crate::kubectl::{CommandError, CommandLine, Output};
 use crate::scratch::Scratch;
 use crate::tools::Tool;
 
-/// The kind of hub. `DROVER_TEST_HUB=embedded` selects the embedded hub.
+/// The hub of an environment. The environment variable `DROVER_TEST_HUB=embedded` selects the
+/// embedded hub.
 #[derive(Debug)]
 pub enum Hub {
-    /// An external control plane.
+    /// A separate control plane.
     Kubernetes(Box<ControlPlane>),
-    /// The embedded hub of the server.
+    /// The embedded hub in the process of the server.
     Embedded(EmbeddedHub),
 }
 
@@ -26,7 +27,7 @@ pub struct EmbeddedHub {
 }
 
 impl Hub {
-    /// Starts the selected hub.
+    /// Starts the hub that `DROVER_TEST_HUB` selects.
     pub(super) async fn start() -> Result<Self, WorldError> {
         if std::env::var("DROVER_TEST_HUB").as_deref() != Ok("embedded") {
             let options = Options {
@@ -40,7 +41,7 @@ impl Hub {
         Self::embedded().await
     }
 
-    /// Creates a folder for an embedded hub.
+    /// Creates a folder for the state of an embedded hub.
     pub async fn embedded() -> Result<Self, WorldError> {
         let folder = Scratch::make("hub").map_err(crate::control_plane::StartError::from)?;
         let kubectl = Tool::Kubectl
@@ -57,7 +58,7 @@ impl Hub {
         Ok(Self::Embedded(hub))
     }
 
-    /// Returns the control plane of an external hub.
+    /// Returns the control plane of an external hub. Returns `None` for an embedded hub.
     pub fn control_plane(&mut self) -> Option<&mut ControlPlane> {
         match self {
             Self::Kubernetes(hub) => Some(hub),
@@ -65,7 +66,7 @@ impl Hub {
         }
     }
 
-    /// Returns a folder for additional files.
+    /// Returns the folder of the hub, in which the environment also stores its own files.
     pub fn folder(&self) -> &Path {
         match self {
             Self::Kubernetes(hub) => hub.folder(),
@@ -73,7 +74,7 @@ impl Hub {
         }
     }
 
-    /// Returns the folder of the logs, with one file per program.
+    /// Returns the folder of the log files. Each program has one log file.
     pub fn logs(&self) -> PathBuf {
         match self {
             Self::Kubernetes(hub) => hub.logs(),
@@ -88,7 +89,7 @@ impl Hub {
         }
     }
 
-    /// Returns the arguments that select the hub of a server.
+    /// Returns the server's arguments that select the hub.
     pub(super) fn arguments(&self) -> [std::ffi::OsString; 2] {
         match self {
             Self::Kubernetes(_) => ["--kubeconfig".into(), self.kubeconfig().into()],
@@ -96,7 +97,7 @@ impl Hub {
         }
     }
 
-    /// Returns kubectl for the hub. For an external hub, kubectl connects directly as
+    /// Returns kubectl for the hub. For an external hub, kubectl connects directly as the
     /// administrator. For an embedded hub, kubectl connects through the server to the cluster
     /// `local`.
     pub fn command_line(&self) -> CommandLine {
@@ -109,7 +110,7 @@ impl Hub {
         }
     }
 
-    /// Runs kubectl. A non-zero exit code is an error.
+    /// Runs kubectl on the hub. Returns an error if the exit code is not 0.
     pub async fn kubectl<A: AsRef<str>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -117,8 +118,8 @@ impl Hub {
         self.command_line().run(arguments).await
     }
 
-    /// Writes a kubeconfig for an embedded hub, with the administrator's credential for the cluster
-    /// `local`.
+    /// Writes a kubeconfig for the cluster `local` of an embedded hub. The kubeconfig contains a
+    /// credential of the administrator.
     pub(super) async fn open_to(&self, admin: &Person, server: &Server) -> Result<(), WorldError> {
         if let Self::Kubernetes(_) = self {
             return Ok(());

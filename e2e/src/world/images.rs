@@ -10,25 +10,25 @@ pub fn target_of_tests() -> PathBuf {
         .map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// An image archive is missing.
+/// An image archive does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("{} is missing: run `cargo run -p xtask -- images`", path.display())]
 pub struct MissingImage {
-    /// The expected path of the archive.
+    /// The path at which the archive is expected.
     pub path: PathBuf,
 }
 
 /// An image that `xtask images` builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltImage {
-    /// The image of the server.
+    /// The container image of the server.
     Server,
-    /// The image of the agent.
+    /// The container image of the agent.
     Agent,
 }
 
 impl BuiltImage {
-    /// Returns the image archive in cargo's target folder.
+    /// Returns the path of the image archive in cargo's target folder.
     pub fn archive(self) -> Result<PathBuf, MissingImage> {
         let name = match self {
             Self::Server => "drover.tar",

@@ -18,22 +18,22 @@ use crate::wait::eventually;
 const READY: Duration = Duration::from_mins(2);
 const NAMESPACE: &str = "drover-agent";
 const DIRECT_USER: &str = "direct-user";
-/// The conditions that are true for a usable cluster.
+/// The condition types that are `True` when a cluster is usable.
 const USABLE: [&str; 4] = ["Connected", "Registered", "APIServerReady", "AccessApplied"];
 
-/// A managed cluster. Its agents run as programs of this machine or as pods on its node.
+/// A managed cluster. Its agents run as processes of this machine or as pods on its node.
 #[derive(Debug)]
 pub struct Member {
     agents: Vec<Running>,
     manifest: String,
-    /// The node of the cluster, if any.
+    /// The node of the cluster. `None` for a cluster without a node.
     pub node: Option<Node>,
     /// The control plane of the cluster.
     pub cluster: ControlPlane,
 }
 
 impl Member {
-    /// Creates a member from a cluster that is not registered at a server.
+    /// Creates a member from a cluster that is not yet registered at a server.
     pub const fn new(cluster: ControlPlane, node: Option<Node>) -> Self {
         Self {
             agents: Vec::new(),
@@ -43,12 +43,12 @@ impl Member {
         }
     }
 
-    /// Returns the name of the cluster at the server.
+    /// Returns the name with which the cluster is registered at the server.
     pub fn name(&self) -> &str {
         self.cluster.name()
     }
 
-    /// Runs `drover cluster import NAME | kubectl apply -f -`.
+    /// Registers the cluster with `drover cluster import NAME | kubectl apply -f -`.
     pub async fn import(&mut self, administrator: &Person) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let manifest = drover.run(["cluster", "import", self.name()]).await?.stdout;
@@ -58,7 +58,7 @@ impl Member {
         Ok(())
     }
 
-    /// Returns the manifest of the last import.
+    /// Returns the import manifest that was applied most recently.
     pub fn manifest(&self) -> &str {
         &self.manifest
     }
@@ -81,17 +81,17 @@ impl Member {
         Ok(())
     }
 
-    /// Returns the agents that run as programs.
+    /// Returns the agents that run as processes of this machine.
     pub fn agents(&mut self) -> &mut [Running] {
         &mut self.agents
     }
 
-    /// Stops the agents that run as programs.
+    /// Stops the agents that run as processes of this machine.
     pub fn end_agents(&mut self) {
         self.agents.clear();
     }
 
-    /// Waits until the cluster is usable through the server.
+    /// Waits until users can access the cluster through the server.
     pub async fn wait_until_usable(&mut self, administrator: &Person) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let arguments = ["cluster", "get", self.name(), "--output=json"].map(str::to_owned);
@@ -108,8 +108,8 @@ impl Member {
         Ok(outcome?)
     }
 
-    /// Returns kubectl with a direct connection to the cluster. Its user has the permissions that
-    /// an administrator of the server has through Drover.
+    /// Returns kubectl with a direct connection to the cluster. The user has the same permissions
+    /// as an administrator of the server has through Drover.
     pub async fn direct(&self) -> Result<CommandLine, WorldError> {
         let file = self.cluster.folder().join("direct.kubeconfig");
         let identity = self.cluster.identity(DIRECT_USER, None);
@@ -132,7 +132,7 @@ impl Member {
         Ok(kubectl.with_kubeconfig(&file))
     }
 
-    /// Returns the last lines of the agents' logs.
+    /// Returns the last lines of the logs of all agents.
     pub fn story(&self) -> String {
         let tails = self.agents.iter().map(|agent| {
             let (name, tail) = (agent.name(), agent.log_tail());
@@ -141,7 +141,7 @@ impl Member {
         tails.collect::<Vec<_>>().join("\n")
     }
 
-    /// Creates a kubeconfig of the agent's service account.
+    /// Creates a kubeconfig with a token of the agent's service account.
     async fn agent_kubeconfig(&self) -> Result<PathBuf, WorldError> {
         let file = self.cluster.folder().join("agent.kubeconfig");
         let create = [
@@ -168,8 +168,8 @@ impl Member {
     }
 }
 
-/// Returns an error unless a condition of a cluster is `True` in the output of `drover cluster
-/// get`.
+/// Returns an error unless the condition of the cluster is `True`. The condition is in the output
+/// of `drover cluster get`.
 fn holds(view: &Value, kind: &str) -> Result<(), String> {
     let conditions = view["conditions"].as_array().into_iter().flatten();
     let found = conditions.filter(|c| c["type"] == kind).collect::<Vec<_>>();

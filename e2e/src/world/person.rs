@@ -1,4 +1,4 @@
-//! Users of Drover, each with a separate home folder.
+//! Users of Drover. Each user has a separate home folder.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,13 @@ use super::error::{WorldError, prepare};
 use crate::drover::Programs;
 use crate::kubectl::CommandLine;
 
-/// A user with a password, a home folder and, after the first login, a stored login.
+/// A user with a password and a home folder. After the first login, the home folder contains a
+/// stored login.
 #[derive(Clone, Debug)]
 pub struct Person {
-    /// The user name for the login.
+    /// The user name, which the login requires.
     pub name: String,
-    /// The current password.
+    /// The current password of the user.
     pub password: String,
     home: PathBuf,
     drover: CommandLine,
@@ -19,9 +20,10 @@ pub struct Person {
 }
 
 impl Person {
-    /// Creates a user with an existing password and a new home in `folder`.
+    /// Creates a user with an existing password and a new home folder in `folder`.
     ///
-    /// `kubectl` is the kubectl program of the user. It finds `drover` on its search path.
+    /// `kubectl` is the path of the user's kubectl program. The search path of kubectl contains
+    /// `drover`.
     pub fn new(
         name: &str,
         password: &str,
@@ -56,23 +58,24 @@ impl Person {
         &self.home
     }
 
-    /// Returns `drover` with the user's home folder.
+    /// Returns a `drover` command with the user's home folder.
     pub fn drover(&self) -> CommandLine {
         self.drover.clone()
     }
 
-    /// Returns kubectl with the kubeconfig that `drover cluster kubeconfig --merge` wrote into the
-    /// user's home folder.
+    /// Returns kubectl with the kubeconfig in the user's home folder. `drover cluster kubeconfig
+    /// --merge` has written this kubeconfig.
     pub fn kubectl(&self) -> CommandLine {
         self.kubectl.clone()
     }
 
-    /// Returns the user's kubectl with the given kubeconfig.
+    /// Returns the user's kubectl with the kubeconfig at this path.
     pub fn kubectl_with(&self, kubeconfig: &Path) -> CommandLine {
         self.kubectl.clone().with_kubeconfig(kubeconfig)
     }
 
-    /// Logs the user in for the first time. Changes the password, because the server requires it.
+    /// Logs the user in for the first time. Changes the password, because the first login requires
+    /// a change.
     pub async fn log_in_first(
         &mut self,
         url: &str,
@@ -98,7 +101,8 @@ impl Person {
         Ok(())
     }
 
-    /// Writes a kubeconfig with a token for one cluster to a new file, and returns its path.
+    /// Creates a kubeconfig with a token for one cluster. Writes the kubeconfig to a new file and
+    /// returns its path.
     pub async fn token_kubeconfig(&self, cluster: &str) -> Result<PathBuf, WorldError> {
         let file = (0..1000)
             .map(|number| self.home.join(format!("{cluster}-{number}.yaml")))

@@ -59,7 +59,7 @@ impl Server {
         self.address
     }
 
-    /// Returns the URL, `https://HOST:PORT`.
+    /// Returns the URL of the server, in the format `https://HOST:PORT`.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
@@ -69,18 +69,18 @@ impl Server {
         &mut self.running
     }
 
-    /// Returns the output of the server, which contains its log, the first password and the
+    /// Returns the output of the server. The output contains the log, the first password and the
     /// fingerprint of the certificate authority.
     pub fn printed(&self) -> String {
         self.running.log()
     }
 
-    /// Returns the last lines of the output.
+    /// Returns the last lines of the server's output.
     pub fn log_tail(&self) -> String {
         self.running.log_tail()
     }
 
-    /// Returns the resident memory of the process in KiB.
+    /// Returns the resident memory of the server process in KiB.
     pub fn resident_kib(&self) -> Result<u64, WorldError> {
         resident_kib(&self.running)
     }
@@ -97,19 +97,20 @@ impl Server {
             .await
     }
 
-    /// Kills the server, restarts it at the same address, and waits until it is ready.
+    /// Kills the server and starts it again at the same address. Waits until the server is ready.
     pub async fn restart(&mut self) -> Result<(), ProgramError> {
         self.running.restart()?;
         self.wait_until_ready().await
     }
 
-    /// Waits until the password of the first administrator is printed.
+    /// Waits until the server has printed the password of the first administrator.
     pub async fn wait_for_first_password(&mut self) -> Result<(), ProgramError> {
         self.running.wait_for_log("must be changed", READY).await?;
         Ok(())
     }
 
-    /// Returns the password of the first administrator from the output.
+    /// Returns the password of the first administrator. Reads the password from the server's
+    /// output.
     pub fn first_password(&self) -> Result<String, WorldError> {
         let printed = self.printed();
         let password = printed
@@ -124,7 +125,8 @@ impl Server {
             })
     }
 
-    /// Returns the fingerprint of the server's authority from the output.
+    /// Returns the fingerprint of the server's certificate authority. Reads the fingerprint from
+    /// the server's output.
     pub fn fingerprint(&self) -> Result<String, WorldError> {
         let printed = self.printed();
         let at = printed.find("SHA256:").ok_or(WorldError::NotPrinted {
@@ -155,13 +157,13 @@ impl Server {
             .collect()
     }
 
-    /// The audit log's file.
+    /// Returns the path of the audit log.
     pub fn audit_path(&self) -> &Path {
         &self.audit
     }
 }
 
-/// Returns the resident memory of a program in KiB.
+/// Returns the resident memory of a process in KiB.
 pub(crate) fn resident_kib(running: &Running) -> Result<u64, WorldError> {
     let path = format!("/proc/{}/status", running.id());
     let status = std::fs::read_to_string(&path).map_err(prepare(&path))?;

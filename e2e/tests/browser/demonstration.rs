@@ -1,4 +1,5 @@
-//! Runs the browser tests on `drover server --demo-clusters`, with one cluster of each kind.
+//! Runs the browser tests on `drover server --demo-clusters` with a small, a large and a failing
+//! cluster.
 
 use crate::Browser;
 

@@ -1,6 +1,7 @@
-//! Tests of the web UI in a real browser, with simulated clusters and with a real cluster. The
-//! tests are written in TypeScript (`e2e/browser`). This program starts and stops their
-//! environments.
+//! Runs tests of the web UI in a real browser, with simulated clusters and with a real cluster.
+//!
+//! The tests are written in TypeScript (`e2e/browser`). This program starts and stops the
+//! environments of the tests.
 
 #![expect(
     clippy::unwrap_used,

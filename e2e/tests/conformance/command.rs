@@ -1,4 +1,4 @@
-//! Starts both servers, runs the scripts and reports the results.
+//! Starts both servers, runs the scripts on them, and reports the differences.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -14,27 +14,28 @@ use futures::StreamExt as _;
 use crate::embedded::{Embedded, TOKEN};
 use crate::report::{say, tell};
 
-/// The reason why the comparison failed.
+/// The reason why the servers cannot be compared.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// Maximum number of scripts that run in parallel. Both servers share the machine's processors.
+/// Maximum number of scripts that run in parallel. The limit exists because both servers share the
+/// machine's CPUs.
 const CONCURRENCY: usize = 6;
 
-/// The controllers of kube-controller-manager that the embedded API also includes. Other
-/// controllers would change the objects of the scripts.
+/// The controllers of kube-controller-manager that also run in the embedded API. Additional
+/// controllers would change objects of the scripts.
 const CONTROLLERS: &str = "--controllers=namespace-controller,garbage-collector-controller,\
                            serviceaccount-controller,root-ca-certificate-publisher-controller,\
                            clusterrole-aggregation-controller";
 
-/// Flags of kube-apiserver that compact etcd every 5 s and disable the watch cache of
-/// ControllerRevisions. Scripts wait for versions to expire, and a watch cache would keep versions
+/// Flags of kube-apiserver. The flags compact etcd every 5 s, because scripts wait until versions
+/// expire. The flags also disable the watch cache of ControllerRevisions, which would keep versions
 /// longer.
 const EXPIRY: [&str; 2] = [
     "--etcd-compaction-interval=5s",
     "--watch-cache-sizes=controllerrevisions.apps#0",
 ];
 
-/// The command line arguments.
+/// The command line arguments of the comparison.
 struct Arguments {
     scripts: PathBuf,
     names: Vec<String>,
@@ -42,8 +43,8 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the arguments. Ignores arguments of the standard test harness that have no effect
-    /// here.
+    /// Parses the arguments. Ignores arguments of the standard test harness that this program does
+    /// not support.
     fn read() -> Result<Self, Failure> {
         let mut arguments = Self {
             scripts: folder().join("scripts"),
@@ -66,7 +67,8 @@ impl Arguments {
     }
 }
 
-/// Runs the comparison.
+/// Runs the comparison, or writes the coverage table with the argument `--write-table`. Returns the
+/// exit code.
 pub(crate) fn main() -> ExitCode {
     let done = Arguments::read().and_then(|arguments| {
         if arguments.write_table {
@@ -181,7 +183,8 @@ async fn run_all(pair: &Pair, scripts: &[Script]) -> Vec<Result<Outcome, RunErro
     results
 }
 
-/// Prints the result. Returns true if there are no differences.
+/// Prints the result of the comparison. Returns true if no script failed, all differences are
+/// accepted, and every accepted entry matches a difference.
 fn conclude(accepted: &Accepted, results: Vec<Result<Outcome, RunError>>, begin: Instant) -> bool {
     let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
     for result in results {

@@ -1,4 +1,4 @@
-//! The embedded API, served on the loopback address.
+//! Runs the embedded API on the loopback address.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::command::Failure;
 
-/// Issuer of service account tokens. Equals the issuer of [`drover_e2e::ControlPlane`].
+/// Issuer of service account tokens. Equals the issuer of a [`drover_e2e::ControlPlane`].
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// The duration for which old versions can be read. The test sets the compaction interval of
+/// Duration for which clients can read an old version. The test sets the compaction interval of
 /// kube-apiserver to the same duration.
 const HISTORY: Duration = Duration::from_secs(5);
 
-/// The token of the administrator.
+/// The bearer token of the administrator.
 pub(crate) const TOKEN: &str = "conformance";
 
 struct Administrator;
@@ -39,7 +39,7 @@ impl Authenticate for Administrator {
     }
 }
 
-/// A running embedded API. Dropping it stops the server.
+/// A running server of the embedded API. Dropping the value stops the server.
 pub(crate) struct Embedded {
     pub(crate) address: SocketAddr,
     serving: JoinHandle<()>,
@@ -54,7 +54,7 @@ impl Drop for Embedded {
 }
 
 impl Embedded {
-    /// Opens the API on a new store. Serves the API without TLS.
+    /// Opens the embedded API on a new store. Serves the API without TLS.
     pub(crate) async fn start() -> Result<Self, Failure> {
         let folder = tempfile::tempdir()?;
         let mut options = Options::new(folder.path().join("hub.db"));

@@ -1,4 +1,5 @@
-//! Compares the embedded API with a real kube-apiserver. Both run the same scripts.
+//! Compares the embedded API with a real kube-apiserver. The test runs the same scripts on both
+//! servers.
 //!
 //! `cargo test --workspace --test conformance -- [--scripts FOLDER] [--write-table] [NAME…]`
 

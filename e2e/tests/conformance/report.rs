@@ -4,13 +4,12 @@ use std::io::{self, Write as _};
 
 use drover_e2e::conformance::Judgement;
 
-/// Prints a line. Ignores a closed standard output.
+/// Prints a line. Ignores the error if standard output is closed.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
-/// Prints the unaccepted differences, and the entries of the accepted differences that match
-/// nothing.
+/// Prints the differences that are not accepted, and the accepted entries that match no difference.
 pub(crate) fn tell(judgement: &Judgement) {
     let mut script = "";
     for (name, step, differences) in &judgement.differences {

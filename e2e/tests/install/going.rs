@@ -1,4 +1,4 @@
-//! Tests of uninstalling and reinstalling the charts.
+//! Tests that uninstall and reinstall the charts.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Tests of the images with other container tools and in the installed server.
+//! Tests of the container images: compares the agent's image in the installed server, and loads the
+//! archives with docker and OCI tools.
 
 use drover_e2e::{BuiltImage, inspect_image};
 use serde_json::{Value, json};

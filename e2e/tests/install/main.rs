@@ -1,4 +1,4 @@
-//! Installs both charts with Helm on a real node. The node uses the built images.
+//! Installs both charts with Helm on a real node. The charts use the built container images.
 
 #![expect(
     clippy::unwrap_used,

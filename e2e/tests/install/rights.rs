@@ -1,8 +1,8 @@
-//! Tests the permissions that the chart grants to the server. The server must use each permission
-//! within its scope, and must not send forbidden requests.
+//! Tests the permissions that the chart grants to the server.
 //!
-//! The test evaluates the audit log. Removing each permission in turn would take minutes per
-//! permission.
+//! The server must use each permission within its scope, and must not send forbidden requests. The
+//! test compares the permissions with the audit log, because removing each permission in turn would
+//! take minutes per permission.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
 const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
-/// Permissions whose use is not in the audit log, with the reasons.
+/// Permissions that the audit log does not show in use, with the reasons.
 const NOT_AUDITED: [(&str, &str); 8] = [
     (
         "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
@@ -53,8 +53,8 @@ const NOT_AUDITED: [(&str, &str); 8] = [
     ),
 ];
 
-/// Resources whose names a role cannot list because they are generated or defined by users, with
-/// the reasons.
+/// Resources that a role cannot restrict by name, with the reasons. The names are generated or
+/// defined by users.
 const NOT_LIMITED_BY_NAME: [(&str, &str); 20] = [
     (
         "rbac.authorization.k8s.io/clusterroles",
@@ -138,7 +138,7 @@ fn is_exempt(found: &TooWide) -> bool {
     }
 }
 
-/// Triggers the requests that the server has not sent yet.
+/// Causes requests of the server that need its remaining unused permissions.
 async fn cause_remaining_requests(installed: &mut Installed) {
     for line in [
         // The chart installs the rules; an administrator without access can delete them.
@@ -191,7 +191,7 @@ async fn cause_remaining_requests(installed: &mut Installed) {
     );
 }
 
-/// Creates one binding of each kind. The server adds the UIDs of the references.
+/// Creates one binding of each kind. The server adds the UIDs of the role and the subject.
 async fn bindings(installed: &Installed) {
     // The rules read the referenced objects when they are active again.
     soon(installed, "get validatingwebhookconfiguration drover-rules").await;
@@ -228,8 +228,8 @@ async fn bindings(installed: &Installed) {
     }
 }
 
-/// Grants a role on the hub to two users, for the whole hub and for single namespaces. Then changes
-/// the role and revokes it.
+/// Binds a global role to two users. The role grants permissions on the complete hub and in single
+/// namespaces. Then changes the role and revokes it.
 async fn roles_on_the_hub(installed: &Installed) {
     installed
         .tools
@@ -275,8 +275,8 @@ async fn roles_on_the_hub(installed: &Installed) {
     holds(installed, &left, "keeper", false).await;
 }
 
-/// Waits until the output of kubectl contains a text, or until it does not contain the text if
-/// `wanted` is false.
+/// Waits until the output of kubectl contains a text. If `wanted` is false, waits until the output
+/// does not contain the text.
 async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
     eventually(&format!("{text} in {line}: {wanted}"), SOON, async || {
         let said = installed.tools.kubectl(line).await;
@@ -287,7 +287,7 @@ async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
     .unwrap();
 }
 
-/// Creates and deletes a project and the members of a cluster and a project through the server.
+/// Creates and deletes a project, and members of a cluster and of a project, through the server.
 async fn members(installed: &Installed) {
     for line in [
         "project create bank --cluster west",
@@ -312,8 +312,9 @@ async fn members(installed: &Installed) {
     installed.drover("project delete bank --yes").await.unwrap();
 }
 
-/// Creates a project without a cluster, whose condition the server writes. Also attempts writes
-/// that the admission rules reject, such as a change of a built-in role.
+/// Creates a project that refers to a missing cluster, so that the server writes the project's
+/// condition. Also attempts writes that the admission rules reject, such as a change of a built-in
+/// role.
 async fn objects_rejected_by_the_rules(installed: &Installed) {
     let nowhere = json!({ "cluster": { "name": "nowhere" } });
     apply(installed, &[object("Project", "lost", &nowhere)]).await;
@@ -325,8 +326,8 @@ async fn objects_rejected_by_the_rules(installed: &Installed) {
     }
 }
 
-/// Repeats a command until it succeeds. The hub calls an added webhook, and stops calling a removed
-/// one, after a short delay.
+/// Repeats a kubectl command until it succeeds. The hub starts and stops calling a webhook with a
+/// short delay after the webhook is created or deleted.
 async fn soon(installed: &Installed, line: &str) {
     eventually(line, SOON, async || {
         installed.tools.kubectl(line).await.map(drop)
@@ -349,7 +350,8 @@ async fn apply(installed: &Installed, objects: &[Value]) {
     soon(installed, &format!("apply --filename={}", file.display())).await;
 }
 
-/// Creates an identity provider, changes it, waits until its condition is written, and deletes it.
+/// Creates an identity provider, changes the provider, waits until the server has written its
+/// condition, and deletes the provider.
 async fn manage_a_provider(installed: &Installed) {
     let spec = tempfile::NamedTempFile::new().unwrap();
     let oidc = json!({ "oidc": { "issuer": "https://id.example", "clientId": "drover" } });
@@ -377,8 +379,8 @@ async fn manage_a_provider(installed: &Installed) {
         .unwrap();
 }
 
-/// Waits for conditions of registration tokens. The deletion of the cluster also deletes its token,
-/// possibly before the server writes the condition.
+/// Waits for conditions of registration tokens. The deletion of a cluster also deletes its token.
+/// The deletion may happen before the server writes the condition.
 async fn wait_for_token_conditions(installed: &Installed) {
     let tokens = "clusterregistrationtokens.management.drover.dev";
     let line = format!("get {tokens} -o jsonpath={{.items[*].status.conditions[*].type}}");
@@ -392,7 +394,7 @@ async fn wait_for_token_conditions(installed: &Installed) {
     waited.await.unwrap();
 }
 
-/// Impersonates a user and binds roles, which the server reviews.
+/// Impersonates a user and binds roles. The server checks these requests with access reviews.
 async fn as_person(installed: &Installed) {
     let made = installed
         .drover("token create --description=hub --output=json")
@@ -422,7 +424,7 @@ async fn as_person(installed: &Installed) {
     admin.run(whoami).await.unwrap();
 }
 
-/// Sends requests as a service account, with a token that is bound to a pod.
+/// Sends requests as a service account. The service account's token is bound to a pod.
 async fn as_account(installed: &Installed, namespace: &str, name: &str) {
     let pod = json!({ "spec": { "serviceAccountName": name } });
     for line in [
@@ -464,7 +466,7 @@ fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
     installed.admin.kubectl_with(&file)
 }
 
-/// Returns all permissions that the server's account has through its bindings.
+/// Returns all permissions that the bindings of the server's service account grant.
 async fn granted_to_server(installed: &Installed) -> Vec<Right> {
     let get = async |what: String| -> Value {
         let line = format!("get {what} -o json");

@@ -1,9 +1,10 @@
-//! A hub with a node, a managed cluster, the charts in both, and an administrator.
+//! The environment of the installation tests: a hub with a node, a managed cluster, the charts in
+//! both clusters, and an administrator.
 //!
 //! The machine has one node, which belongs to the hub. A hub cannot be its own member, because its
 //! rules allow only the server to bind Drover's names. The agents of the member therefore run as
-//! programs, with the service account and the objects of its chart. The suite `pods` runs the same
-//! objects as pods.
+//! processes, with the service account and the objects of the agent's chart. The suite `pods` runs
+//! the same objects as pods.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,13 +14,13 @@ use drover_e2e::{
     Options, Person, StartError, TimedOut, Tool, WorldError, cluster_with_node, eventually, suite,
 };
 
-/// The node port of the server.
+/// The NodePort of the server's Service.
 const PORT: u16 = 30443;
 pub(crate) const NAMESPACE: &str = "drover-system";
 pub(crate) const PASSWORD: &str = "a long password for tests";
 const SOON: Duration = Duration::from_mins(1);
 
-/// The reason why the installation failed.
+/// The reason why Drover cannot be installed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotInstalled {
     #[error(transparent)]
@@ -40,14 +41,14 @@ pub(crate) enum NotInstalled {
     MissingLine(&'static str, String),
 }
 
-/// The tools of the administrator: Helm, kubectl and a shell.
+/// The commands of a cluster's administrator: Helm, kubectl and a shell.
 pub(crate) struct Tools {
     helm: CommandLine,
     kubectl: CommandLine,
     shell: CommandLine,
 }
 
-/// Drover as its charts install it: the server on the hub's node, and the member `east`.
+/// Drover, installed from its charts: the server on the hub's node, and the member cluster `east`.
 pub(crate) struct Installed {
     // The fields are dropped in this order: clients before servers.
     pub(crate) admin: Person,
@@ -75,7 +76,7 @@ impl Tools {
         })
     }
 
-    /// Returns Helm for a release in this namespace.
+    /// Runs Helm in the namespace `namespace`. Returns the output.
     pub(crate) async fn helm(
         &self,
         words: &[&str],
@@ -86,18 +87,18 @@ impl Tools {
         Ok(self.helm.run(words).await?.stdout)
     }
 
-    /// Runs `sh -c` with the kubeconfig of the cluster's administrator.
+    /// Runs `sh -c` with the kubeconfig of the cluster administrator.
     pub(crate) async fn shell(&self, line: &str) -> Result<String, CommandError> {
         Ok(self.shell.run(["-c", line]).await?.stdout)
     }
 
-    /// Runs kubectl as the cluster's administrator.
+    /// Runs kubectl as the cluster administrator.
     pub(crate) async fn kubectl(&self, line: &str) -> Result<String, CommandError> {
         let output = self.kubectl.run(line.split(' ')).await?;
         Ok(output.stdout.trim().to_owned())
     }
 
-    /// Installs the server's chart for this address. Returns the notes that Helm prints.
+    /// Installs the server's chart with this address as URL. Returns the notes that Helm prints.
     pub(crate) async fn install_server(&self, url: &str) -> Result<String, CommandError> {
         let (url, port) = (
             format!("serverUrl={url}"),
@@ -117,8 +118,8 @@ impl Tools {
         self.helm(&words, NAMESPACE).await
     }
 
-    /// Reads the first password and the CA fingerprint with the commands in the notes. Logs in with
-    /// them.
+    /// Reads the first password and the CA fingerprint with the commands in Helm's notes. Logs in
+    /// with the password and the fingerprint.
     async fn log_in_first(
         &self,
         cluster: &ControlPlane,
@@ -176,7 +177,7 @@ impl Installed {
         Ok(installed)
     }
 
-    /// Runs `drover` as the administrator.
+    /// Runs a `drover` command as the administrator.
     pub(crate) async fn drover(&self, line: &str) -> Result<String, CommandError> {
         let output = self.admin.drover().run(line.split(' ')).await?;
         Ok(output.stdout.trim().to_owned())
@@ -197,7 +198,7 @@ impl Installed {
         Ok(())
     }
 
-    /// Waits until the cluster is usable after a component was replaced.
+    /// Waits until users can access the cluster again after a component was replaced.
     pub(crate) async fn wait_until_usable(&mut self) {
         eventually("the server to answer", SOON, async || {
             self.drover("cluster list").await.map(drop)
@@ -214,7 +215,7 @@ pub(crate) fn chart(name: &str) -> String {
     charts.join(name).display().to_string()
 }
 
-/// Returns the line of the notes that contains the text `part`.
+/// Returns the line of Helm's notes that contains the text `part` and a kubectl command.
 fn line<'a>(notes: &'a str, part: &'static str) -> Result<&'a str, NotInstalled> {
     let found = notes
         .lines()

@@ -1,4 +1,4 @@
-//! Tests of using and upgrading an installation.
+//! Tests that use and upgrade an installation.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn server_pod(installed: &Installed) -> String {
     installed.tools.kubectl(&line).await.unwrap()
 }
 
-/// Returns a field of the agents' Deployment.
+/// Returns a field of the agent's Deployment.
 async fn agent_deployment_field(installed: &Installed, path: &str) -> String {
     let line =
         format!("--namespace=drover-agent get deployment drover-agent -o jsonpath={{{path}}}");
@@ -48,8 +48,8 @@ async fn agent_deployment_field(installed: &Installed, path: &str) -> String {
 
 const GENERATION: &str = ".metadata.generation";
 const IMAGE: &str = ".spec.template.spec.containers[0].image";
-/// The image that a newer server would set. No node pulls the image, because the agents of these
-/// tests run as programs.
+/// The image that an upgrade of the server sets. No node pulls the image, because the agents of
+/// these tests run as processes.
 const LATER: &str = "registry.example/drover-agent:later";
 
 async fn let_the_server_set_the_agents_image(installed: &Installed) {

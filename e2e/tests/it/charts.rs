@@ -1,5 +1,5 @@
-//! Tests the values that the charts accept and reject, and validates the charts' objects with a
-//! real API server.
+//! Tests which values the charts accept and reject. Validates the objects of the charts with a real
+//! API server.
 
 mod values;
 
@@ -48,7 +48,8 @@ impl Helm {
     }
 }
 
-/// A custom resource definition of cert-manager, reduced to the fields that the chart uses.
+/// The CustomResourceDefinition of cert-manager's Certificate. Contains only the fields that the
+/// chart uses.
 const CERTIFICATES: &str = r#"{
   "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
   "metadata": { "name": "certificates.cert-manager.io" },
@@ -103,7 +104,7 @@ async fn api_server_accepts_the_charts_with_valid_values() {
     }
 }
 
-/// Returns a Helm command without a cluster.
+/// Returns a Helm command that connects to no cluster.
 async fn alone(folder: &Path) -> Helm {
     let program = Tool::Helm.locate().await.unwrap();
     Helm {
@@ -183,7 +184,7 @@ async fn certificate_contains_all_names_of_the_server() {
     }
 }
 
-/// Installs the agent's chart into this namespace. Returns the notes that Helm prints.
+/// Installs the agent's chart into the given namespace. Returns the notes that Helm prints.
 async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
     let helm = Helm {
         helm: cluster.helm().await.unwrap(),

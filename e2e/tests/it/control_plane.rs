@@ -1,4 +1,4 @@
-//! Tests of control planes without a node.
+//! Tests of control planes that have no node.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -187,7 +187,7 @@ async fn error_of_a_failed_program_contains_its_log() {
     assert!(told.contains("unknown flag: --no-such-flag"), "{told}");
 }
 
-/// Returns the processes whose command line contains `marker`.
+/// Returns the paths in `/proc` of all processes whose command line contains `marker`.
 fn processes_that_mention(marker: &str) -> Vec<PathBuf> {
     std::fs::read_dir("/proc")
         .into_iter()

@@ -1,4 +1,4 @@
-//! Tests of the test harness with real Kubernetes programs.
+//! Tests of the test harness itself, with real Kubernetes programs.
 
 #![expect(
     clippy::unwrap_used,

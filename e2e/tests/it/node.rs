@@ -1,5 +1,5 @@
-//! Tests of the real node with direct access by kubectl. Access through Drover is compared with
-//! these results.
+//! Tests of the real node with direct access by kubectl. The suite `pods` compares access through
+//! Drover with these results.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const SOON: Duration = Duration::from_mins(1);
 
-/// Runs all checks in one test, because starting the node takes longer than the checks.
+/// Runs all checks of the node in one test, because starting a node takes longer than the checks.
 #[tokio::test]
 async fn kubectl_commands_succeed_for_pods_on_a_real_node() {
     let (cluster, mut node) = cluster_with_node(Options::default()).await.unwrap();
@@ -148,7 +148,7 @@ async fn ports_are_forwarded(cluster: &ControlPlane) {
     assert!(page.ends_with("a page\n"), "{page}");
 }
 
-/// Returns the response of the HTTP server at a port of this host.
+/// Returns the response of the HTTP server at `port` of this host.
 async fn fetch(port: u16) -> std::io::Result<String> {
     let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await?;
     stream
@@ -224,7 +224,7 @@ fn assert_no_remaining_processes(logs: &Path) {
     }
 }
 
-/// Returns true if a process with this name runs and has the test's folder in its arguments.
+/// Returns true if a process runs whose command line contains `name` and the folder of the test.
 fn is_running_for(name: &str, logs: &Path) -> bool {
     let folder = logs.parent().unwrap().to_str().unwrap().to_owned();
     std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {

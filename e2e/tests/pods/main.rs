@@ -1,4 +1,5 @@
-//! Tests with agents that run as pods on a real node. The import manifest installs the agents.
+//! Tests with agents that run as pods on a real node. `drover cluster import` creates the manifest
+//! that installs the agents.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,7 +17,8 @@ use std::process::ExitCode;
 
 use drover_e2e::{World, WorldOptions, suite, test};
 
-/// Compares all rows of the table, including the rows that need pods.
+/// Compares the results of all rows of the command table through Drover and with direct access.
+/// Includes the rows that need pods.
 async fn all_proxied_requests_match_direct_access(world: &mut World) {
     let mut rows = table::objects::rows();
     rows.extend(table::clients::rows());

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{AGENT, SERVER};
 
-/// The values for an installation of a chart.
+/// A description of a test case, and the values for the installation of a chart.
 pub(super) type Values = (&'static str, Value);
 
 /// Returns the required values of the agent's chart.
@@ -18,7 +18,7 @@ fn member() -> Value {
     })
 }
 
-/// Returns values for the server's chart with an address.
+/// Returns values for the server's chart that contain only the URL of the server.
 fn reached() -> Value {
     json!({ "serverUrl": "https://drover.example.com:444" })
 }
@@ -49,8 +49,8 @@ pub(super) fn good() -> Vec<Values> {
         .collect()
 }
 
-/// Returns values of a server with a certificate of cert-manager, with the URL for clients and the
-/// host of the webhook.
+/// Returns values for the server's chart with a certificate of cert-manager. `url` is the URL for
+/// clients. `webhook` is the host of the admission webhook.
 pub(super) fn certified(url: &str, webhook: &str) -> Value {
     json!({
         "serverUrl": url,
@@ -115,7 +115,7 @@ fn members() -> [Value; 2] {
     [member(), with(&member(), more)]
 }
 
-/// Returns invalid values, each with the field that the error message must contain.
+/// Returns invalid values. Each item contains the field that the error message must name.
 pub(super) fn bad() -> Vec<(Values, &'static str)> {
     let servers = [malformed(), contradictory()].into_iter().flatten();
     let servers = servers.map(|(values, field)| ((SERVER, values), field));
@@ -154,7 +154,7 @@ fn malformed() -> Vec<Refused> {
     ]
 }
 
-/// Returns contradictory values that a JSON schema accepts.
+/// Returns values that contradict each other although the JSON schema accepts them.
 fn contradictory() -> Vec<Refused> {
     let of_reached = |values| with(&reached(), values);
     vec![
