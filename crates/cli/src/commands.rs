@@ -30,7 +30,7 @@ pub struct Program {
     pub commit: &'static str,
 }
 
-/// Runs a command.
+/// Runs a command of the client.
 pub async fn run(
     command: ClientCommand,
     environment: &Environment,

@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Name of the current context.
+    /// Name of the context that commands use if no context is selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) current: Option<String>,
     /// The contexts, in the order of their first login.
@@ -33,7 +33,7 @@ pub(crate) struct Config {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Context {
-    /// Name of the context.
+    /// Unique name of the context.
     pub(crate) name: String,
     /// Address of the server.
     pub(crate) server: ServerUrl,
@@ -44,7 +44,7 @@ pub(crate) struct Context {
     /// system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) certificate_authority: Option<String>,
-    /// Name of the user.
+    /// Name of the logged-in user.
     pub(crate) username: String,
     /// The token. `None` after `drover logout`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,7 +263,7 @@ impl Config {
         }
     }
 
-    /// Removes a context.
+    /// Removes a context. If the context is the current context, no context is current afterwards.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), ConfigError> {
         let before = self.contexts.len();
         self.contexts.retain(|context| context.name != name);
@@ -276,7 +276,7 @@ impl Config {
         Ok(())
     }
 
-    /// Makes this context the current context.
+    /// Makes this context the current context. Returns an error if the context does not exist.
     pub(crate) fn select(&mut self, name: &str) -> Result<(), ConfigError> {
         if self.context(name).is_none() {
             return Err(ConfigError::NoContext(name.to_owned()));

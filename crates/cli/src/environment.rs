@@ -46,7 +46,7 @@ pub(crate) enum Target<'a> {
 }
 
 impl Environment {
-    /// Reads the environment.
+    /// Reads the environment variables and the command line of the process.
     pub fn read() -> Self {
         let path = |name| {
             std::env::var_os(name)
@@ -94,7 +94,7 @@ impl Environment {
         }
     }
 
-    /// Returns the file of logins.
+    /// Returns the location of the file of logins. `flag` takes precedence over the default.
     pub(crate) fn config_file(&self, flag: Option<&Path>) -> Result<ConfigFile, Failure> {
         let file = ConfigFile::locate(flag, self.xdg_config_home.as_deref(), self.home.as_deref())?;
         Ok(file)

@@ -132,7 +132,7 @@ impl std::fmt::Debug for ClientOf {
 }
 
 impl Connection {
-    /// Returns the hub's client.
+    /// Returns the client for requests to the hub with the server's account.
     pub fn client(&self) -> Client {
         self.client.0.clone()
     }

@@ -49,7 +49,7 @@ pub enum InstallError {
         /// The name of the definition.
         kind: String,
     },
-    /// The API server does not serve the kind within [`ESTABLISH_TIMEOUT`].
+    /// The API server does not serve the kind within 30 s after its installation.
     #[error(
         "the hub does not serve the kind {kind} {} s after its installation; check the conditions \
          of its CustomResourceDefinition", ESTABLISH_TIMEOUT.as_secs()

@@ -29,7 +29,7 @@ const CHALLENGE_ENTRY: &str = "key";
 /// name.
 const FIRST_PLAN_ENTRY: &str = "0001.pk8";
 
-/// The server's keys.
+/// The server's keys for signatures, challenges and encryption.
 pub struct Keys {
     /// The signing keys of node plans, oldest first. The list is never empty.
     plan: Vec<Ed25519KeyPair>,

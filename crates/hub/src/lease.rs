@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use self::election::Election;
 pub use self::presence::Presence;
 
-/// The name of the Lease.
+/// The name of the Lease for the leader election.
 pub const LEASE: &str = "drover-server";
 /// The time after which an unrenewed Lease expires.
 pub const LEASE_DURATION: Duration = Duration::from_secs(15);

@@ -90,7 +90,7 @@ pub enum TokenValidity {
     Valid,
     /// The hub rejects the token.
     Revoked,
-    /// The hub has not responded for [`MAX_UNCONFIRMED`].
+    /// The hub has not responded for 10 minutes.
     Unknown,
 }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use drover_hub::{Hub, call};
 
-/// The interval between writes.
+/// The interval between two writes of the pending records.
 const WRITE_INTERVAL: Duration = Duration::from_mins(1);
 /// The minimum age of the stored last use. The server does not write a more recent use before this
 /// age.
@@ -25,7 +25,7 @@ pub(super) const MAX_LAG: SignedDuration = SignedDuration::from_mins(7);
 /// The maximum number of pending records. At this number, the server records the use of a further
 /// token only at a later use.
 const MAX_PENDING: usize = 10_000;
-/// The maximum number of concurrent writes.
+/// The maximum number of concurrent writes to the hub.
 const CONCURRENCY: usize = 8;
 
 /// The pending records of token use. Cloning is cheap.

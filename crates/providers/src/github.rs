@@ -46,7 +46,7 @@ pub struct Github {
 /// An authenticated user, with the user's access token.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// The user with groups.
+    /// The user, with the user's groups at GitHub.
     pub person: Person,
     /// Organizations that hide the user's membership. See [`UserProfile::withheld`].
     pub withheld: Vec<String>,

@@ -105,7 +105,7 @@ impl Kinds {
         changes
     }
 
-    /// Applies one step of each kind, in the order of [`drover_apply::order`].
+    /// Applies one step of the plan for all kinds, in the order of [`drover_apply::order`].
     async fn apply_step(&self, step: usize, changes: &AccessChanges) -> Vec<Failure> {
         set::apply(&[
             &Changes {

@@ -30,9 +30,9 @@ pub(crate) struct DesiredAccess {
     pub(crate) cluster_roles: Vec<ClusterRole>,
     /// Bindings of ClusterRoles in the cluster scope.
     pub(crate) cluster_bindings: Vec<ClusterRoleBinding>,
-    /// Roles in namespaces.
+    /// Roles on the hub with the namespaced rules of granted roles.
     pub(crate) roles: Vec<Role>,
-    /// RoleBindings in namespaces.
+    /// RoleBindings in the namespaces of a project, or in namespaces of the hub.
     pub(crate) bindings: Vec<RoleBinding>,
 }
 

@@ -18,9 +18,9 @@ use drover_hub::{Store, Stores};
 /// The pending write of a binding or project.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
-    /// Merge a patch with these UIDs into the spec.
+    /// Store these UIDs: a merge patch of the spec.
     Pin(Value),
-    /// Set this condition.
+    /// Write this condition to the status.
     SetCondition(Verdict),
     /// The stores do not contain the subject, cluster or project of the binding. The controller
     /// deletes the binding if the hub confirms that this object was deleted.

@@ -357,7 +357,8 @@ fn failures_of<'a>(
     mine.map(|failure| &failure.error).collect()
 }
 
-/// Handles a failed read of the cluster's namespaces.
+/// Sets the condition of all projects after a failed read of the cluster's namespaces. Removes the
+/// finalizer of a deleted project after [`RELEASE_TIMEOUT`].
 async fn set_failed(
     managed: &ManagedCluster,
     memory: &mut ProjectsMemory,

@@ -39,13 +39,13 @@ pub(super) trait BuiltInKind:
     + DeserializeOwned
     + Serialize
 {
-    /// The spec of the kind.
+    /// The type of the spec.
     type Spec: Serialize + PartialEq + Clone;
 
     /// Returns the built-in objects of the kind, by name.
     fn built_in() -> Vec<BuiltIn<Self::Spec>>;
 
-    /// Creates an object.
+    /// Creates an object with the name and the spec of a built-in role.
     fn create(role: &BuiltIn<Self::Spec>) -> Self;
 
     /// Returns the spec of this object.

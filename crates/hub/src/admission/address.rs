@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::review::PATH;
 
-/// The webhook's address.
+/// The address of the webhook: a URL, or a Service on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A URL of scheme, host and port.

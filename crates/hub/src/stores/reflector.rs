@@ -62,7 +62,7 @@ enum ReflectorError {
 /// The fields of each object that the hub sends: all fields or only the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The full object.
+    /// All fields of the object.
     Full,
     /// The metadata (`meta.k8s.io` PartialObjectMetadata).
     Metadata,

@@ -40,12 +40,12 @@ pub struct LoginRedirect {
     pub cookie: SecretString,
 }
 
-/// A completed login.
+/// The token that a completed login created.
 #[derive(Debug)]
 pub struct CompletedLogin {
-    /// The token's secret text.
+    /// The secret text of the token. The server returns this text once.
     pub secret: SecretString,
-    /// The Token object.
+    /// The Token object on the hub.
     pub token: Token,
 }
 
@@ -73,17 +73,17 @@ impl ProviderLogins {
         }
     }
 
-    /// Returns the provider clients.
+    /// Returns the cache of provider clients.
     pub fn providers(&self) -> &Providers {
         &self.providers
     }
 
-    /// Returns the locks of identities.
+    /// Returns the locks that serialize changes of the same identity.
     pub fn locks(&self) -> &KeyedLock {
         &self.locks
     }
 
-    /// Returns the enabled providers.
+    /// Returns the AuthProviders that are enabled and are not being deleted.
     pub fn enabled_providers(&self) -> Vec<Arc<AuthProvider>> {
         let all = self.hub.stores().auth_providers.all().into_iter();
         all.filter(|one| one.spec.enabled && is_not_deleted(one))

@@ -19,7 +19,7 @@ use drover_entropy::{NoRandomness, random};
 use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Writer, call, only};
 
-/// The page size of lists.
+/// The page size of lists of users.
 const PAGE_SIZE: u32 = 500;
 /// The number of names with a numeric suffix that the server tries before a random name.
 const MAX_NUMBERED_NAMES: usize = 20;

@@ -4,7 +4,7 @@ use url::{Host, Url};
 
 use crate::ProviderError;
 
-/// Field of the AuthProvider's spec.
+/// Field of the AuthProvider's spec that contains the address.
 const FIELD: &str = "github.url";
 
 /// Addresses of a GitHub server: web pages and REST API.

@@ -13,9 +13,9 @@ use drover_hub::Stores;
 /// no access at present.
 pub(in crate::access) struct BoundSubjects {
     stores: Stores,
-    /// UIDs of users.
+    /// UIDs of the users that bindings name.
     users: BTreeSet<String>,
-    /// Names of groups.
+    /// Names of the groups that bindings name.
     groups: BTreeSet<String>,
 }
 
