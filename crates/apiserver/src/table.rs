@@ -98,7 +98,7 @@ pub fn conditions(resource: &Resource, object: &Value) -> Option<Value> {
     }]))
 }
 
-/// An object to print, and the time for its age.
+/// An object in a Table, and the current time for the column `Age`.
 struct View<'a> {
     object: &'a Value,
     now: Timestamp,

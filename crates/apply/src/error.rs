@@ -25,7 +25,7 @@ pub enum ApplyError {
         /// Error of the Kubernetes client.
         source: ClientError,
     },
-    /// An object with the name exists and does not have the owner's label.
+    /// An object with the desired name exists, but does not have the owner's label.
     #[error(
         "cannot {operation}: an object of this name exists and does not belong to Drover; delete or \
          rename it"
@@ -92,7 +92,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns a failure that concerns the whole cluster.
+    /// Creates a failure that affects all objects in the cluster.
     pub const fn in_cluster(error: ApplyError) -> Self {
         Self {
             namespace: String::new(),

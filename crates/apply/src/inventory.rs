@@ -1,4 +1,4 @@
-//! The list of an owner's objects of one kind in the cluster.
+//! The listed objects of one owner and one kind in a cluster.
 
 use kube::Resource;
 

@@ -255,7 +255,7 @@ struct Page<'a> {
     unreadable: u64,
 }
 
-/// The decision of the search after each line.
+/// The next step of the search after a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Older {
     /// Continue the search with older lines.

@@ -20,7 +20,7 @@ pub struct Reviews<'a> {
     pub authorizer: &'a dyn Authorizer,
     /// Authenticates the tokens in token reviews.
     pub authenticator: &'a dyn Authenticate,
-    /// The server's audiences, for token reviews without audiences.
+    /// The audiences of the server. A token review without audiences checks for these audiences.
     pub audiences: &'a [String],
     /// The time in `metadata.creationTimestamp` of a `SelfSubjectReview` response.
     pub now: Timestamp,

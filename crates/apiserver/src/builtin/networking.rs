@@ -371,7 +371,7 @@ fn ip_block(block: &Value, at: &Path<'_>, found: &mut Findings) {
     }
 }
 
-/// An address range: true for IPv6, the first address, and the prefix length.
+/// An address range as a tuple: true for IPv6, the first address, and the prefix length.
 type Range = (bool, u128, u32);
 
 fn range(text: &str) -> Option<Range> {

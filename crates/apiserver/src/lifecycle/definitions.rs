@@ -24,7 +24,7 @@ const GROUP: &str = "apiextensions.k8s.io";
 const RESOURCE: &str = "customresourcedefinitions";
 /// The field manager of writes. In Kubernetes, kube-apiserver itself runs this controller.
 const MANAGER: &str = "kube-apiserver";
-/// Interval of checks for remaining objects.
+/// Interval between checks for remaining objects of a deleted CRD.
 const CLEANUP_PAUSE: Duration = Duration::from_secs(1);
 
 /// Interval between checks whether the catalog serves a CRD. The catalog serves a new CRD after

@@ -112,7 +112,7 @@ impl Reader {
         }
     }
 
-    /// Delivers the changes before the next page if there are any, otherwise the page.
+    /// Delivers pending changes. Delivers the next page if no changes are pending.
     async fn list(&mut self, mut listing: Box<Listing>) -> Result<Vec<Observed>, Closed> {
         if listing.watch.revision() < listing.until {
             match listing.watch.pending().await {

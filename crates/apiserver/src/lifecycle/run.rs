@@ -84,7 +84,7 @@ impl ReconcileError {
     }
 }
 
-/// The delay until the next reconciliation; `None` if the next change starts it.
+/// The delay until the next reconciliation. `None` if only a change starts the next reconciliation.
 pub(super) type Next = Option<Duration>;
 
 /// A controller of the server.
@@ -229,7 +229,7 @@ impl<C: Controller> Reconciler for FeedReconciler<C> {
     }
 }
 
-/// A periodic task as a controller with a single key.
+/// Adapts a periodic task to a controller with a single key.
 struct SweepReconciler<S>(S);
 
 impl<S: Sweep> Reconciler for SweepReconciler<S> {

@@ -1,4 +1,4 @@
-//! The properties of a kind that merges need.
+//! The properties of a kind that affect merges.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -98,7 +98,7 @@ pub(super) fn json_kind(value: &Value) -> &'static str {
     }
 }
 
-/// Formats a value for paths: strings are quoted, other values are not.
+/// Formats a value for paths, with quotes around strings.
 pub(super) fn show(value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),

@@ -123,9 +123,10 @@ impl TryFrom<Change> for Checked {
 pub(super) enum Outcome {
     /// The transaction contains the change.
     Made(Event),
-    /// The value is unchanged, at this revision.
+    /// The new value equals the stored value at this revision.
     Same(u64),
-    /// The expectation was not met; the object is in this state.
+    /// The object does not have the expected state. Contains the current object; `None` if the
+    /// object does not exist.
     Conflict(Option<Stored>),
     /// A required object has changed or does not exist.
     Unmet,

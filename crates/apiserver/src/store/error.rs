@@ -122,31 +122,32 @@ impl From<rusqlite::Error> for ListError {
 /// Errors of commits.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
-    /// The expectation was not met; the object is in this state.
+    /// The object does not have the expected state. Contains the current object; `None` if the
+    /// object does not exist.
     #[error(
         "cannot change the object: its revision is not the expected revision; read the object \
          and try again"
     )]
     Conflict(Option<Stored>),
-    /// A required object has changed or does not exist. The change was not made.
+    /// A required object has changed or does not exist. The change was not committed.
     #[error(
         "cannot change the object: an object that this change depends on has changed; try again"
     )]
     Unmet,
-    /// The disk or the configured space is full. The change was not made. Later changes succeed
-    /// when space is available.
+    /// The disk or the configured space is full. The change was not committed. Later changes
+    /// succeed when space is available.
     #[error("cannot write the store: no space is left")]
     Full,
-    /// Too many changes are waiting. The change was not made.
+    /// Too many changes are waiting. The change was not committed.
     #[error("cannot write the store: too many changes are waiting; try again")]
     Busy,
     /// The value is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// The disk failed. The change may have been made.
+    /// The disk failed. The outcome is unknown: the change may have been committed.
     #[error("cannot write the store")]
     Broken(#[source] Arc<rusqlite::Error>),
-    /// The store is closing. The change may have been made.
+    /// The store is closing. The outcome is unknown: the change may have been committed.
     #[error("cannot write the store: the store is closed")]
     Closed,
 }

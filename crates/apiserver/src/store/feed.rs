@@ -36,7 +36,7 @@ pub(super) struct Bounds {
     pub(super) waiting_bytes: usize,
 }
 
-/// The state of distribution; see the module documentation.
+/// The state of the feed that the writer, the thread and the watchers share.
 #[derive(Debug)]
 pub(super) struct Feed {
     bounds: Bounds,
@@ -60,7 +60,7 @@ struct Ring {
     /// The revision after which the ring contains all events.
     start: u64,
     revision: u64,
-    /// The revision up to which events were taken for distribution.
+    /// The revision up to which the thread has taken events from the ring.
     taken: u64,
     closed: bool,
 }

@@ -96,7 +96,7 @@ impl Floors {
 }
 
 impl Header {
-    /// Reads the floors in the current transaction.
+    /// Reads the tables `meta` and `floors` in the current transaction.
     pub(super) fn read(conn: &Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             revision: meta(conn, "revision")?,

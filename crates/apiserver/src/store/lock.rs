@@ -24,7 +24,7 @@ impl Drop for Lock {
 }
 
 impl Lock {
-    /// Locks the store at `path`; fails if the lock is taken.
+    /// Locks the store at `path`. Fails if the store is already open.
     pub(super) fn take(path: &Path) -> Result<Self, OpenError> {
         let lock_path = companion_path(path, "lock");
         let failed = |source| OpenError::File {

@@ -146,7 +146,7 @@ impl Writer {
         }
     }
 
-    /// Collects the change and the changes that wait after it.
+    /// Collects a batch: this change and the changes that wait in the queue.
     fn gather(&mut self, first: Waiting) -> Vec<Waiting> {
         let mut bytes = first.change.weight();
         let mut batch = vec![first];
@@ -380,7 +380,7 @@ impl Writer {
         error
     }
 
-    /// Reads the actual state from a new connection after a failed transaction.
+    /// Reads the committed state from a new connection after a failed transaction.
     fn ensure_certain(&mut self) -> Result<(), CommitError> {
         let Some((since, error)) = &self.tasks.uncertain else {
             return Ok(());

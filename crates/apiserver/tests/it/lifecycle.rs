@@ -115,7 +115,7 @@ impl World {
         world
     }
 
-    /// Wraps a server without running controllers.
+    /// Creates a test client for an open server, without running its controllers.
     pub(crate) fn bare(server: &ApiServer) -> Self {
         Self {
             router: server.router(),

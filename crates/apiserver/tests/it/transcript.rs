@@ -64,7 +64,7 @@ pub(crate) async fn check_transcript(folder: &str, name: &str) {
     assert!(seen == expected, "{}", difference(&expected, &seen));
 }
 
-/// Describes the first command with different output.
+/// Describes the first command whose output differs from the transcript.
 fn difference(expected: &str, seen: &str) -> String {
     let mut command = "";
     for (wanted, got) in expected.lines().zip(seen.lines()) {

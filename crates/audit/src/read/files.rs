@@ -207,7 +207,7 @@ fn read_back(
     }
 }
 
-/// The block of a file that was read, but whose lines were not returned yet.
+/// A reader of lines, from the end of a file towards the beginning.
 struct Backwards<'a> {
     file: &'a File,
     /// Offset in the file at which `held` begins.

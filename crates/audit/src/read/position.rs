@@ -26,7 +26,7 @@ pub enum Position {
 pub struct FilePosition {
     /// Fingerprint of the file's first line, which rotation does not change.
     pub(crate) file: u64,
-    /// Number of older bytes in the file.
+    /// Number of bytes before the position.
     pub(crate) before: u64,
 }
 

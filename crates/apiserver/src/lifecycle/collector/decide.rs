@@ -1,4 +1,4 @@
-//! The pure decision of the garbage collector.
+//! Decides the next action of the garbage collector. The module has no side effects.
 
 use super::Item;
 use crate::lifecycle::Propagation;
@@ -11,7 +11,7 @@ pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// removes this finalizer.
 pub(super) const ORPHAN: &str = "orphan";
 
-/// The state of an owner, with the UID of the reference.
+/// The state of a referenced owner, with the UID in the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OwnerState {
     /// The owner exists and does not wait for its dependents.
@@ -71,7 +71,7 @@ pub(super) enum Decision {
     },
 }
 
-/// Decides from the state of the object, its owners and its dependents.
+/// Decides the next action for an object from the states of its owners and dependents.
 pub(super) fn decide(
     object: &Metadata,
     owners: &[OwnerState],

@@ -8,7 +8,7 @@ use crate::access::seconds_only;
 
 struct Condition {
     kind: &'static str,
-    /// The reason and message of the condition if it reports no problem.
+    /// Reason and message of a condition that reports no problem.
     fine: (&'static str, &'static str),
     trouble: Option<(&'static str, String)>,
 }

@@ -217,7 +217,7 @@ pub(super) fn normalized(
     }
 }
 
-/// Returns the first position of each identity.
+/// Returns the position of the first item with each identity.
 fn places(names: &[Value]) -> HashMap<&Value, usize> {
     let mut places = HashMap::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {

@@ -70,11 +70,11 @@ fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     Bound::new(cost, Size::numbers(count))
 }
 
-/// The bounds of a call's target and arguments.
+/// The maximum cost and size of a call's target and arguments.
 struct Operands {
     cost: u64,
     weight: u64,
-    /// The bounds of the call's target and arguments, in this order.
+    /// The maximum cost and size of the target and of each argument, in this order.
     given: Vec<Bound>,
 }
 

@@ -38,7 +38,7 @@ impl Bound {
     }
 }
 
-/// Computes the bound of an expression from the variables in scope.
+/// Computes the maximum cost and result size of an expression from the variables in scope.
 pub(super) fn bound(expr: &IdedExpr, scope: Option<&Scope<'_>>) -> Bound {
     match &expr.expr {
         Expr::Literal(LiteralValue::String(text)) => {

@@ -135,7 +135,7 @@ impl Size {
         }
     }
 
-    /// Raises this bound so that it also covers `other`.
+    /// Raises this upper bound, so that it is also an upper bound of `other`.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.weight = self.weight.max(other.weight);
         self.count = self.count.max(other.count);
@@ -170,7 +170,7 @@ impl Size {
         self.names.is_none() && self.fields.as_ref().is_some_and(BTreeMap::is_empty)
     }
 
-    /// Returns the bound of a field.
+    /// Returns the maximum size of a field.
     pub(super) fn field(&self, name: &str) -> Arc<Self> {
         match &self.fields {
             Some(fields) => fields.get(name).map(Arc::clone).unwrap_or_default(),
@@ -178,7 +178,7 @@ impl Size {
         }
     }
 
-    /// Returns the bound of a list item or map value.
+    /// Returns the maximum size of a list item or map value.
     pub(super) fn item(&self) -> Arc<Self> {
         self.item.clone().unwrap_or_else(|| {
             Arc::new(Self {
@@ -189,7 +189,7 @@ impl Size {
         })
     }
 
-    /// Returns the bound of the iteration variable, which is a map key or a list item.
+    /// Returns the maximum size of the iteration variable: a map key or a list item.
     pub(super) fn turned(&self) -> Arc<Self> {
         let item = self.item();
         let Some(longest) = self.names else {
@@ -200,7 +200,7 @@ impl Size {
         Arc::new(item)
     }
 
-    /// Returns the bound of the concatenation of two values.
+    /// Returns the maximum size of the concatenation of two values.
     pub(super) fn plus(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.absorb(other);
@@ -234,7 +234,7 @@ impl Size {
         }
     }
 
-    /// Returns the bound of `split` on this text.
+    /// Returns the maximum size of the result of `split` on this text.
     pub(super) fn split(&self) -> Self {
         Self {
             weight: self.weight.saturating_add(self.count).saturating_add(2),

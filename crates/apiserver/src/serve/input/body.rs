@@ -119,7 +119,7 @@ pub fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     })
 }
 
-/// Returns the start of a body, for messages.
+/// Returns the first bytes of a body as text for error messages.
 pub fn summary(bytes: &[u8]) -> String {
     const LENGTH: usize = 30;
     let shown = &bytes[..bytes.len().min(LENGTH)];

@@ -5,7 +5,7 @@ use http::Uri;
 
 use crate::status::ApiError;
 
-/// Decoded query parameters in their order.
+/// Decoded query parameters, in the order of the query.
 #[derive(Debug, Clone, Default)]
 pub struct Query(Vec<(String, String)>);
 

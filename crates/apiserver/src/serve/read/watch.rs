@@ -141,7 +141,7 @@ struct Watching {
 
 enum Initial {
     Object(Stored),
-    /// The end of the initial objects, with the revision of the list.
+    /// The bookmark after the initial objects, at the revision of the list.
     End(u64),
     Line(Bytes),
 }

@@ -256,7 +256,7 @@ pub(crate) fn track(
     merge::update(live, object, &merge_kind(exchange, target), options);
 }
 
-/// Returns the target's kind for merges.
+/// Returns the merge properties of the target's kind.
 pub(crate) fn merge_kind(exchange: &Exchange, target: &Target) -> MergeKind {
     let catalog = exchange.shared.catalog.load();
     let same = target.group_resource();

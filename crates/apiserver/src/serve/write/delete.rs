@@ -18,7 +18,8 @@ use crate::status::ApiError;
 /// The finalizer `orphan`. The garbage collector removes the owner references of the dependents,
 /// then removes this finalizer.
 pub(crate) const ORPHAN: &str = "orphan";
-/// The finalizer for foreground deletion.
+/// The finalizer `foregroundDeletion`. The garbage collector deletes the dependents, then removes
+/// this finalizer.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 
 /// A delete of one object.

@@ -27,7 +27,7 @@ pub(in crate::store) struct Retention {
     pub(in crate::store) history_bytes: u64,
     pub(in crate::store) short_history: Duration,
     pub(in crate::store) short_lived: Vec<String>,
-    /// The pins of old history that watches need.
+    /// The pins of watches. Compaction by age retains the history after the lowest pin.
     pub(in crate::store) pins: Pins,
 }
 

@@ -15,7 +15,7 @@ pub(in crate::store) struct CompactionSchedule {
     /// True if the next transaction includes a compaction step.
     due: bool,
     last: Option<Instant>,
-    /// The time of the next compaction without changes.
+    /// The time of the next compaction step on an idle store.
     next: Option<Instant>,
 }
 

@@ -1,4 +1,5 @@
-//! Builds and runs the Go program that implements the reference.
+//! Builds and runs the Go program with the reference implementation: the Go libraries of
+//! kube-apiserver.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Compares the store with a simple model.
+//! Compares the store with a model in memory.
 
 use std::collections::BTreeMap;
 
