@@ -40,11 +40,11 @@ pub const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Minimum time between two consecutive lines of a report stream. Limits the number of lines about
 /// a busy cluster.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// Capacity of the queue of report lines. While the queue is full, the agent delays the next line,
-/// which then contains newer data.
+/// Capacity of the queue of report lines. While the queue is full, the agent delays the next line.
+/// The delayed line then contains newer data.
 const QUEUED_LINES: usize = 2;
 
-/// Creates report streams in response to requests on the report lane.
+/// The handler of the report lane. Each request on the lane starts a report stream.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     source: Arc<Source>,

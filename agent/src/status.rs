@@ -42,7 +42,7 @@ enum WriteError {
     Timeout,
 }
 
-/// Writes the status of one replica. Clones share the state.
+/// The writer of the status of one replica. Clones share the state.
 #[derive(Clone)]
 pub struct StatusWriter {
     inner: Arc<Inner>,

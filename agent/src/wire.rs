@@ -162,7 +162,7 @@ fn replica_name(args: &Args) -> String {
 pub struct Replica {
     /// The connection to the server.
     pub connection: Connection<Store>,
-    /// Writes the connection's status to the cluster.
+    /// The writer of the connection's status to objects in the cluster.
     pub status: StatusWriter,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Api {
     store: PathBuf,
 }
 
-/// Authenticates requests with [`TOKEN`].
+/// The authenticator of the benchmark, which accepts only [`TOKEN`].
 struct Bench;
 
 impl Authenticate for Bench {

@@ -17,7 +17,7 @@ pub(crate) enum FiguresError {
     Write { path: PathBuf, source: io::Error },
 }
 
-/// The goal that a figure should reach.
+/// The goal of a figure: the maximum or minimum value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
     AtMost(f64),

@@ -2,7 +2,8 @@
 //!
 //! The server is the program with its embedded hub. Each cluster is registered with a manifest and
 //! has a separate TLS connection to the server. The agents of all clusters share one process and a
-//! stub of an API server ([`stub`]). The load of real API servers would dominate the measurement.
+//! stub of an API server ([`stub`]). The benchmark does not run real API servers, because their
+//! load would dominate the measurement.
 
 mod agents;
 mod latency;

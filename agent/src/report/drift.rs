@@ -56,7 +56,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observe
     tasks.spawn(follow(limits, resource_version, tally(PROJECTS, 2)));
 }
 
-/// Identifies the [`Tally`] that a watch updates: the owner, and the index of the watch.
+/// The [`Tally`] that a watch updates, identified by the owner and the index of the watch.
 struct Target {
     observed: Observed,
     owner: &'static str,
@@ -130,7 +130,8 @@ fn namespace_version(namespace: &PartialObjectMeta<Namespace>) -> String {
     version(&meta, &())
 }
 
-/// Returns a hash of a quota's metadata and spec. Ignores the status, which changes with every pod.
+/// Returns a hash of a quota's metadata and spec. Ignores the status, because the status changes
+/// with every pod.
 fn quota_version(quota: &ResourceQuota) -> String {
     version(&quota.metadata, &quota.spec)
 }

@@ -9,10 +9,11 @@ const MOST: usize = 64;
 /// Maximum length of a check's message, in characters.
 const MESSAGE: usize = 256;
 
-/// Parses the response, which has one line per check: `[+]name ok` or `[-]name failed: reason`.
+/// Parses the response. Each line of the response describes one check: `[+]name ok` or `[-]name
+/// failed: reason`.
 ///
 /// The API server is the first component. The result omits healthy start-up hooks and the ping
-/// check, because users do not need them.
+/// check, because users do not need these checks.
 pub fn components(ready: bool, text: &str) -> Vec<ComponentHealth> {
     let mut found = vec![ComponentHealth {
         name: API_SERVER.to_owned(),

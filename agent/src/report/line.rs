@@ -4,8 +4,8 @@ use bytes::Bytes;
 use drover_api::report::{Refusal, Report};
 use drover_tunnel::protocol::Version;
 
-/// Creates the lines of a report stream: full snapshots in protocol 1, changed sections in protocol
-/// 2.
+/// The encoder of a report stream. Its lines are full snapshots in protocol 1, and changed sections
+/// in protocol 2.
 #[derive(Debug)]
 pub struct Composer {
     protocol: Version,

@@ -11,7 +11,7 @@ use super::resource_list::ResourceList;
 /// The values that one node adds to the sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeFacts {
-    /// Name of the node, which equals `spec.nodeName` of the pods on the node.
+    /// Name of the node. `spec.nodeName` of a pod on the node contains this name.
     pub name: String,
     /// True if the node's Ready condition is true.
     pub ready: bool,
@@ -32,7 +32,8 @@ pub struct PodFacts {
     pub unschedulable: bool,
 }
 
-/// One value per object, which the events of a list and watch update. The key is the object's UID.
+/// One value per object. The events of a list and watch update the values. The key is the object's
+/// UID.
 #[derive(Debug)]
 pub struct Tally<T> {
     now: HashMap<String, T>,

@@ -131,7 +131,7 @@ impl Stage {
     }
 }
 
-/// Returns the options for starting the hub.
+/// The options for starting the hub's program.
 pub(super) struct Launch {
     files: Files,
     port: PortLease,

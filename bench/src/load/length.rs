@@ -34,7 +34,7 @@ pub(crate) fn body_length(head: &[u8]) -> Option<(u16, Length)> {
         .map(|length| (status, length))
 }
 
-/// Parses a chunked body incrementally.
+/// An incremental parser of a chunked body.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     state: State,

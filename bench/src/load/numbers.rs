@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Placeholder in a path or body for the request number, which has eight digits.
+/// Placeholder in a path or body. The load generator replaces it with the request number, which has
+/// eight digits.
 pub(crate) const NUMBER: &str = "########";
-/// Placeholder in a path or body for the repeating number, see [`Numbers`].
+/// Placeholder in a path or body. The load generator replaces it with the repeating number of
+/// [`Numbers`].
 pub(crate) const REPEATING_NUMBER: &str = "~~~~~~~~";
 
 const DIGITS: usize = 8;
 
-/// Assigns sequence numbers to requests. All connections share one sequence.
+/// A sequence of numbers for requests. All connections share one sequence.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     next: AtomicU64,

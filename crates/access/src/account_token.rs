@@ -18,7 +18,7 @@ mod bound;
 
 pub use bound::{BoundKind, BoundObject};
 
-/// Maximum length of a token in bytes; Kubernetes tokens have about 1 KiB.
+/// Maximum length of a token in bytes. Kubernetes tokens have about 1 KiB.
 const LONGEST: usize = 8 * 1024;
 
 /// SHA-256 of a token. Identifies the token without disclosing the token.
@@ -42,7 +42,7 @@ pub struct AccountToken {
 }
 
 impl AccountToken {
-    /// Parses a bearer token; returns `None` unless the token's claims contain the name of a
+    /// Parses a bearer token. Returns `None` unless the token's claims contain the name of a
     /// service account.
     ///
     /// Tokens that Kubernetes stores in Secrets have no expiry claim.

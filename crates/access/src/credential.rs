@@ -1,8 +1,9 @@
 //! The credential of a request. The server rejects a request without exactly one credential.
 //!
-//! Credentials have three sources: `Authorization: Bearer` (RFC 6750); for WebSocket clients that
-//! cannot set headers, the subprotocol `base64url.bearer.authorization.k8s.io.<token>` of the
-//! Kubernetes API server; and the cookie of the web UI, which needs the checks of
+//! A credential has one of three sources. The first source is the header `Authorization: Bearer`
+//! (RFC 6750). The second source is the subprotocol
+//! `base64url.bearer.authorization.k8s.io.<token>`, for WebSocket clients that cannot set headers.
+//! The third source is the cookie of the web UI, which requires the checks of
 //! [`crate::same_origin`]. If a request had two credentials, a proxy and the server could choose
 //! different credentials.
 
@@ -78,7 +79,8 @@ fn from_authorization(value: &HeaderValue) -> Result<SecretString, CredentialErr
     bearer(token)
 }
 
-/// Collects session cookies from all Cookie headers; HTTP/2 permits several (RFC 9113 §8.2.3).
+/// Collects the session cookies of all `Cookie` headers. HTTP/2 permits several `Cookie` headers
+/// (RFC 9113 §8.2.3).
 fn session_cookies(
     headers: &HeaderMap,
 ) -> impl Iterator<Item = Result<Presented, CredentialError>> + '_ {

@@ -1,9 +1,9 @@
 //! The index of all role bindings.
 //!
 //! [`Grants::of`] builds the index from the hub's objects. Permits, escalation checks, the objects
-//! in clusters, and explanations all use this index. A binding grants nothing if it does not
-//! contain the UIDs of its role, cluster, project and subject, or if one of these objects does not
-//! exist. [`Grants::problems`] lists the reasons.
+//! in clusters, and explanations all use this index. A binding must contain the UIDs of its role,
+//! cluster, project and subject. The binding grants nothing if a UID is missing or if one of the
+//! objects does not exist. [`Grants::problems`] lists the reasons.
 
 mod digest;
 mod downstream;
@@ -96,7 +96,7 @@ impl BindingKind {
     }
 }
 
-/// Identifies a binding on the hub.
+/// The kind and the name of a binding on the hub.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BindingId {
     /// Kubernetes kind of the binding.

@@ -58,7 +58,7 @@ impl Refused {
     }
 }
 
-/// Returns the lane of an admitted request; the agent forwards only admitted requests.
+/// Returns the lane of an admitted request. The agent forwards only admitted requests.
 pub fn admit(method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Lane, Refused> {
     let lane = lane(headers)?;
     target(uri)?;

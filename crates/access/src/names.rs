@@ -1,8 +1,8 @@
-//! Names of users and groups in clusters; this module alone creates these names.
+//! The names of users and groups in clusters. Only this module creates these names.
 //!
-//! A user has the name `drover:user:<uid>`, a group the name `drover:<provider>:<id>`. Because of
-//! the prefix, the input of a user or a provider cannot produce a Kubernetes name such as
-//! `system:masters`.
+//! The name of a user is `drover:user:<uid>`. The name of a group is `drover:<provider>:<id>`.
+//! Because of the prefix, the input of a user or a provider cannot produce a Kubernetes name such
+//! as `system:masters`.
 
 use std::fmt;
 

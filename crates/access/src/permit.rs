@@ -79,7 +79,7 @@ pub enum Denied {
     OnlyTheHub,
 }
 
-/// Decides whether an identity may use a target now.
+/// Decides whether an identity may use a target at the current time.
 ///
 /// This function does not check whether the user is enabled, because only an enabled user has an
 /// [`Identity`].
@@ -132,8 +132,8 @@ fn decide_person(
     })
 }
 
-/// Decides for a service account. The hub's own RBAC decides its permissions, as for a direct
-/// request. A service account of the hub has no access to managed clusters, because a managed
+/// Decides whether a service account of the hub may use a target. RBAC of the hub determines the
+/// permissions of the account. The account has no access to managed clusters, because a managed
 /// cluster can have a different account with the same name.
 fn decide_account(account: &Account, target: &Target, now: Timestamp) -> Result<Permit, Denied> {
     if now >= account.expires_at {

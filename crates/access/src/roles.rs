@@ -77,7 +77,7 @@ impl Rights {
         self.rules.iter().map(policy_rule).collect()
     }
 
-    /// Reports whether there are no permissions.
+    /// Reports whether the set contains no rules and no ClusterRoles.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.external.is_empty()
     }

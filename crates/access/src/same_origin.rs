@@ -25,7 +25,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Reasons to reject a request with a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CrossOrigin {
-    /// A page of another origin caused the request, or the `Origin` header is missing.
+    /// A page of a different origin caused the request, or the `Origin` header is missing.
     #[error(
         "this request did not come from Drover's own page: only that page can use a browser \
          session; programs send \"Authorization: Bearer <token>\""
@@ -70,8 +70,8 @@ impl<'a, B> From<&'a Request<B>> for Head<'a> {
     }
 }
 
-/// Checks a request that has no session yet, such as a sign-in. Rejects the request if a page of
-/// another origin sent it.
+/// Checks a request that has no session yet, such as a sign-in. Rejects the request if a page of a
+/// different origin sent the request.
 pub fn check_origin(head: Head<'_>) -> Result<(), CrossOrigin> {
     let site = single(head.headers, &SEC_FETCH_SITE)?;
     let origin = single(head.headers, &ORIGIN)?;

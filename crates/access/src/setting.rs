@@ -198,7 +198,8 @@ impl Setting {
         }
     }
 
-    /// Returns the effective value: `desired` if it is valid and not empty, otherwise the default.
+    /// Returns the effective value: `desired` if `desired` is valid and not empty, and the default
+    /// in all other cases.
     pub fn in_effect(self, desired: &str) -> &str {
         if desired.is_empty() || self.check(desired).is_err() {
             self.default_value()

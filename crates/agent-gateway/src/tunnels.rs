@@ -81,7 +81,7 @@ pub struct Connected {
 /// The reason why no tunnel is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoTunnel {
-    /// No replica of the agent has a tunnel.
+    /// The agent has no connected replica.
     #[error("no agent of the cluster is connected")]
     NotConnected,
     /// Replicas of the agent have tunnels, but none of these replicas responds.
@@ -92,7 +92,7 @@ pub enum NoTunnel {
 /// The reason why a request through a tunnel failed.
 #[derive(Debug, Error)]
 pub enum TunnelSendError {
-    /// No tunnel is available.
+    /// The cluster has no usable tunnel.
     #[error(transparent)]
     NoTunnel(#[from] NoTunnel),
     /// The tunnel failed while the server was sending the request.
@@ -141,8 +141,8 @@ impl std::fmt::Debug for Tunnels {
     }
 }
 
-/// Detaches the tunnel when the guard is dropped. If the tunnel closes first, the server detaches
-/// the tunnel then.
+/// A guard that detaches the tunnel when it is dropped. If the tunnel closes first, the server
+/// detaches the tunnel then.
 #[must_use = "dropping the guard detaches the tunnel"]
 pub struct AttachGuard {
     tunnels: Tunnels,

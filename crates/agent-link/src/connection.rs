@@ -98,10 +98,10 @@ impl ConnectError {
     }
 }
 
-/// Supplies the server's address and the credential of a connection.
+/// The source of the server's address and of the credential for a connection.
 ///
-/// The cluster agent implements the trait with [`Store`]: the binding is a ConfigMap, the key is a
-/// Secret, and a registration token registers the key.
+/// [`Store`] implements this trait for the cluster agent. The binding is in a ConfigMap, the key is
+/// in a Secret, and a registration token registers the key.
 pub trait Enrollment: Send + Sync {
     /// Returns the server to connect to.
     fn binding(&self) -> impl Future<Output = Result<ServerBinding, ReadBindingError>> + Send;
@@ -159,11 +159,11 @@ struct OpenTunnel {
 pub struct Connection<E> {
     /// Name of the pod. The server distinguishes replicas by this name.
     pub name: String,
-    /// Supplies the server's address and the key.
+    /// The source of the server's address and of the agent's key.
     pub enrollment: E,
-    /// Serves tunnelled requests.
+    /// The handler of tunnelled requests.
     pub lanes: Arc<Lanes>,
-    /// Publishes the connection's status.
+    /// The publisher of the connection's status.
     pub status: StatusPublisher,
     /// Protocol versions to offer.
     pub protocols: Vec<Version>,
@@ -173,7 +173,7 @@ pub struct Connection<E> {
     pub proxy: Option<Proxy>,
     /// Memory budget of the tunnels. `None` means no limit.
     pub memory: Option<TunnelMemory>,
-    /// Stops the connection when the token is cancelled.
+    /// Token whose cancellation stops the connection.
     pub shutdown: CancellationToken,
 }
 

@@ -38,7 +38,7 @@ pub struct TunnelContext {
     pub closed: CancellationToken,
 }
 
-/// Serves the requests of a lane that the agent handles itself.
+/// A handler of the requests on a lane that the agent does not forward.
 pub trait LaneHandler: std::fmt::Debug + Send + Sync {
     /// Handles a request that the guard has admitted.
     fn handle(
@@ -48,8 +48,8 @@ pub trait LaneHandler: std::fmt::Debug + Send + Sync {
     ) -> BoxFuture<'static, Response<Body>>;
 }
 
-/// Serves tunnelled requests. Forwards requests on the user and controller lanes to the API server.
-/// Passes requests on the report lane to a handler.
+/// The handler of tunnelled requests. Forwards requests on the user and controller lanes to the API
+/// server. Passes requests on the report lane to a separate handler.
 #[derive(Debug)]
 pub struct Lanes {
     /// The API server that receives the forwarded requests.

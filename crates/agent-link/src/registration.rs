@@ -73,7 +73,7 @@ pub enum Step {
     KeyLoaded {
         /// The key that all replicas share.
         key: Arc<AgentKey>,
-        /// The record of an earlier registration, if the Secret has one.
+        /// The record of an earlier registration, or `None` if the Secret contains no record.
         record: Option<RegistrationRecord>,
     },
     /// The key is stored, but the Secret has no record of a registration.
@@ -92,7 +92,7 @@ pub enum Step {
     Done(Membership),
 }
 
-/// Runs the steps from [`Step::Start`] to [`Step::Done`].
+/// The registration of a key, which runs the steps from [`Step::Start`] to [`Step::Done`].
 #[derive(Debug)]
 pub struct Registrar<'a> {
     /// Access to the agent's objects in its cluster.

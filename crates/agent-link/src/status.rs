@@ -38,7 +38,7 @@ impl ConnectionStatus {
     }
 }
 
-/// Publishes the connection's status. Clones share the status.
+/// The publisher of the connection's status. Clones share the status.
 #[derive(Clone, Debug)]
 pub struct StatusPublisher {
     current: watch::Sender<ConnectionStatus>,

@@ -51,7 +51,7 @@ impl Lane {
         }
     }
 
-    /// Parses the value of [`LANE_HEADER`], which is case-sensitive.
+    /// Parses the value of [`LANE_HEADER`]. The value is case-sensitive.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|lane| lane.as_str() == text)
     }

@@ -32,7 +32,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// All variants, most urgent first.
+    /// All variants, sorted by urgency, the most urgent variant first.
     pub const ALL: [Self; 6] = [
         Self::Failing,
         Self::Disconnected,

@@ -36,22 +36,24 @@ macro_rules! uid {
 }
 
 uid! {
-    /// UID of a Cluster object. Tokens, permits, agent keys and tunnels refer to it.
+    /// UID of a Cluster object. Tokens, permits, agent keys and tunnels refer to a Cluster by this
+    /// UID.
     ClusterUid
 }
 uid! {
-    /// UID of a User object. Tokens and impersonated names refer to it.
+    /// UID of a User object. Tokens and impersonated names refer to a User by this UID.
     UserUid
 }
 uid! {
-    /// UID of a Project object. Bindings refer to it.
+    /// UID of a Project object. Bindings refer to a Project by this UID.
     ProjectUid
 }
 uid! {
-    /// UID of a RoleTemplate or GlobalRole object. Bindings refer to it.
+    /// UID of a RoleTemplate or GlobalRole object. Bindings refer to a role by this UID.
     RoleUid
 }
 uid! {
-    /// UID of an AuthProvider object. Bindings of the provider's groups refer to it.
+    /// UID of an AuthProvider object. Bindings of the provider's groups refer to the provider by
+    /// this UID.
     ProviderUid
 }

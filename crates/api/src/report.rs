@@ -87,8 +87,8 @@ pub struct Refusal {
     pub lane: String,
     /// The PascalCase reason.
     pub reason: String,
-    /// A sentence for users. The sentence does not contain values of headers, which could be
-    /// secrets.
+    /// A sentence for users. The sentence does not contain values of headers, because a header can
+    /// contain a secret.
     pub message: String,
     /// Number of refused requests since the previous line of the report stream.
     pub count: u32,

@@ -121,7 +121,7 @@ impl Verdict {
     }
 }
 
-/// Decides whether a request is allowed. The server calls the authorizer for each request, so an
+/// An authorizer of requests. The server calls the authorizer for each request, so an
 /// implementation must not block.
 pub trait Authorizer: Send + Sync {
     /// Returns the decision for the request that `attributes` describes.
@@ -132,7 +132,7 @@ pub trait Authorizer: Send + Sync {
     fn rules_for(&self, caller: &Caller, namespace: &str) -> (Vec<Rule>, String);
 }
 
-/// Reads stored objects. The server implements this trait with its store.
+/// Read access to stored objects. The server implements this trait with its store.
 pub trait Objects: Send + Sync {
     /// Returns an object, or `None` if it does not exist. `namespace` is empty for cluster-scoped
     /// objects.

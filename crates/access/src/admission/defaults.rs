@@ -1,9 +1,9 @@
-//! Kubernetes' default roles, which Kubernetes creates and restores at its start.
+//! Admission of the default roles, which Kubernetes creates. When Kubernetes starts, it restores
+//! the original rules of changed default roles.
 //!
-//! When a user writes a binding, admission checks the rules that the role has at that time. When
-//! Kubernetes starts, it restores the original rules of changed default roles. Admission does not
-//! check the bindings again. Users therefore cannot change default roles, and cannot create roles
-//! with the names of default roles.
+//! When a user writes a binding, admission checks the current rules of the role. Admission does not
+//! check the binding again after Kubernetes has restored the rules. Users therefore cannot change
+//! default roles, and cannot create roles with the names of default roles.
 
 use std::collections::BTreeMap;
 

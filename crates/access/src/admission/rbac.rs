@@ -19,7 +19,7 @@ pub const HUB_LABEL: &str = "management.drover.dev/hub-access";
 /// Name prefix of the roles and bindings that grant hub access.
 pub const HUB_PREFIX: &str = "drover-hub-";
 
-/// Identifies an RBAC role on the hub.
+/// The name and the namespace of an RBAC role on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleName {
     /// Namespace of the Role; `None` for a ClusterRole.
@@ -63,9 +63,9 @@ pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Re
     defaults::admit(write)
 }
 
-/// Reports whether an object grants hub access. The server identifies such an object by a label or
-/// by the prefix of its name. A user could make the object outlive the granted role by removing the
-/// label or by adding a finalizer.
+/// Reports whether an object grants hub access. The label or the prefix of the name identifies such
+/// an object. Users must not change the label or add a finalizer, because the object could then
+/// outlive the granted role.
 fn is_the_servers(write: &Write<'_>) -> bool {
     let labelled = |object: Option<&Value>| {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));

@@ -38,7 +38,7 @@ use crate::roles::{BUILT_IN_LABEL, Rights, Scoped, is_built_in};
 pub struct HubRoles<'a> {
     /// The roles and bindings on the hub.
     pub facts: &'a Facts<'a>,
-    /// The grants that the roles and bindings define.
+    /// The grants of all roles and bindings on the hub.
     pub grants: &'a Grants,
 }
 

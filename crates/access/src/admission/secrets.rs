@@ -4,7 +4,7 @@ use drover_api::group::HUB_NAMESPACE;
 
 use super::{Operation, Refusal, SYSTEM_NAMESPACE, Write, is_listed, is_private};
 
-/// Names of the server's Secrets; a name that ends with `*` is a prefix.
+/// Names of the server's Secrets. A name that ends with `*` is a prefix.
 pub const SERVERS_SECRETS: &[&str] = &[
     "identity-*",
     "password-*",
@@ -22,7 +22,7 @@ pub const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 const ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
 /// Annotation with the name of the service account.
 const ACCOUNT: &str = "/metadata/annotations/kubernetes.io~1service-account.name";
-/// Group of nodes, which request the tokens of their pods.
+/// Group of nodes. Nodes request tokens for the service accounts of their pods.
 const NODES: &str = "system:nodes";
 
 /// Reports whether a Secret in the hub's namespace is one of the server's Secrets.

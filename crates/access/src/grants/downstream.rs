@@ -54,7 +54,7 @@ pub struct OnHub {
     pub subjects: BTreeSet<Subject>,
 }
 
-/// Identifies a scope without the namespaces of the project.
+/// The key of a scope: the scope without the namespaces of the project.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ScopeKey {
     Cluster,

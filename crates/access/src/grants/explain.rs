@@ -121,8 +121,8 @@ fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
 
 /// Reports whether a ClusterRole of the cluster can contain rules that Drover does not know and
 /// that allow the action. Returns true for every role that Kubernetes does not define. Returns true
-/// for roles of Kubernetes if the action is about a custom resource, because such rules can be
-/// aggregated.
+/// for roles of Kubernetes if the action is about a custom resource, because a cluster can
+/// aggregate rules about custom resources into these roles.
 fn may_gather(name: &str, rule_target: RuleTarget<'_>) -> bool {
     match rule_target {
         _ if known_rules(name).is_empty() => true,

@@ -47,10 +47,10 @@ impl<'a> Binding<'a> {
 /// The method of finding the objects to which a binding refers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Finds objects by the UIDs that the server has stored in the binding. A reference without a
+    /// Find objects by the UIDs that the server has stored in the binding. A reference without a
     /// UID grants nothing.
     Pinned,
-    /// Finds objects by name. If the reference contains a UID, the object must have this UID.
+    /// Find objects by name. If the reference contains a UID, the object must have this UID.
     Current,
 }
 
@@ -73,7 +73,8 @@ impl ResolvedRoles {
     }
 }
 
-/// Resolves the grants of bindings. Resolves each role once and stores the result.
+/// A resolver of the grants of bindings. The resolver resolves each role once and stores the
+/// result.
 #[derive(Debug)]
 pub struct Roles<'a> {
     facts: &'a Facts<'a>,

@@ -14,7 +14,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 /// Label of built-in roles, with the value `true`.
 pub const BUILT_IN_LABEL: &str = "management.drover.dev/built-in";
 
-/// A built-in role.
+/// A built-in role: its name and its spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuiltIn<S> {
     /// Name of the role.

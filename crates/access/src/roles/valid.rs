@@ -29,7 +29,7 @@ pub struct InvalidRule {
     pub problem: &'static str,
 }
 
-/// Checks a list of rules.
+/// Checks a list of rules. Returns the first invalid rule as an error.
 pub(crate) fn check_all(
     field: &str,
     rules: &[PolicyRule],

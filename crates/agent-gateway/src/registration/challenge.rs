@@ -56,7 +56,7 @@ pub struct ValidNonce {
     value: [u8; RANDOM],
 }
 
-/// Issues and checks challenges. Stores the used challenges until they expire.
+/// The issuer of challenges. Stores the used challenges until they expire.
 #[derive(Debug)]
 pub struct Challenges {
     /// Random ID that the server generates at each start.

@@ -45,7 +45,7 @@ pub enum Verdict {
     AlreadyBound,
     /// The token is valid for the Cluster, so the server binds the key.
     Bind {
-        /// ID of the registration token, which the server deletes after the registration.
+        /// ID of the registration token. The server deletes this token after the registration.
         token_id: String,
     },
 }
@@ -53,7 +53,7 @@ pub enum Verdict {
 /// The reason for refusing a registration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// No Cluster has the UID in the request.
+    /// The UID in the request is not the UID of a Cluster.
     #[error(
         "no Cluster with this UID exists on the server: it was deleted, or the manifest is from another server; import the cluster again"
     )]

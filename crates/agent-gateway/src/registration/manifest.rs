@@ -1,7 +1,7 @@
 //! The manifest that registers a cluster: one YAML stream of typed objects.
 //!
-//! A second `kubectl apply` of the manifest does not change the registration: the agent stores its
-//! key and state in a separate Secret, which is not part of the manifest.
+//! A second `kubectl apply` of the manifest does not change the registration, because the manifest
+//! does not contain the Secret with the agent's key and registration.
 
 mod roles;
 mod workload;
@@ -46,7 +46,7 @@ pub struct Manifest {
     pub cluster_uid: ClusterUid,
     /// Name of the Cluster, used in messages only.
     pub cluster_name: String,
-    /// The registration token, which is valid for one registration.
+    /// The registration token. The token is valid for one registration.
     pub token: SecretString,
     /// Public keys that verify signed plans for this cluster's nodes. The last entry is the current
     /// key.

@@ -23,7 +23,7 @@ const MAX_REPORTED: usize = 10;
 /// Time limit for writing an event to the hub.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Writes events to the hub at a limited rate.
+/// A rate-limited writer of events to the hub.
 pub struct Notices {
     recorder: Recorder,
     written: Mutex<HashMap<(String, &'static str), Instant>>,

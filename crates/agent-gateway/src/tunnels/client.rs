@@ -27,7 +27,8 @@ pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Maximum size of a buffered error response, in bytes.
 const ERROR_BYTES: usize = 64 * 1024;
 
-/// Sends each request through the tunnel with the best health at the time of the request.
+/// The transport of the Kubernetes client. Each request uses the tunnel with the best health at the
+/// time of the request.
 #[derive(Clone)]
 pub(super) struct TunnelService {
     pub(super) tunnels: Tunnels,

@@ -20,7 +20,7 @@ const BUSY_INTERVAL: Duration = Duration::from_millis(1500);
 /// Interval between probes of an idle tunnel. The first request on an idle tunnel triggers a probe
 /// without delay.
 const IDLE_INTERVAL: Duration = Duration::from_secs(15);
-/// Time after the last request during which a tunnel counts as busy.
+/// Time after the last request until a tunnel is idle.
 const BUSY_FOR: Duration = Duration::from_secs(30);
 /// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);

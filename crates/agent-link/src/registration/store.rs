@@ -92,7 +92,7 @@ pub struct RegistrationRecord {
     pub cluster_name: String,
 }
 
-/// Reads and writes the agent's objects in its namespace.
+/// The agent's objects in its namespace.
 #[derive(Clone)]
 pub struct Store {
     secrets: Api<Secret>,

@@ -21,11 +21,11 @@ use super::pool::Io;
 /// name. After a timeout of one address, time remains for the next addresses and for TLS.
 const TCP_TIMEOUT: Duration = Duration::from_secs(4);
 /// TCP keep-alive: idle time, interval and number of probes. The agent does not set
-/// `TCP_USER_TIMEOUT`, because Linux also applies it to a responsive peer that does not read, such
-/// as a process in a pod that ignores its input.
+/// `TCP_USER_TIMEOUT`, because Linux also applies this timeout to a responsive peer that does not
+/// read. A process in a pod that ignores its input is such a peer.
 const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
 
-/// Opens connections to one host and port.
+/// A connector that opens connections to one host and port.
 #[derive(Clone)]
 pub(super) struct Connector {
     address: Uri,

@@ -45,8 +45,8 @@ pub(super) type Io = TokioIo<TlsStream<ReadAhead<TcpStream>>>;
 pub(super) struct PooledConnection<T: Stream> {
     sender: SendRequest<Upload>,
     /// The connection's state machine, or `None` after the connection has ended. If the state
-    /// machine is dropped, the sender returns a request that was not sent. Boxed, because the
-    /// connection is part of a request's future, which is moved.
+    /// machine is dropped, the sender returns the unsent request. Boxed, because the future of a
+    /// request contains the connection, and the future is moved.
     connection: Option<Box<Connection<T, Upload>>>,
 }
 
@@ -141,7 +141,7 @@ struct Upload {
     _held: Arc<()>,
 }
 
-/// Detects when hyper has sent the complete request body.
+/// The state of an upload. Indicates when hyper has sent the complete request body.
 struct UploadProgress(Arc<()>);
 
 fn track_upload(request: Request<Body>) -> (Request<Upload>, UploadProgress) {

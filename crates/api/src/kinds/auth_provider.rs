@@ -180,7 +180,8 @@ pub struct GithubSpec {
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LdapSpec {
-    /// The schema of the directory, which determines the defaults of attributes.
+    /// The schema of the directory. The schema determines the default attributes of users and
+    /// groups.
     #[serde(default)]
     pub schema: LdapSchema,
     /// URLs of the LDAP servers: `ldaps://host[:port]`, or `ldap://host[:port]` with StartTLS.

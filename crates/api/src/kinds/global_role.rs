@@ -47,16 +47,16 @@ pub struct GlobalRoleSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "crd", schemars(extend("maxProperties" = 100)))]
     pub namespaced_rules: BTreeMap<String, Vec<PolicyRule>>,
-    /// Names of RoleTemplates with the context `Cluster`. Their rules apply in every cluster,
-    /// including future clusters, but not on the hub.
+    /// Names of RoleTemplates with the context `Cluster`. The rules of these RoleTemplates apply in
+    /// every cluster, including future clusters, but not on the hub.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(
         feature = "crd",
         schemars(length(max = 32), inner(length(min = 1, max = 63)))
     )]
     pub in_every_cluster: Vec<String>,
-    /// True to bind the role to each new user: to each user at the first sign-in with a provider,
-    /// and to each local user that an administrator creates.
+    /// True to bind the role to each new user. A new user is a user at the first sign-in with a
+    /// provider, or a local user that an administrator creates.
     #[serde(default)]
     pub new_user_default: bool,
 }

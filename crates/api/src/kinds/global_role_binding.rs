@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::binding::BindingStatus;
 use super::binding::{BindingSubject, RoleReference};
 
-/// Binds a GlobalRole to a user or a group.
+/// A binding of a GlobalRole to a user or a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(

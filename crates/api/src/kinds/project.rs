@@ -72,7 +72,7 @@ pub struct ProjectNamespace {
         .message("a namespace's name has lower-case letters, digits and \"-\", with a letter or digit at both ends")))]
     pub name: String,
     /// True to add an existing namespace to the project. False to create the namespace. If false,
-    /// the server rejects an existing namespace, because otherwise every user who can change a
+    /// the server rejects an existing namespace. Without this check, every user who can change a
     /// project could access any namespace.
     #[serde(default)]
     pub adopt: bool,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::binding::BindingStatus;
 use super::binding::{BindingSubject, ProjectReference, RoleReference};
 
-/// Binds a role in one project to a user or a group.
+/// A binding of a RoleTemplate to a user or a group, in one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::CustomResource, kube::KubeSchema))]
 #[cfg_attr(

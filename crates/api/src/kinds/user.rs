@@ -82,7 +82,7 @@ pub struct ProviderIdentity {
     pub provider: String,
     /// UID of the AuthProvider. The UID, not the name, identifies the AuthProvider.
     pub provider_uid: ProviderUid,
-    /// The user's ID at the provider, which never changes.
+    /// The user's ID at the provider. The ID never changes.
     pub id: String,
     /// The user's login name at the provider, for display.
     pub login: String,

@@ -46,8 +46,8 @@ wire! {
         description: Option<String>,
         /// True if the role is built in. Users cannot change built-in roles.
         built_in: bool,
-        /// True if the server binds the role to each user who signs in with a provider for the
-        /// first time, and to each new local user.
+        /// True if the server binds the role to each new user: at the first sign-in with a
+        /// provider, or at the creation of a local user.
         new_user_default: bool,
         /// Number of bindings of the role. Absent if the caller has no permission to list bindings
         /// on the hub.

@@ -30,7 +30,7 @@ use tokio_rustls::TlsAcceptor;
 /// An error of the example program.
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;
 
-/// Authenticates the administrator's token.
+/// The authenticator of the administrator's token.
 pub(crate) struct AdminToken(pub(crate) SecretString);
 
 impl Authenticate for AdminToken {

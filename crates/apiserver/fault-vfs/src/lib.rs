@@ -52,7 +52,7 @@ impl Disk {
     }
 
     /// Schedules a power failure during a write, truncation, sync or deletion. `operations` is the
-    /// number of such operations from this call to the power failure.
+    /// number of these operations from this call to the power failure.
     pub fn cut_after(&self, operations: u64) {
         self.state.lock().cut_after(operations);
     }

@@ -21,7 +21,7 @@ pub struct Authenticated {
 #[error("{0}")]
 pub struct AuthenticateError(pub String);
 
-/// Authenticates bearer tokens. The embedding program can implement this trait.
+/// An authenticator of bearer tokens. The embedding program can implement this trait.
 pub trait Authenticate: Send + Sync {
     /// Returns the user of a token that is valid for one of `audiences`. Returns `None` if the
     /// authenticator does not support this type of token.

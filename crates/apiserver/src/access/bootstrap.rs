@@ -28,16 +28,16 @@ pub struct BootstrapObject {
 /// The write that makes a stored object equal to the expected object.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reconciled {
-    /// No write, because the stored object is up to date.
+    /// The stored object is up to date. No write is necessary.
     Nothing,
-    /// No write, because the annotation `rbac.authorization.kubernetes.io/autoupdate` of the stored
-    /// object forbids updates.
+    /// The annotation `rbac.authorization.kubernetes.io/autoupdate` of the stored object forbids
+    /// updates.
     Protected,
-    /// Creates the object, because no object with its name is stored.
+    /// Create the object, because no object with its name is stored.
     Create(Value),
-    /// Replaces the stored object with this object.
+    /// Replace the stored object with this object.
     Update(Value),
-    /// Deletes the stored binding and creates this binding, because the role of a binding is
+    /// Delete the stored binding and create this binding, because the role of a binding is
     /// immutable.
     Recreate(Value),
 }

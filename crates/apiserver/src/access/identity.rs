@@ -28,7 +28,7 @@ pub struct Caller {
     pub uid: String,
     /// The groups of the user, including implicit groups such as `system:authenticated`.
     pub groups: Vec<String>,
-    /// Additional attributes from the authenticator.
+    /// Extra attributes of the user, from the authenticator.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 

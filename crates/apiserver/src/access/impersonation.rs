@@ -18,7 +18,7 @@ use crate::status::ApiError;
 /// Maximum number of requestors for which the server stores the last allowed mode.
 const MAX_REQUESTORS: usize = 10_000;
 
-/// Decides whether a requestor may impersonate a user.
+/// The authorizer of impersonation by `Impersonate-*` headers.
 #[derive(Debug, Default)]
 pub struct Impersonation {
     /// The last allowed mode of each requestor. The server checks this mode first for the

@@ -75,7 +75,7 @@ impl RbacKind {
     }
 }
 
-/// Authorizes requests by the stored roles and bindings.
+/// The authorizer that uses the stored roles and bindings.
 #[derive(Debug, Default)]
 pub struct Rbac {
     index: RwLock<Index>,

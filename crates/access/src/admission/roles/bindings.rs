@@ -57,8 +57,8 @@ impl Said {
         }
     }
 
-    /// Rejects a new binding that contains a UID. The name and the UID of such a reference could
-    /// identify two different objects.
+    /// Rejects a new binding that contains a UID, because the name and the UID could identify two
+    /// different objects.
     fn unpinned(&self) -> Result<(), Refusal> {
         let binding = self.binding();
         let subject = binding.subject();

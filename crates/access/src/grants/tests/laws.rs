@@ -17,7 +17,7 @@ const VERBS: [&str; 3] = ["get", "update", "*"];
 const RESOURCES: [&str; 3] = ["pods", "secrets", "*"];
 const PEOPLE: [&str; 3] = ["ann", "bob", "eve"];
 
-/// A random role: its rules, and the indices of the roles that it inherits.
+/// A random role: its rules, and the indices of the inherited roles.
 type Said = (Vec<(usize, usize)>, Vec<usize>);
 
 fn said(before: usize) -> impl Strategy<Value = Said> {
@@ -103,8 +103,8 @@ fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), Te
 }
 
 proptest! {
-    /// Checks that a user who receives roles from another user does not have more permissions than
-    /// the granting user.
+    /// Checks that a user who receives roles from a granting user does not have more permissions
+    /// than the granting user.
     #[test]
     fn granted_roles_contain_no_permissions_that_the_granting_user_lacks(
         said in (said(0), said(1), said(2)),
