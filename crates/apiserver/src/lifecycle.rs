@@ -90,7 +90,7 @@ pub enum Propagation {
     Background,
     /// The dependents are deleted before the object.
     Foreground,
-    /// The dependents are not deleted.
+    /// The dependents are not deleted. Their owner references are removed.
     Orphan,
 }
 

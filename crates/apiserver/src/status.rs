@@ -73,7 +73,7 @@ pub struct FieldError {
 pub enum FieldErrorKind {
     /// The value refers to a missing object.
     NotFound,
-    /// A value is required.
+    /// The required value is absent.
     Required,
     /// The value occurs twice.
     Duplicate,

@@ -94,7 +94,7 @@ impl Tokens {
         }
     }
 
-    /// Replaces the keys.
+    /// Replaces the keys that sign and verify tokens.
     pub fn replace_keys(&self, keys: Keys) {
         self.keys.store(Arc::new(keys));
         self.verified.lock().clear();

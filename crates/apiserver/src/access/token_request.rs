@@ -13,7 +13,7 @@ const MIN_SECONDS: i64 = 10 * 60;
 /// The maximum lifetime in seconds that a request may contain.
 pub(super) const MAX_SECONDS: i64 = 1 << 32;
 
-/// The result of a token request.
+/// The response of a token request, with data for response headers and audit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TokenRequest {
     /// The `TokenRequest` object of the response. Its status contains the token.

@@ -23,7 +23,7 @@ pub struct CatalogUpdater {
     complete: bool,
 }
 
-/// An accepted CRD.
+/// A CRD with accepted names.
 #[derive(Debug)]
 struct AcceptedDefinition {
     /// A digest of the spec and accepted names. The digest avoids parsing schemas when only the

@@ -89,10 +89,10 @@ pub(super) type Next = Option<Duration>;
 
 /// A controller of the server.
 pub(super) trait Controller: Send + Sync + 'static {
-    /// The key of reconciliations.
+    /// The key that identifies a reconciliation, such as the path of an object.
     type Key: Clone + Eq + Hash + Debug + Send + Sync + 'static;
 
-    /// The name in logs.
+    /// Name of the controller in logs.
     const NAME: &'static str;
 
     /// Handles an element of the feed; returns the keys to reconcile.
@@ -108,7 +108,7 @@ pub(super) trait Controller: Send + Sync + 'static {
 
 /// A periodic task.
 pub(super) trait Sweep: Send + Sync + 'static {
-    /// The name in logs.
+    /// Name of the task in logs.
     const NAME: &'static str;
     /// Interval from the end of a run to the start of the next run.
     const EVERY: Duration;

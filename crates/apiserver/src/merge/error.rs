@@ -85,7 +85,7 @@ impl From<ApplyError> for ApiError {
 /// Maximum number of operations in a JSON patch.
 pub(super) const MAX_OPERATIONS: usize = 10_000;
 
-/// Errors of patches.
+/// Errors of applying a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchError {
     /// The patch is malformed; the response is 400.

@@ -10,7 +10,7 @@ use super::track::ownerless;
 use super::typed::{Duplicates, validate};
 use super::value::is_unprintable;
 
-/// Options of an update.
+/// Options of an update: the name of the manager, and the time.
 #[derive(Debug, Clone, Copy)]
 pub struct UpdateOptions<'a> {
     /// The manager's name, from [`manager_name`].

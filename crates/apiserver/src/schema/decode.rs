@@ -12,7 +12,7 @@ use super::definition::is_zero;
 use super::{GoStruct, Node, Shape, Written, report_unknown};
 use drover_quantity::{Quantity, QuantityError};
 
-/// Decoding errors.
+/// Errors of decoding a built-in object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The value has the wrong type.
@@ -30,7 +30,7 @@ pub enum DecodeError {
     Time {
         /// The invalid value.
         text: String,
-        /// The expected layout.
+        /// The expected layout, in the notation of Go's package `time`.
         layout: &'static str,
         /// The part of the value that does not match.
         rest: String,

@@ -49,7 +49,7 @@ pub(super) async fn load(store: &Store) -> Result<Keys, KeysError> {
     Ok(keys)
 }
 
-/// Interval of rotation checks.
+/// Interval between two checks of the key's age.
 const CHECK_INTERVAL: Duration = Duration::from_hours(1);
 /// Timeout of one rotation.
 const TIMEOUT: Duration = Duration::from_mins(1);

@@ -133,7 +133,7 @@ pub(super) enum Outcome {
 }
 
 impl Checked {
-    /// Adds required objects.
+    /// Adds objects that must still have the required revisions.
     pub(super) fn requiring(self, requires: Vec<Require>) -> Self {
         Self { requires, ..self }
     }

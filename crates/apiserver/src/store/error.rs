@@ -63,7 +63,7 @@ fn holder(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
 }
 
-/// Errors of reads.
+/// Errors of reading an object.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Too many reads are waiting.
@@ -72,7 +72,7 @@ pub enum StoreError {
     /// The store is closing.
     #[error("cannot read the store: the store is closed")]
     Closed,
-    /// SQLite failed.
+    /// SQLite returned an error.
     #[error("cannot read the store")]
     Database(#[from] rusqlite::Error),
     /// A stored value is corrupt.
@@ -93,7 +93,7 @@ pub enum StoreError {
     },
 }
 
-/// Errors of lists.
+/// Errors of listing objects.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     /// The revision is older than the history.
@@ -119,7 +119,7 @@ impl From<rusqlite::Error> for ListError {
     }
 }
 
-/// Errors of commits.
+/// Errors of committing a change.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
     /// The object does not have the expected state. Contains the current object; `None` if the
@@ -206,7 +206,7 @@ impl From<StoreError> for WatchEnd {
 /// Errors of backup and restore.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The target exists.
+    /// The target file exists.
     #[error("cannot create {}: the file already exists", .0.display())]
     Exists(PathBuf),
     /// The replaced store or the copy cannot be opened.

@@ -35,7 +35,7 @@ pub struct StoreOptions {
     /// Maximum size in bytes of queued changes of all watches, with each change counted once. Above
     /// this size, the watches with the largest queues end.
     pub waiting_bytes: usize,
-    /// Interval of progress batches on an idle watch.
+    /// Interval between two progress batches on an idle watch.
     pub progress_every: Duration,
     /// Maximum size of the database file in bytes. An eighth is reserved for deletions and
     /// compaction. Above the maximum, changes fail with

@@ -304,7 +304,7 @@ impl Writer {
         }
     }
 
-    /// Compacts old history while idle.
+    /// Compacts old history while the writer is idle.
     fn idle(&mut self) {
         let now = Instant::now();
         if self.ensure_certain().is_err() {

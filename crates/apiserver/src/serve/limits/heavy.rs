@@ -91,7 +91,7 @@ impl Heavy {
         block_in_place(work)
     }
 
-    /// Waits for a permit.
+    /// Waits for a permit for heavy work.
     pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed. Even without a permit, the work must be done.
         self.0.acquire().await.ok()

@@ -30,7 +30,7 @@ mod event;
 
 use event::Encoder;
 
-/// Interval of bookmarks.
+/// Interval between two bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// Time between the last bookmark and the end of the watch.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);

@@ -40,7 +40,7 @@ pub(crate) enum Next {
     Keep,
 }
 
-/// The result of a write.
+/// The result of a write: the object, its revision, and the effect on the store.
 #[derive(Debug)]
 pub(crate) struct Written {
     /// The object for the response.

@@ -1,4 +1,4 @@
-//! Validation before storage.
+//! Validates objects before the server stores them.
 
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::schema::truncated_path;
 
-/// A decoded body.
+/// A decoded body, with the findings of strict decoding.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decoded {
     /// The decoded value, with the last value of each duplicate field.
