@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_missing_network_plug_ins_contains_their_names() {
+    fn missing_network_plug_ins_are_reported_with_their_package() {
         assert_eq!(
             missing_packages(|_| true, false),
             ["containernetworking-plugins"]
