@@ -29,7 +29,7 @@ pub enum ClientCommand {
     Whoami(WhoamiArgs),
     /// List the servers with a stored login, and select the default server
     Context(ContextArgs),
-    /// Import, list and delete clusters, and get kubeconfigs
+    /// Import, list and delete clusters, and print kubeconfigs
     Cluster(ClusterArgs),
     /// Grant roles in clusters and projects, and check permissions
     Access(AccessArgs),
@@ -39,13 +39,13 @@ pub enum ClientCommand {
     Project(ProjectArgs),
     /// Create, list and revoke API tokens
     Token(TokenArgs),
-    /// Manage users (administrators)
+    /// Manage users (for administrators)
     User(UserArgs),
-    /// Manage identity providers (administrators)
+    /// Manage identity providers (for administrators)
     Provider(ProviderArgs),
-    /// List and change the settings of the server (administrators)
+    /// List and change the settings of the server (for administrators)
     Setting(SettingArgs),
-    /// Search the audit log (administrators)
+    /// Search the audit log (for administrators)
     Audit(Box<AuditArgs>),
     /// Print a short-lived token for kubectl (kubectl runs this command)
     Credential(CredentialArgs),
@@ -79,7 +79,7 @@ pub enum Format {
 /// The option that selects a [`Format`].
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Output {
-    /// Output format
+    /// Format of the output
     #[arg(
         short = 'o',
         long = "output",
@@ -114,15 +114,15 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub username: Option<String>,
-    /// Log in with this identity provider instead of a local password: in a browser, or with the
-    /// user name and password of an LDAP directory
+    /// Log in with this identity provider instead of a local password. OpenID Connect and GitHub
+    /// need a browser, and an LDAP directory needs a user name and password
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
     /// Read the password from the first line of standard input
     #[arg(long)]
     pub password_stdin: bool,
-    /// Read a new password from the next line of standard input, if the server requires a password
-    /// change
+    /// Read the new password from the next line of standard input, if the server requires a
+    /// password change
     #[arg(long)]
     pub new_password_stdin: bool,
     /// Trust only the certificate authorities in this PEM file
@@ -133,7 +133,8 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub ca_file: Option<std::path::PathBuf>,
-    /// Trust the server's certificate authority if its certificate has this SHA-256 fingerprint
+    /// Trust the server's certificate authority if the authority's certificate has this SHA-256
+    /// fingerprint
     #[arg(long, value_name = "SHA256:HEX")]
     pub ca_fingerprint: Option<String>,
     /// Name of the context to store [default: host and port of the server]
@@ -152,7 +153,7 @@ pub struct LoginArgs {
         hide_env_values = true
     )]
     pub config: Option<std::path::PathBuf>,
-    /// Timeout of a request
+    /// Timeout of each request to the server
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub request_timeout: DurationArg,
 }
@@ -181,7 +182,7 @@ pub struct ContextArgs {
         help_heading = "Connection"
     )]
     pub config: Option<std::path::PathBuf>,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: ContextCommand,
 }
@@ -189,7 +190,8 @@ pub struct ContextArgs {
 /// Arguments of `drover logout`.
 #[derive(Debug, clap::Args)]
 pub struct LogoutArgs {
-    /// End all your sessions on the server, also in browsers; API and kubeconfig tokens stay valid
+    /// End all your sessions on the server, including sessions in browsers; API tokens and
+    /// kubeconfig tokens stay valid
     #[arg(long)]
     pub everywhere: bool,
     /// The server to call.
@@ -207,8 +209,8 @@ pub enum ContextCommand {
         /// Name of the context
         name: String,
     },
-    /// Delete a context and its token from the login file; to end the session on the server, use
-    /// `drover logout`
+    /// Delete a context and the context's token from the login file; to end the session on the
+    /// server, use `drover logout`
     Delete {
         /// Name of the context
         name: String,
@@ -223,14 +225,14 @@ Examples:
   drover completion zsh > \"${fpath[1]}/_drover\"
   drover completion fish > ~/.config/fish/completions/drover.fish")]
 pub struct CompletionArgs {
-    /// Shell to print the script for
+    /// Shell for which the command prints the script
     pub shell: clap_complete::Shell,
 }
 
 /// Arguments of `drover version`.
 #[derive(Debug, clap::Args)]
 pub struct VersionArgs {
-    /// Print only the version of this program, without calling the server
+    /// Print only the version of this program, without a request to the server
     #[arg(long)]
     pub client: bool,
     /// The output format.

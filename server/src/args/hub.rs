@@ -64,25 +64,26 @@ pub struct HubArgs {
 /// Subcommands of `drover hub`.
 #[derive(Debug, Subcommand)]
 pub enum HubCommand {
-    /// Copy the hub into a new file; the server can be running
+    /// Copy the embedded hub into a new backup file, even while the server runs
     ///
     /// The backup contains password hashes, token hashes and private keys. Only the owner of the
     /// file can read the backup. Restrict access to all copies of the backup.
     Backup(HubBackup),
-    /// Restore the hub from a backup; the server must be stopped
+    /// Restore the embedded hub from a backup, while the server is stopped
     ///
-    /// The command checks the backup first. The command does not restore a damaged backup. All
-    /// changes after the backup are lost. Import the clusters again that you imported after the
-    /// backup.
+    /// The command checks the backup first, and does not restore a damaged backup. The restored hub
+    /// does not contain changes that were made after the backup. After the restore, import each
+    /// cluster again that you imported after the backup.
     Restore(HubRestore),
-    /// Check the file of the hub, or a backup, for damage; the server can be running
+    /// Check the database file of the embedded hub, or a backup, for damage, even while the server
+    /// runs
     Check(HubCheck),
 }
 
 /// `drover hub backup`.
 #[derive(Debug, Args)]
 pub struct HubBackup {
-    /// File to create; the file must not exist
+    /// Backup file to create; the file must not exist
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The embedded hub to copy.
@@ -96,10 +97,11 @@ pub struct HubBackup {
 /// `drover hub restore`.
 #[derive(Debug, Args)]
 pub struct HubRestore {
-    /// Backup file
+    /// Backup file to restore
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Replace an existing hub, and rename its file to hub.db-replaced, hub.db-replaced-2 and so on
+    /// Replace an existing hub, and rename the existing database file to hub.db-replaced,
+    /// hub.db-replaced-2 and so on
     #[arg(long)]
     pub replace: bool,
     /// The embedded hub to replace.
@@ -113,7 +115,7 @@ pub struct HubRestore {
 /// `drover hub check`.
 #[derive(Debug, Args)]
 pub struct HubCheck {
-    /// Backup file [default: the file of the hub]
+    /// Backup file to check [default: the database file of the embedded hub]
     #[arg(value_name = "FILE", conflicts_with = "data_dir")]
     pub file: Option<PathBuf>,
     /// The embedded hub to check, if no backup file is given.

@@ -39,7 +39,7 @@ pub struct AgentImage {
 /// The common options of all images.
 #[derive(Debug, Args)]
 pub struct ImageOptions {
-    /// Output format
+    /// Format of the output
     #[arg(
         short = 'o',
         long = "output",
@@ -47,7 +47,7 @@ pub struct ImageOptions {
         default_value = "tar"
     )]
     pub format: ImageFormat,
-    /// File to write [default: standard output]
+    /// File to which the command writes the image [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Statically linked agent program for Linux [default: drover-agent in the folder of this
@@ -59,7 +59,7 @@ pub struct ImageOptions {
         hide_env_values = true
     )]
     pub agent_binary: Option<PathBuf>,
-    /// Name and tag of the image [default: name and version of the program]
+    /// Name and tag of the image [default: the name and version of the program]
     #[arg(long, value_name = "NAME:TAG")]
     pub name: Option<String>,
 }

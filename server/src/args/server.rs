@@ -42,10 +42,10 @@ pub struct ServerArgs {
 /// Subcommands of `drover server`.
 #[derive(Debug, Subcommand)]
 pub enum ServerCommand {
-    /// Set a new random password for a user directly on the hub, and make the user an administrator
-    /// if no enabled administrator exists
+    /// Set a random password for a user directly on the hub, and make the user an administrator if
+    /// no enabled administrator exists
     Recover(Recover),
-    /// Write the server's container image, which contains this program and the agent's program
+    /// Write the server's container image with this program and the agent's program
     Image(ServerImage),
 }
 
@@ -101,7 +101,7 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub hub_webhook: Option<Address>,
-    /// Address to listen on
+    /// Address and port on which the server listens
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -161,7 +161,7 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub memory_limit: Option<MemorySize>,
-    /// OTLP/HTTP collector to send traces to [default: no traces]
+    /// OTLP/HTTP collector to which the server sends traces [default: no traces]
     #[arg(
         long,
         value_name = "URL",
@@ -169,8 +169,8 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub otlp_endpoint: Option<reqwest::Url>,
-    /// PEM file with the certificate authorities to trust for --otlp-endpoint [default: the
-    /// system's authorities]
+    /// PEM file with the certificate authorities that the server trusts for --otlp-endpoint
+    /// [default: the system's authorities]
     #[arg(
         long,
         value_name = "FILE",
@@ -221,7 +221,7 @@ pub struct ServerOptions {
 /// The format of the server's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Text
+    /// Lines of text
     #[default]
     Text,
     /// One JSON object per line

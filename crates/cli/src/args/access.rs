@@ -11,7 +11,7 @@ pub struct AccessArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: AccessCommand,
 }
@@ -19,7 +19,7 @@ pub struct AccessArgs {
 /// Subcommands of `drover access`.
 #[derive(Debug, Subcommand)]
 pub enum AccessCommand {
-    /// List the roles that can be granted in clusters and projects
+    /// List the roles that you can grant in clusters and projects
     Roles(Output),
     /// List the members of a cluster or project with their roles, or the global role bindings
     List {
@@ -45,8 +45,8 @@ pub enum AccessCommand {
     Grant(AccessGrant),
     /// Revoke a role; open requests that need the role end within seconds
     Revoke(AccessRevoke),
-    /// Show whether a user can perform an action in a cluster, and the role and binding that allow
-    /// the action
+    /// Show whether a user can perform an action in a cluster, and which role and binding allow the
+    /// action
     Explain(AccessExplain),
 }
 
@@ -60,7 +60,7 @@ pub struct AccessScope {
     /// Project in which the role applies
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// The role is global: the role applies on the hub and in all clusters
+    /// Select a global role, which applies on the hub and in all clusters
     #[arg(long)]
     pub global: bool,
 }
@@ -128,7 +128,7 @@ pub struct AccessExplain {
     /// Name of the cluster
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
-    /// API group, such as apps, if RESOURCE does not contain it
+    /// API group, such as apps, if RESOURCE does not contain the API group
     #[arg(long, value_name = "GROUP", default_value = "")]
     pub api_group: String,
     /// Namespace [default: all namespaces, and cluster-scoped objects]
@@ -151,7 +151,7 @@ pub struct ProjectArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: ProjectCommand,
 }
@@ -184,7 +184,7 @@ pub enum ProjectCommand {
     AddNamespace(ProjectAddNamespace),
     /// Remove a namespace from a project; the namespace stays in the cluster
     RemoveNamespace(ProjectRemoveNamespace),
-    /// Delete a project; its namespaces stay in the cluster
+    /// Delete a project; the project's namespaces stay in the cluster
     Delete(ProjectDelete),
 }
 
@@ -196,13 +196,13 @@ Examples:
 pub struct ProjectCreate {
     /// Name of the project, unique on the server
     pub name: String,
-    /// Cluster that contains the namespaces
+    /// Cluster that contains the project's namespaces
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
-    /// Namespace to create; can be repeated
+    /// Namespace to create in the project; can be repeated
     #[arg(long = "namespace", value_name = "NAME")]
     pub namespaces: Vec<String>,
-    /// Existing namespace to add; can be repeated
+    /// Existing namespace to add to the project; can be repeated
     #[arg(long = "adopt", value_name = "NAME")]
     pub adopted: Vec<String>,
     /// Display name, quotas and pod security level.
@@ -219,10 +219,10 @@ pub struct ProjectLimits {
     /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Quota of all namespaces together, such as requests.cpu=20; can be repeated
+    /// Total quota of all namespaces of the project, such as requests.cpu=20; can be repeated
     #[arg(long = "quota", value_name = "RESOURCE=QUANTITY", value_parser = quantity)]
     pub quota: Vec<(String, String)>,
-    /// Quota of each namespace, such as requests.cpu=5; can be repeated
+    /// Quota of each namespace of the project, such as requests.cpu=5; can be repeated
     #[arg(long = "namespace-quota", value_name = "RESOURCE=QUANTITY", value_parser = quantity)]
     pub namespace_quota: Vec<(String, String)>,
     /// Pod security level of the namespaces: privileged, baseline or restricted
@@ -261,9 +261,9 @@ pub struct ProjectSet {
 pub struct ProjectAddNamespace {
     /// Name of the project
     pub project: String,
-    /// Name of the namespace; the server creates it unless --adopt is set
+    /// Name of the namespace; the server creates the namespace unless --adopt is set
     pub namespace: String,
-    /// Add an existing namespace
+    /// Add an existing namespace to the project instead of creating a namespace
     #[arg(long)]
     pub adopt: bool,
 }

@@ -48,17 +48,17 @@ pub struct AuditArgs {
     /// Show only changes of the object with this name: a user, cluster, token or setting
     #[arg(long, value_name = "NAME")]
     pub object: Option<String>,
-    /// Show only requests that started within this duration before now
+    /// Show only requests that started at most this duration ago
     #[arg(long, value_name = "DURATION")]
     pub since: Option<DurationArg>,
-    /// Show only requests that started earlier than this duration before now
+    /// Show only requests that started more than this duration ago
     #[arg(long, value_name = "DURATION")]
     pub until: Option<DurationArg>,
-    /// Maximum number of records
+    /// Maximum number of audit records to show
     #[arg(long, value_name = "NUMBER", default_value = "100",
         value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
-    /// Output format
+    /// Format of the output
     #[arg(
         short = 'o',
         long = "output",

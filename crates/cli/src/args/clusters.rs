@@ -12,7 +12,7 @@ pub struct ClusterArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: ClusterCommand,
 }
@@ -26,7 +26,8 @@ pub enum ClusterCommand {
     Get(ClusterName),
     /// Print the manifest that registers a cluster; if the Cluster does not exist, create it
     Import(ClusterImport),
-    /// Get a kubeconfig with one context for each cluster
+    /// Print a kubeconfig with one context for each cluster, or merge the contexts into an existing
+    /// kubeconfig
     Kubeconfig(ClusterKubeconfig),
     /// Delete a cluster: remove the agent from the cluster, then delete the Cluster object
     Delete(ClusterDelete),
@@ -90,10 +91,10 @@ fn label(text: &str) -> Result<(String, String), String> {
 /// The credentials in a kubeconfig.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CredentialKind {
-    /// kubectl runs `drover credential`, and the file contains no token
+    /// No token in the kubeconfig: kubectl runs `drover credential` to get a token
     #[default]
     Exec,
-    /// The file contains one token for each cluster; a token is valid for its cluster only
+    /// One token for each cluster in the kubeconfig; each token is valid only for its cluster
     Token,
 }
 
@@ -104,23 +105,23 @@ Examples:
   drover cluster kubeconfig --merge && kubectl --context berlin get pods
   drover cluster kubeconfig berlin --credential token --ttl 8h --output-file berlin.yaml")]
 pub struct ClusterKubeconfig {
-    /// Names of the clusters [default: all clusters that you can access]
+    /// Names of the clusters in the kubeconfig [default: all clusters that you can access]
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
-    /// Credentials in the file
+    /// Kind of credentials in the kubeconfig
     #[arg(long, value_name = "KIND", default_value = "exec")]
     pub credential: CredentialKind,
-    /// Lifetime of the tokens [default: the setting kubeconfig-token-ttl]
+    /// Lifetime of the tokens in the kubeconfig [default: the setting kubeconfig-token-ttl]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
     /// Merge the contexts into the first file of $KUBECONFIG, or into ~/.kube/config
     #[arg(long, conflicts_with = "output_file")]
     pub merge: bool,
-    /// With --merge: replace entries that have the same name and point to a different server or
-    /// user
+    /// With --merge, replace existing entries with the name of a merged entry that refer to a
+    /// different server or user
     #[arg(long, requires = "merge")]
     pub overwrite: bool,
-    /// File to write with mode 0600 [default: standard output]
+    /// File to which the command writes the kubeconfig, with mode 0600 [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub output_file: Option<PathBuf>,
 }
@@ -148,10 +149,11 @@ kubectl runs this command from the kubeconfigs that `drover cluster kubeconfig` 
 token in memory until it expires. With provideClusterInfo in the kubeconfig, the command reads server
 and cluster from $KUBERNETES_EXEC_INFO.")]
 pub struct CredentialArgs {
-    /// Server that manages the cluster [default: from $KUBERNETES_EXEC_INFO]
+    /// Server that manages the cluster [default: the server in $KUBERNETES_EXEC_INFO]
     #[arg(long, value_name = "URL")]
     pub server: Option<ServerUrl>,
-    /// Name of the cluster [default: from $KUBERNETES_EXEC_INFO; the hub if only --server is set]
+    /// Name of the cluster [default: the cluster in $KUBERNETES_EXEC_INFO, or the hub if only
+    /// --server is set]
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
     /// Expected UID of the cluster; the command fails if the cluster NAME has a different UID
@@ -160,7 +162,7 @@ pub struct CredentialArgs {
     /// Lifetime of the token [default: 15m, maximum: the setting token-max-ttl]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
-    /// Context to use, if more than one login exists for the address of the server
+    /// Context (stored login) to use, if several logins exist for the address of the server
     #[arg(
         long,
         value_name = "NAME",
@@ -176,7 +178,7 @@ pub struct CredentialArgs {
         hide_env_values = true
     )]
     pub config: Option<PathBuf>,
-    /// Timeout of a request
+    /// Timeout of each request to the server
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub request_timeout: DurationArg,
 }

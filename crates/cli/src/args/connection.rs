@@ -11,7 +11,7 @@ use reqwest::Url;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Connection")]
 pub struct Connection {
-    /// Context to use [default: the current context, see `drover context use`]
+    /// Context (stored login) to use [default: the current context, see `drover context use`]
     #[arg(
         long,
         value_name = "NAME",
@@ -20,7 +20,8 @@ pub struct Connection {
         global = true
     )]
     pub context: Option<String>,
-    /// Server to call with the token from --token-file or $DROVER_TOKEN, without a stored login
+    /// Server to which the command sends requests with the token from --token-file or
+    /// $DROVER_TOKEN, without a stored login
     #[arg(
         long,
         value_name = "URL",
@@ -38,7 +39,7 @@ pub struct Connection {
         global = true
     )]
     pub token_file: Option<PathBuf>,
-    /// PEM file with the certificate authorities to trust for --server
+    /// PEM file with the certificate authorities that the command trusts for --server
     #[arg(
         long,
         value_name = "FILE",
@@ -56,12 +57,13 @@ pub struct Connection {
         global = true
     )]
     pub config: Option<PathBuf>,
-    /// Timeout of a request
+    /// Timeout of each request to the server
     #[arg(long, value_name = "DURATION", default_value = "30s", global = true)]
     pub request_timeout: DurationArg,
 }
 
-/// Address of a server: `https`, a host and an optional port. The address has no other parts.
+/// Address of a server: `https`, a host and an optional port, without a user, path, query or
+/// fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl(Url);
 
@@ -76,7 +78,7 @@ pub enum ServerUrlError {
         /// Error of the URL parser.
         source: <Url as FromStr>::Err,
     },
-    /// The scheme is not `https`. Tokens and passwords would be sent unencrypted.
+    /// The scheme is not `https`. Without `https`, tokens and passwords are not encrypted.
     #[error("cannot use the scheme {0}: Drover supports only https; write https://HOST:PORT")]
     Scheme(String),
     /// The URL has more than scheme, host and port.
@@ -98,7 +100,7 @@ impl ServerUrl {
         format!("drover login {}", shell::word(&self.to_string()))
     }
 
-    /// Returns `host:port`, always with the port: the default name of a context.
+    /// Returns `host:port`, including a default port. This text is the default name of a context.
     pub fn authority(&self) -> String {
         format!(
             "{}:{}",

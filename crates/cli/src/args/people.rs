@@ -10,7 +10,7 @@ pub struct TokenArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: TokenCommand,
 }
@@ -18,9 +18,9 @@ pub struct TokenArgs {
 /// Subcommands of `drover token`.
 #[derive(Debug, Subcommand)]
 pub enum TokenCommand {
-    /// Create a token; the command prints the token once
+    /// Create an API token and print the token once
     Create(TokenCreateArgs),
-    /// List your tokens, without their secrets
+    /// List your tokens without secrets
     List(Output),
     /// Revoke a token; open requests with the token end within seconds
     Delete(TokenId),
@@ -51,7 +51,7 @@ pub struct TokenCreateArgs {
 /// Arguments of `drover token delete`.
 #[derive(Debug, Args)]
 pub struct TokenId {
-    /// ID of the token: the part of the token between the underscores
+    /// ID of the token: the text between the underscores of the token
     pub id: String,
 }
 
@@ -61,7 +61,7 @@ pub struct UserArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: UserCommand,
 }
@@ -95,11 +95,11 @@ pub enum UserCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Move an identity from one user to another user, if both users are the same person
+    /// Move an identity from one user to a second user of the same person
     Link(UserLink),
     /// Remove the identity of a provider from a user
     Unlink(UserUnlink),
-    /// Change your password, or set the password of another user
+    /// Change your password, or set the password of a different user
     Passwd(UserPassword),
     /// Revoke all tokens and sessions of a user
     RevokeTokens(UserRevokeTokens),
@@ -177,7 +177,7 @@ pub struct UserCreate {
     /// Make the user an administrator, with all permissions
     #[arg(long)]
     pub administrator: bool,
-    /// The initial password. The command asks for the password if no option is set.
+    /// The initial password. The command asks for the password if no password option is set.
     #[command(flatten)]
     pub password: NewPassword,
 }
@@ -198,7 +198,7 @@ pub struct UserPassword {
     /// Revoke only the sessions of the user NAME; API and kubeconfig tokens stay valid
     #[arg(long, requires = "name")]
     pub keep_tokens: bool,
-    /// The new password. The command asks for the password if no option is set.
+    /// The new password. The command asks for the password if no password option is set.
     #[command(flatten)]
     pub new: NewPassword,
 }
@@ -229,7 +229,7 @@ pub struct SettingArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: SettingCommand,
 }
@@ -263,7 +263,7 @@ pub struct SettingSet {
     /// New value of the setting
     #[arg(required_unless_present = "default")]
     pub value: Option<String>,
-    /// Reset the setting to its default
+    /// Reset the setting to the setting's default value
     #[arg(long, conflicts_with = "value")]
     pub default: bool,
 }

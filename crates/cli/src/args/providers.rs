@@ -10,7 +10,7 @@ pub struct ProviderArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: ProviderCommand,
 }
@@ -35,8 +35,8 @@ pub enum ProviderCommand {
     Test(ProviderTest),
     /// Allow logins with an identity provider
     Enable(ProviderName),
-    /// Reject logins with an identity provider, and end the open requests of its users within
-    /// seconds
+    /// Reject logins with an identity provider, and end the open requests of the provider's users
+    /// within seconds
     Disable(ProviderName),
     /// Delete an identity provider; the provider's users can no longer log in
     Delete(ProviderDelete),
@@ -60,14 +60,14 @@ Users can log in with the provider after you enable the provider. Test the provi
 pub struct ProviderCreate {
     /// Name of the identity provider; the names of the provider's groups contain this name
     pub name: String,
-    /// File with the spec, YAML or JSON
+    /// YAML or JSON file with the spec of the identity provider
     #[arg(short, long, value_name = "FILE")]
     pub file: std::path::PathBuf,
     /// Read the secret from the first line of standard input [default: the command asks for the
     /// secret]
     #[arg(long)]
     pub secret_stdin: bool,
-    /// The provider has no secret: a public OpenID Connect client
+    /// Create the identity provider without a secret, as a public OpenID Connect client
     #[arg(long, conflicts_with = "secret_stdin")]
     pub public: bool,
 }
@@ -77,7 +77,8 @@ pub struct ProviderCreate {
 pub struct ProviderTest {
     /// Name of the identity provider
     pub name: String,
-    /// Also test the login of this LDAP user; the command asks for the password
+    /// Test the login of this LDAP user in addition to the connection; the command asks for the
+    /// password
     #[arg(long, value_name = "LOGIN")]
     pub login: Option<String>,
     /// Read the password from the first line of standard input

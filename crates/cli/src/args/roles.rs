@@ -13,7 +13,7 @@ pub struct RoleArgs {
     /// The server to call.
     #[command(flatten)]
     pub connection: Connection,
-    /// The subcommand.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: RoleCommand,
 }
@@ -43,7 +43,7 @@ pub enum RoleCommand {
     Create(Box<RoleCreate>),
     /// Replace a role with the content of a file
     Set(RoleSet),
-    /// Delete a role; its subjects lose the permissions of the role within seconds
+    /// Delete a role; users and groups with the role lose the role's permissions within seconds
     Delete(RoleDelete),
 }
 
@@ -52,7 +52,7 @@ pub enum RoleCommand {
 pub struct RoleName {
     /// Name of the role
     pub name: String,
-    /// The role is global: the role applies on the hub and in all clusters
+    /// Select a global role, which applies on the hub and in all clusters
     #[arg(long)]
     pub global: bool,
 }
@@ -78,7 +78,7 @@ pub struct RoleCreate {
     /// Name of the new role.
     #[command(flatten)]
     pub role: RoleName,
-    /// File with the role, YAML or JSON
+    /// YAML or JSON file with the role
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// The fields of the role, if no file is set.
@@ -89,7 +89,7 @@ pub struct RoleCreate {
 /// The fields of a role as options.
 #[derive(Debug, Args)]
 pub struct RoleTyped {
-    /// Scope in which the role can be granted: cluster or project
+    /// Scope in which users can grant the role: cluster or project
     #[arg(long = "in", value_name = "CONTEXT", value_parser = context, conflicts_with_all = ["file", "global"])]
     pub given_in: Option<RoleContext>,
     /// Display name
@@ -106,7 +106,7 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub verbs: Vec<String>,
-    /// Resource, such as pods or pods/log; comma-separated list
+    /// Resource to which the role allows access, such as pods or pods/log; comma-separated list
     #[arg(
         long = "resource",
         value_name = "RESOURCE",
@@ -115,7 +115,7 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub resources: Vec<String>,
-    /// API group, such as apps; comma-separated list [default: the core group]
+    /// API group of the resources, such as apps; comma-separated list [default: the core group]
     #[arg(
         long = "api-group",
         value_name = "GROUP",
@@ -124,7 +124,8 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub api_groups: Vec<String>,
-    /// Name of an object; comma-separated list [default: all objects]
+    /// Name of an object to which the role allows access; comma-separated list [default: all
+    /// objects]
     #[arg(
         long = "resource-name",
         value_name = "NAME",
@@ -133,10 +134,11 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub resource_names: Vec<String>,
-    /// Role of the same scope to inherit permissions from; can be repeated
+    /// Role from which the new role inherits permissions, with the scope of the new role; can be
+    /// repeated
     #[arg(long = "inherit", value_name = "ROLE", conflicts_with_all = ["file", "global"])]
     pub inherits: Vec<String>,
-    /// Cluster role that the global role grants in all clusters; can be repeated
+    /// Role for clusters that the global role grants in every cluster; can be repeated
     #[arg(
         long,
         value_name = "ROLE",
@@ -166,7 +168,7 @@ pub struct RoleSet {
     /// The role to replace.
     #[command(flatten)]
     pub role: RoleName,
-    /// File with the complete role, YAML or JSON
+    /// YAML or JSON file with the complete role
     #[arg(short, long, value_name = "FILE")]
     pub file: PathBuf,
 }

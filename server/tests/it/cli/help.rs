@@ -11,14 +11,14 @@ use super::program::Drover;
 const INTRODUCTION: &str = "\
 # The command line
 
-This page describes all commands of `drover` with the same texts as `--help`. The page is generated.
-After a change of the commands, run `DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it` and commit the page.
+This page describes all commands of `drover` with the texts of `--help`. A test generates this page from the commands.
+After a change of a command, run `DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it` and commit docs/cli.md.
 
-Every command also has `-h` and `--help`.
+Every command has the options `-h` and `--help`.
 
 ## Connection options
 
-Commands that call a server take these options, before or after the subcommand:
+Each command that calls a server accepts these connection options, before or after the subcommand:
 
 ";
 
@@ -98,7 +98,7 @@ fn section(command: &Command, path: &str, out: &mut String) {
         )
         .unwrap();
     } else if !connection.is_empty() {
-        out.push_str("\nThe command also takes the [connection options](#connection-options).\n");
+        out.push_str("\nThis command accepts the [connection options](#connection-options).\n");
     }
     let inner: Vec<_> = subcommands(command).collect();
     if !inner.is_empty() {
