@@ -28,7 +28,7 @@ pub trait Stage {
     fn story(&self) -> String;
 }
 
-/// A test and its name. The macro [`test!`](crate::test) creates it.
+/// A test and its name. Use the macro [`test!`](crate::test) to create a value.
 pub struct Test<S> {
     /// The path of the test function in the binary.
     pub name: &'static str,

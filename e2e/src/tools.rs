@@ -1,7 +1,7 @@
 //! Builds and locates the real Kubernetes programs.
 //!
-//! The programs are Go tools in `e2e/kubernetes/go.mod`. They are built once and cached outside of
-//! the checkout. The cache key is a hash of the build inputs.
+//! The programs are Go tools in `e2e/kubernetes/go.mod`. The first test builds and caches them
+//! outside of the checkout. The cache key is a hash of the build inputs.
 
 mod build;
 

@@ -1,9 +1,9 @@
 //! OpenID Connect client: authorization code flow with PKCE.
 //!
-//! Implements the client parts of OpenID Connect Core 1.0, Discovery 1.0, RP-Initiated Logout 1.0,
-//! RFC 6749, RFC 7636 (PKCE) and RFC 9207 (issuer identification) as far as Drover needs them. This
-//! module contains the order of the requests. The submodules contain pure parsing and validation.
-//! Callers pass the current time; no function reads a clock.
+//! Implements the client features that Drover needs from OpenID Connect Core 1.0, Discovery 1.0,
+//! RP-Initiated Logout 1.0, RFC 6749, RFC 7636 (PKCE) and RFC 9207 (issuer identification). This
+//! module sends the requests in the correct order. The submodules contain pure parsing and
+//! validation. Callers pass the current time, because the functions do not read a clock.
 //!
 //! Only a rejection by the provider maps to `Refused`: `access_denied` at the authorization
 //! endpoint, and `invalid_grant` and similar codes at the token endpoint. Connection failures and
@@ -65,7 +65,7 @@ pub struct SignedIn {
     pub id_token: Option<SecretString>,
 }
 
-/// Result of a refresh.
+/// Result of refreshing a user.
 #[derive(Debug)]
 pub struct Renewed {
     /// New refresh token. The caller must store it immediately, even after an error, because many

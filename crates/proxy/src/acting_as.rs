@@ -2,14 +2,14 @@
 //!
 //! The hub and the cluster must both allow the impersonation. On the hub, a role of the user must
 //! grant the verb `impersonate`. Drover checks the verb before it resolves any name. On the
-//! cluster, Drover sends a `SubjectAccessReview` for the user's name on the cluster to the
-//! cluster's RBAC, because the account that carries the request may impersonate every user with a
-//! binding (CVE-2026-44945).
+//! cluster, Drover sends a `SubjectAccessReview` for the user's name on the cluster. This review is
+//! necessary, because the account that sends the request may impersonate every user with a binding
+//! (CVE-2026-44945).
 //!
-//! Only names that Drover assigns can be impersonated: a user by the name that `drover user list`
-//! shows or by `drover:user:<uid>`, a group by `drover:<provider>:<id>`. An agent refuses all other
-//! names, for example `system:` names, nodes and service accounts. To check the permissions of a
-//! service account, run `kubectl auth can-i --list` on the cluster itself.
+//! Only names that Drover assigns can be impersonated. A user is impersonated by the name in
+//! `drover user list` or by `drover:user:<uid>`, and a group by `drover:<provider>:<id>`. An agent
+//! refuses all other names, for example `system:` names, nodes and service accounts. To check the
+//! permissions of a service account, run `kubectl auth can-i --list` on the cluster itself.
 
 use std::time::Duration;
 

@@ -9,12 +9,13 @@ use http::header::{
 };
 use http::{StatusCode, Uri};
 
-/// Response headers that are forwarded to the client, in addition to [`PASSED_PREFIXES`]: headers
-/// that describe the content, its caching and the request, and headers that Kubernetes and protocol
-/// upgrades need.
+/// Response headers that the proxy forwards to the client, in addition to headers with
+/// [`PASSED_PREFIXES`]. These headers describe the content, its caching and the request, or are
+/// necessary for Kubernetes and for protocol upgrades.
 ///
-/// Browsers apply many headers to the whole origin (cookies, CORS, reports, storage, sign-in), and
-/// new browser versions add headers. Therefore every other header is removed.
+/// Browsers apply many headers to the complete origin (cookies, CORS, reports, storage, sign-in).
+/// New browser versions add headers. Therefore the proxy removes all headers that are not in this
+/// list.
 const PASSED: &[&str] = &[
     "accept",
     "accept-patch",

@@ -27,7 +27,7 @@ pub enum Refusal {
     /// Different URL parsers can interpret the path differently.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The target contains a host, or the request has several `Host` headers.
+    /// The path of the request is a URL with a host, or the request has several `Host` headers.
     #[error(
         "the request contains conflicting hosts: send exactly one Host header, and a path \
          instead of a full URL"

@@ -19,8 +19,8 @@ const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 ///
 /// Watches, logs and requests to a service proxy have no limit, because the first data can arrive
 /// late. These requests end when the client disconnects or the tunnel closes. A protocol upgrade to
-/// a container gets one minute. Other requests get their own timeout (`timeout=30s`,
-/// `timeoutSeconds=30`), or one minute.
+/// a container gets one minute. All other requests get the timeout that the client requests
+/// (`timeout=30s`, `timeoutSeconds=30`), or one minute.
 pub(super) fn for_head(
     verb: Verb,
     method: &Method,

@@ -20,7 +20,7 @@ pub(super) struct UpgradeRequest {
     protocol: HeaderValue,
     /// The client's connection.
     pub(super) client: OnUpgrade,
-    /// True if the client uses HTTP/2 (RFC 8441), where 200 accepts the upgrade.
+    /// True if the client uses HTTP/2 (RFC 8441). Status 200 then accepts the upgrade.
     extended_connect: bool,
 }
 

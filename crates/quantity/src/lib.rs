@@ -9,7 +9,8 @@ const NANO: i128 = 1_000_000_000;
 
 /// A quantity in billionths, with the family of its suffix.
 ///
-/// `==` compares the amount and the family. [`Self::nano`] compares only the amount.
+/// The operator `==` compares the amount and the family. Compare the results of [`Self::nano`] to
+/// ignore the family.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quantity {
     nano: i128,
@@ -164,7 +165,8 @@ impl Quantity {
 }
 
 impl fmt::Display for Quantity {
-    /// Formats the canonical form, which has the largest suffix for which the number is an integer.
+    /// Formats the canonical form. This form has the largest suffix for which the number is an
+    /// integer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nano == 0 {
             return f.write_str("0");
@@ -260,8 +262,8 @@ fn scaled(value: i128, power: i32) -> Option<i128> {
     Some(value / factor + i128::from(value % factor != 0))
 }
 
-/// Reports whether apimachinery's `Quantity` formats the parsed text unchanged: at most 15 digits,
-/// no three zeros at the end, and an exponent that is a multiple of three.
+/// Reports whether apimachinery's `Quantity` formats the parsed text unchanged. Such a text has at
+/// most 15 digits, at most two zeros at the end, and an exponent that is a multiple of three.
 fn is_canonical(text: &str) -> bool {
     let Ok((number, suffix)) = split(text) else {
         return false;

@@ -74,7 +74,7 @@ impl Metrics {
     }
 }
 
-/// The metrics of one controller, by its label.
+/// The metrics of one controller. The label `controller` contains its name.
 #[derive(Clone, Debug)]
 pub struct ControllerMetrics {
     queue_depth: Gauge,

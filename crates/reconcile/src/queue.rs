@@ -259,7 +259,7 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// Makes a key ready at the time `due`. Keeps the current time if it is earlier.
+    /// Makes a key ready at the time `due`. Has no effect if the key becomes ready earlier.
     fn delay(&mut self, key: K, due: Instant, now: Instant) {
         let entry = self.entries.entry(key.clone()).or_default();
         if matches!(entry.phase, Phase::Delayed(at) if at <= due) {
@@ -294,8 +294,8 @@ impl<K: Clone + Eq + Hash> State<K> {
         }
     }
 
-    /// Makes keys ready whose time is reached. Removes keys whose only purpose was to remember the
-    /// cooldown.
+    /// Makes keys ready whose delay has elapsed. Removes keys that were stored only until the end
+    /// of their cooldown.
     fn make_due_ready(&mut self, now: Instant) {
         while let Some(Reverse((at, number))) = self.timers.peek().copied() {
             if at > now && self.timed.contains_key(&number) {

@@ -1,4 +1,4 @@
-//! Users, their identities and tokens.
+//! Routes for users, and for the identities and tokens of users.
 
 pub(crate) mod identities;
 pub(crate) mod people;

@@ -37,13 +37,13 @@ pub(super) struct AuditQuery {
     outcome: Option<String>,
     /// HTTP status code of the response.
     code: Option<u16>,
-    /// Substring of the path.
+    /// Text that the path of the request contains.
     path: Option<String>,
     /// Name of the user, cluster, token or setting that the request changed.
     object: Option<String>,
-    /// Only requests at or after this time, RFC 3339.
+    /// Start time in RFC 3339 format. The response contains only requests at or after this time.
     since: Option<String>,
-    /// Only requests at or before this time, RFC 3339.
+    /// End time in RFC 3339 format. The response contains only requests at or before this time.
     until: Option<String>,
 }
 

@@ -73,7 +73,7 @@ pub struct RestState {
     pub lookups: Lookups,
     /// Reader of the audit log.
     pub audit: Reader,
-    /// Settings in effect.
+    /// Settings of the server that are in effect.
     pub settings: Settings,
     /// CA certificates in PEM for clients of the server. `None` if clients use public CAs.
     pub trust: Option<Arc<str>>,

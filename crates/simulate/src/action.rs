@@ -115,7 +115,7 @@ pub enum Action {
         reason: &'static str,
         /// Text of the event.
         message: String,
-        /// Name of the kubelet's node. Empty for other components.
+        /// Name of the kubelet's node. Empty if the component is not a kubelet.
         host: String,
     },
     /// Renews the Lease of a node.

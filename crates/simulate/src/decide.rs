@@ -1,8 +1,9 @@
 //! Decides the next actions from the state of the cluster. The functions have no side effects, and
 //! the time is a parameter.
 //!
-//! Each submodule simulates one component and evaluates the whole world each time. Decisions are
-//! deterministic. If an action is not executed, the next decision contains the action again.
+//! Each submodule simulates one component, and evaluates the complete state for each decision.
+//! Decisions are deterministic. If an action is not executed, the next decision contains the action
+//! again.
 
 mod daemon_sets;
 mod deployments;

@@ -137,7 +137,7 @@ impl Simulation {
 }
 
 impl Reconciler for Simulation {
-    /// Reconciles the whole cluster with a single key.
+    /// Reconciles the complete cluster with a single key.
     type Key = ();
     type Error = Infallible;
 
@@ -158,7 +158,7 @@ mod tests {
     use crate::plan::Plan;
     use crate::retry::MAX_DELAY;
 
-    /// Returns a completely listed world with one node that requires actions.
+    /// Returns a world in which all lists are complete and one node requires actions.
     fn complete_world() -> World {
         let mut world = World::default();
         for plan in Plan::empty(1).nodes {

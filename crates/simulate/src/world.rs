@@ -93,7 +93,7 @@ pub struct Objects<K> {
     known: BTreeMap<Key, K>,
     /// UIDs of objects that the simulation deleted and whose delete event has not arrived.
     deleted_uids: BTreeSet<String>,
-    /// The objects that have arrived of a list in progress.
+    /// The received objects of an incomplete list.
     listed: Option<Listed>,
     complete: bool,
 }

@@ -1,7 +1,7 @@
 //! The server's metrics. Names follow the Prometheus conventions.
 //!
-//! The number of label values is limited. Verbs, codes and reasons come from fixed sets. No label
-//! contains a name that a user chose.
+//! The number of label values is limited. Verbs, codes and reasons come from fixed sets. Labels
+//! never contain names that users choose.
 
 use std::fmt;
 use std::sync::Arc;

@@ -5,7 +5,8 @@
 //! measures the buffered bytes about once a second.
 //!
 //! A tunnel above its limit rejects new requests and resets the streams with the most unread bytes.
-//! If the server's total exceeds its limit, only tunnels above their fair share do so.
+//! If the server's total exceeds its limit, only tunnels above their fair share reject requests and
+//! reset streams.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -41,7 +41,7 @@ impl Version {
             .find(|known| known.number() == number)
     }
 
-    /// Returns the number of the version in headers.
+    /// Returns the version number that the headers contain.
     pub const fn number(self) -> u32 {
         match self {
             Self::V1 => 1,

@@ -63,7 +63,7 @@ pub enum State {
         /// Time at which the tunnel opened.
         since: Instant,
     },
-    /// The agent waits for the reconnect delay.
+    /// The agent waits until the reconnect delay has elapsed.
     Waiting {
         /// Time of the next attempt.
         until: Instant,
@@ -142,7 +142,7 @@ pub struct Sessions {
 
 impl Sessions {
     /// Creates the sequence of sessions. Cancelling `stop` prevents new sessions, but does not end
-    /// a running session. The caller drains the running session on the same token.
+    /// a running session. The caller drains the running session when `stop` is cancelled.
     pub const fn new(policy: Policy, stop: CancellationToken) -> Self {
         Self {
             reconnect: Reconnect::new(policy),

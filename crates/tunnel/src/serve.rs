@@ -47,7 +47,7 @@ impl Default for ServeOptions {
     }
 }
 
-/// Error that ends a tunnel. Does not include a close by the server and a shutdown.
+/// Error that ends a tunnel. A close by the server and a shutdown are not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The server did not respond to a keepalive ping.

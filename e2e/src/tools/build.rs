@@ -88,8 +88,8 @@ pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
     Ok(built)
 }
 
-/// Compiles all programs with one Go command. The programs share most packages, and the command
-/// links programs while it compiles others.
+/// Compiles all programs with one Go command. The programs share most packages. The command links
+/// finished programs while it compiles the remaining programs.
 fn compile(sources: &Path, folder: &Path) -> Result<(), BuildError> {
     let started = Instant::now();
     let flags = String::from_utf8_lossy(&input(sources, FLAGS)?).into_owned();

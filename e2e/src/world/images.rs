@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the target folder of this test binary, which is in `target/debug/deps`.
+/// Returns cargo's target folder. The test binary is in the subfolder `debug/deps` of this folder.
 pub fn target_of_tests() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.ancestors()

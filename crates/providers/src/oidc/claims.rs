@@ -17,8 +17,8 @@ const MAX_DISPLAY_CHARS: usize = 253;
 
 /// Path of a claim: the claim's name, or the names of nested objects, separated by dots.
 ///
-/// A claim whose name is the complete path takes precedence over a nested claim, because many
-/// providers require a URL as the name of a custom claim.
+/// A claim whose name is the complete path takes precedence over a nested claim. Many providers
+/// require a URL as the name of a custom claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimPath(String);
 
@@ -148,10 +148,11 @@ pub(super) fn is_about(claims: &Map<String, Value>, id: &str) -> bool {
     subject(claims) == Some(id)
 }
 
-/// Builds a group. The ID is the claim's value if it is visible ASCII without `%`.
+/// Builds a group from the value of a claim.
 ///
-/// All other bytes are percent-encoded, so that group names with spaces or umlauts are valid in
-/// clusters and distinct names stay distinct.
+/// The group ID is the claim value, but `%` and all bytes that are not visible ASCII are
+/// percent-encoded. Group names with spaces or umlauts are therefore valid in clusters, and
+/// distinct names stay distinct.
 fn group(text: &str) -> Option<Group> {
     let mut id = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -170,7 +171,8 @@ fn group(text: &str) -> Option<Group> {
     (!id.is_empty()).then_some(Group { id, name })
 }
 
-/// Returns a string value that is safe to display.
+/// Returns the text of a string value. Returns `None` for an empty or long text, and for a text
+/// that is not safe to display.
 fn displayable(value: &Value) -> Option<String> {
     let text = value.as_str()?.trim();
     let fits = !text.is_empty() && text.chars().count() <= MAX_DISPLAY_CHARS && is_plain(text);

@@ -188,8 +188,8 @@ fn text<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     claims.get(name)?.as_str()
 }
 
-/// Reports whether the token is for this client. With several audiences, `azp` must name the
-/// client, because Drover trusts no other audience.
+/// Reports whether the token is for this client. If the token has several audiences, `azp` must be
+/// Drover's client ID, because Drover does not trust the additional audiences.
 fn is_for(claims: &Map<String, Value>, client_id: &str) -> bool {
     let alone = match claims.get("aud") {
         Some(Value::String(audience)) if audience == client_id => true,

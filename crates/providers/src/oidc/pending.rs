@@ -87,8 +87,8 @@ impl Callback {
     /// Parses and validates the callback query for the sign-in `pending` at `issuer`.
     ///
     /// `sends_iss` is true if the provider declares that each response contains `iss` (RFC 9207
-    /// §2.4). Error responses are validated in the same way, so that no other site can abort a
-    /// user's sign-in.
+    /// §2.4). Error responses are validated like success responses. Otherwise, a different site
+    /// could abort a user's sign-in.
     pub fn read(
         query: &str,
         pending: &Pending,

@@ -35,7 +35,7 @@ fn spec(fake: &Fake) -> GithubSpec {
     }
 }
 
-/// Returns the endpoints of the fake.
+/// Returns the endpoints of the fake GitHub server.
 fn endpoints(fake: &Fake) -> Endpoints {
     Endpoints {
         api: fake.api(),
@@ -61,7 +61,7 @@ fn github_with(fake: &Fake, timeouts: Timeouts) -> Github {
     Github::at(endpoints(fake), &spec(fake), secret, timeouts).unwrap()
 }
 
-/// Starts a sign-in and gives consent as the account. Returns the callback query.
+/// Starts a sign-in, and gives consent with the account `account`. Returns the callback query.
 fn allowed(fake: &Fake, github: &Github, account: u64) -> (String, Pending) {
     let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     let query = fake.world().allow(&page, account);

@@ -1,4 +1,4 @@
-//! A request in flight, from its permit to its end.
+//! A request in flight, from the permit to the end of the response.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -64,9 +64,9 @@ pub(crate) enum Side {
 }
 
 impl InFlightRequest {
-    /// Starts a request. Adds the request to the registry, so that the registry can abort it, and
-    /// to the audit log. For a stream, the audit log also contains a record of the start. `acting`
-    /// is the impersonated user, if any.
+    /// Starts a request. Adds the request to the audit log and to the registry, which can abort the
+    /// request. For a stream, the audit log also contains a record of the start. `acting` is the
+    /// impersonated user, if any.
     pub(crate) fn begin(
         recorder: &Arc<RequestRecorder>,
         (permit, acting): (Permit, Option<UserUid>),

@@ -43,7 +43,7 @@ pub(crate) struct ExplainQuery {
     cluster: String,
     /// The verb, for example `get`.
     verb: String,
-    /// API group, unless `resource` contains the group.
+    /// API group of the resource. Absent if `resource` contains the group.
     #[serde(default)]
     group: String,
     /// The resource in kubectl's syntax: `deployments`, `deployment`, `deploy`, `deployments.apps`

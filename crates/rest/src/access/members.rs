@@ -193,7 +193,7 @@ async fn remove<B: ScopedBinding>(
 }
 
 /// Binds the owner role to the creator of a cluster or project. Without this binding, the creator
-/// could not bind roles in the new object.
+/// cannot bind roles in the new object.
 pub(crate) async fn make_owner<B: ScopedBinding>(
     state: &RestState,
     caller: &Identity,

@@ -62,7 +62,7 @@ pub(crate) async fn log_in(
     Ok((secret, token))
 }
 
-/// Adds the user and the network address of a login to the audit record, and records the address.
+/// Adds the user of a login to the audit record. Also records the network address of the login.
 pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &AuditNotes, token: &Token) {
     noted.who(Person {
         name: token.spec.user_name.as_str().into(),

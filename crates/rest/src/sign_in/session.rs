@@ -182,11 +182,11 @@ async fn leave(state: &RestState, user: &UserUid, on: Option<&TokenProvider>) ->
     (deleted_cookie(), axum::Json(onward)).into_response()
 }
 
-/// Ends all sessions of the caller in browsers and programs, and the kubectl tokens created from
-/// them.
+/// Ends all sessions of the caller in browsers and programs, and the kubectl tokens that these
+/// sessions created.
 ///
-/// Tokens that can outlive a session remain valid. The response is the same as for
-/// `DELETE /v1/session`.
+/// Tokens that can outlive a session remain valid. The response is the same as for `DELETE
+/// /v1/session`.
 #[utoipa::path(delete, path = "/v1/sessions", tag = "me",
     responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(crate) async fn sign_out_everywhere(

@@ -147,7 +147,7 @@ fn nothing_yet(
 }
 
 /// Returns the start and end of the most recent run of a container. If `previous` is true, returns
-/// the run before it.
+/// the preceding run.
 fn life(status: &ContainerStatus, previous: bool) -> Option<(Timestamp, Option<(Timestamp, i32)>)> {
     let ended = |state: Option<&k8s_openapi::api::core::v1::ContainerState>| {
         let ended = state?.terminated.as_ref()?;

@@ -143,7 +143,7 @@ impl<'w> Work<'w> {
         self.status(None, false, decision);
     }
 
-    /// Deletes the job after `ttlSecondsAfterFinished`.
+    /// Deletes a finished Job after `ttlSecondsAfterFinished`.
     fn expire(&self, decision: &mut DecisionBuilder) {
         let spec = self.job.spec.as_ref();
         let Some(ttl) = spec.and_then(|spec| spec.ttl_seconds_after_finished) else {

@@ -20,7 +20,7 @@ pub(super) fn hash(template: &PodTemplateSpec) -> String {
     encode(crate::hash::fnv1a(&value.to_string()))
 }
 
-/// Encodes a hash with the alphabet of Kubernetes.
+/// Encodes a hash with the characters that Kubernetes uses in generated names.
 pub(super) fn encode(mut number: u32) -> String {
     const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut text = String::new();

@@ -19,7 +19,7 @@ fn pod(labels: &Value, image: &str, (cpu, memory): (u32, u32), annotations: &Val
     })
 }
 
-/// A sample application.
+/// A sample application, from which workloads and Services are built.
 struct App<'a> {
     namespace: &'a str,
     name: &'a str,

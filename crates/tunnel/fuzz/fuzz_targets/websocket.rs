@@ -1,5 +1,5 @@
-//! Checks that the decoder returns the same payload however the input is split. The payload must
-//! not be longer than the input.
+//! Checks that the decoder returns the same payload for each possible split of the input. The
+//! payload must not be longer than the input.
 #![no_main]
 
 use drover_tunnel::ws::{Decoder, FrameError, Role};

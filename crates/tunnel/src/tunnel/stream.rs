@@ -40,7 +40,7 @@ pub(super) enum Sending {
     },
 }
 
-/// The HTTP/2 halves and the budget permit of a stream.
+/// The send half, the receive half and the budget permit of a stream.
 pub(super) struct Live {
     pub(super) recv: RecvStream,
     pub(super) send: Sending,

@@ -282,7 +282,8 @@ impl Decoder {
     }
 }
 
-/// Converts the length of a message. The length was compared with [`MAX_MESSAGE`].
+/// Converts the length of a message. The caller has checked that the length is at most
+/// [`MAX_MESSAGE`].
 fn to_usize(length: u64) -> usize {
     usize::try_from(length).expect("the length is at most 64 KiB")
 }

@@ -75,8 +75,8 @@ pub enum DialError {
 
 /// Opens a WebSocket to the server at the other end of `stream`.
 ///
-/// `request` is a GET request with a path, and with a `Host` header or an authority in its URI. It
-/// also contains headers such as credentials and protocol versions. This function adds the
+/// `request` is a GET request with a path, and with a `Host` header or an authority in its URI. The
+/// request also contains headers such as credentials and protocol versions. This function adds the
 /// WebSocket headers.
 pub async fn dial<S>(
     stream: S,

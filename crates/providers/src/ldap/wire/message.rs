@@ -20,7 +20,7 @@ const START_TLS: &str = "1.3.6.1.4.1.1466.20037";
 /// OID of the paged results control (RFC 2696).
 const PAGED_RESULTS: &str = "1.2.840.113556.1.4.319";
 
-/// Depth of a search below its base.
+/// Depth of a search below the base entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Search only the base entry (`baseObject`).

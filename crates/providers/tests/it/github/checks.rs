@@ -1,4 +1,4 @@
-//! Tests of the connection test, and of validation without requests.
+//! Tests of the connection test, and of configurations that are rejected without a request.
 
 use drover_api::kinds::auth_provider::{AuthProviderSpec, GithubSpec};
 use drover_providers::ProviderError;

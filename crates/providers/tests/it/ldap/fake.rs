@@ -148,8 +148,8 @@ impl Fake {
     }
 }
 
-/// Accepts connections. Each read contains one complete request, because requests are small and
-/// clients wait for each response.
+/// Responds to each read with the next prepared response. Each read contains one complete request,
+/// because requests are small and clients wait for each response.
 async fn converse(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     answers: &[Vec<u8>],

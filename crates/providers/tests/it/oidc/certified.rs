@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{SECRET, Verdict, as_sign_in, shown, spec, verdict};
 
-/// Returns Drover's client of a provider.
+/// Creates Drover's OpenID client for the test provider `provider`.
 fn drover(provider: &Provider, settings: &Settings) -> Oidc {
     let mut spec = spec(&provider.issuer, &provider.authority);
     spec.scopes = ["profile", "email", "groups", "offline_access"]
@@ -24,7 +24,7 @@ fn drover(provider: &Provider, settings: &Settings) -> Oidc {
     Oidc::new(&spec, secret).unwrap()
 }
 
-/// Starts a provider with common settings, and Drover's client.
+/// Starts a test provider with the default settings, and creates Drover's OpenID client for it.
 async fn started() -> (Provider, Oidc) {
     let settings = Settings::default();
     let provider = Provider::start(&settings).await;

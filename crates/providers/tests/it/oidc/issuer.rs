@@ -134,7 +134,7 @@ impl Issuer {
         })
     }
 
-    /// Sets the response to a path.
+    /// Sets the response to requests for a path.
     pub(super) fn says(&self, path: &str, answer: Answer) {
         let mut script = self.script.lock().unwrap();
         script.answers.insert(path.to_owned(), answer);
@@ -155,7 +155,7 @@ impl Issuer {
         stalled.notified().await;
     }
 
-    /// Returns the received requests to a path.
+    /// Returns the requests that the issuer has received for a path.
     pub(super) fn asked(&self, path: &str) -> Vec<Asked> {
         let script = self.script.lock().unwrap();
         let asked = script.asked.iter().filter(|asked| asked.path == path);

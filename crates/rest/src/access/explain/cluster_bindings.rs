@@ -144,7 +144,7 @@ impl ClusterBindings<'_> {
         }
     }
 
-    /// Returns how the role grants the permission: through a rule, or perhaps if the role was not
+    /// Returns how the role grants the permission: through a rule, or possibly if the role was not
     /// read. Returns `None` if the role does not grant the permission.
     fn through(&self, role: Option<&Option<Rights>>) -> Option<Through> {
         let Some(role) = role else {

@@ -90,8 +90,8 @@ pub(super) enum Served<'a> {
     BuiltIn(&'a [Kind], &'a str),
 }
 
-/// Resolves a plural, a singular or a short name, `resource.group` or `resource.version.group`,
-/// each with an optional `/subresource`. `*` matches all resources.
+/// Resolves the name of a resource. The name is a plural, singular or short name, `resource.group`
+/// or `resource.version.group`. A `/subresource` is optional. The name `*` matches all resources.
 pub(super) fn resolve(
     text: &str,
     group: Option<&str>,

@@ -115,7 +115,7 @@ pub(crate) enum Logins {
 }
 
 impl Logins {
-    /// Returns whether logins are visible to a caller in a scope.
+    /// Returns the visibility of logins for a caller in a scope.
     pub(crate) fn at<B: Binding>(visibility: &Visibility, scope: &Scope) -> Self {
         if visibility.may("create", &B::plural(&()), scope) {
             Self::Visible
