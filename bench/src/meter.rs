@@ -32,7 +32,7 @@ impl Meter {
 
     /// Returns the CPU usage of each process since the start, as a fraction of one core. The first
     /// value is the generator's usage. The last value is the CPU time that the host gave to other
-    /// virtual machines. With such steal time, results of different runs are not comparable.
+    /// virtual machines. If this value is high, the results of different runs are not comparable.
     pub(crate) fn shares(&self) -> Result<Vec<(&'static str, f64)>, ProcessError> {
         let elapsed = self.start.elapsed().as_secs_f64();
         let share = |used: Duration| used.as_secs_f64() / elapsed;

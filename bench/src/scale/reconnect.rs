@@ -1,4 +1,4 @@
-//! Measures the time until all clusters are connected again after the server was killed.
+//! Measures the time until all clusters are connected again after a crash of the server.
 
 use std::time::Instant;
 

@@ -37,7 +37,7 @@ impl UserName {
         is_part(uid).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the complete name, as RBAC objects and impersonation headers contain it.
+    /// Returns the complete name, for RBAC objects and impersonation headers.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,7 +74,7 @@ impl GroupName {
         rest.split_once(':').map_or("", |(provider, _)| provider)
     }
 
-    /// Returns the complete name, as RBAC objects and impersonation headers contain it.
+    /// Returns the complete name, for RBAC objects and impersonation headers.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -95,7 +95,7 @@ impl AccountName {
         (fits && is_dns_name(name, 253)).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the complete name, as RBAC objects and impersonation headers contain it.
+    /// Returns the complete name, for RBAC objects and impersonation headers.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -14,9 +14,9 @@ pub const PROJECTS: &str = "projects";
 /// A changed digest means that an object of the owner was created, changed or deleted.
 ///
 /// The wire format has the map `drift`, and separate fields for the digests of [`ACCESS`] and
-/// [`PROJECTS`]. Agents without support for the map send only the fields. Servers without support
-/// for the map read only the fields. Agents are upgraded after the server. The separate fields
-/// remain until all supported agents and servers support the map.
+/// [`PROJECTS`]. Agents without support for the map send only the separate fields. Servers without
+/// support for the map read only the separate fields. Agents are upgraded after the server. The
+/// separate fields remain until all supported agents and servers support the map.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "DriftFields", into = "DriftFields")]
 pub struct Drift(BTreeMap<String, String>);

@@ -262,8 +262,8 @@ pub(super) fn admit(
     }
 }
 
-/// Rejects changes of owner references and finalizers. Kubernetes deletes objects of deleted owners
-/// without admission, and a deleted object with a finalizer remains in effect.
+/// Rejects changes of owner references and finalizers. Kubernetes deletes an object after the
+/// object's owner, without admission. A deleted object with a finalizer remains in effect.
 fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
     if write.operation == Operation::Delete {
         return Ok(());

@@ -98,7 +98,7 @@ impl Grants {
     }
 }
 
-/// Reports whether a grant in the scope `given` also applies in the scope `here`.
+/// Reports whether a grant in the first scope also applies in the second scope.
 fn covers_scope(given: &Scope, here: &Scope) -> bool {
     match (given, here) {
         (Scope::EveryCluster, Scope::Cluster(_) | Scope::Project(..)) => true,

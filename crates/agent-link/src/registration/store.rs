@@ -22,17 +22,18 @@ pub const KEY_SECRET: &str = "drover-agent-key";
 /// deletes the token from the Secret after the registration.
 pub const REGISTRATION_SECRET: &str = "drover-agent-registration";
 
-/// Keys in the data of the Secrets.
+/// Keys in the data of the Secrets [`KEY_SECRET`] and [`REGISTRATION_SECRET`].
 mod data {
-    /// Key in [`KEY_SECRET`](super::KEY_SECRET) of the agent's private key, in PKCS#8.
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET). The value is the agent's private key, in PKCS#8.
     pub(super) const KEY: &str = "key.pkcs8";
-    /// Key in [`KEY_SECRET`](super::KEY_SECRET) of the UID of the Cluster that the agent's key is
-    /// bound to.
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET). The value is the UID of the Cluster to which the
+    /// agent's key is bound.
     pub(super) const CLUSTER_UID: &str = "cluster-uid";
-    /// Key in [`KEY_SECRET`](super::KEY_SECRET) of the name of the Cluster that the agent's key is
-    /// bound to.
+    /// Key in [`KEY_SECRET`](super::KEY_SECRET). The value is the name of the Cluster to which the
+    /// agent's key is bound.
     pub(super) const CLUSTER_NAME: &str = "cluster-name";
-    /// Key in [`REGISTRATION_SECRET`](super::REGISTRATION_SECRET) of the registration token.
+    /// Key in [`REGISTRATION_SECRET`](super::REGISTRATION_SECRET). The value is the registration
+    /// token.
     pub(super) const TOKEN: &str = "token";
 }
 

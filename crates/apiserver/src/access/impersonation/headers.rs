@@ -10,7 +10,7 @@ const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// Removes the `Impersonate-*` headers, and returns the user that they describe.
+/// Removes the `Impersonate-*` headers, and returns the user in these headers.
 pub(crate) fn take(headers: &mut HeaderMap) -> Result<Option<Caller>, ApiError> {
     let wanted = read(headers)?;
     let extras: Vec<HeaderName> = headers
