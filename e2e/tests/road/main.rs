@@ -1,4 +1,4 @@
-//! Tests with Drover's programs on this machine, without pods.
+//! Tests of Drover's programs with real API servers on this machine, without pods.
 
 #![expect(
     clippy::unwrap_used,

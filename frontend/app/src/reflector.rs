@@ -94,7 +94,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         let _ = self.items.try_set(Some(Arc::new(items)));
     }
 
-    /// Marks the items as live.
+    /// Marks the items of the list as live.
     pub(crate) fn mark_live(self) {
         let was = self
             .freshness
@@ -104,7 +104,7 @@ impl<T: Clone + Send + Sync + 'static> Store<T> {
         }
     }
 
-    /// Marks the items as stale.
+    /// Marks the items of the list as stale.
     pub(crate) fn mark_stale(self, session: Session, problem: Problem) {
         session.handle(&problem);
         let _ = self.freshness.try_update(|it| {

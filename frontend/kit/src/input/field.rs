@@ -65,15 +65,15 @@ pub fn TextField(
     /// The label of the field.
     #[prop(into)]
     label: String,
-    /// The typed text.
+    /// The text in the field.
     value: RwSignal<String>,
-    /// The type of content.
+    /// The type of the field's content, for password managers.
     #[prop(optional)]
     content: Content,
-    /// The help text.
+    /// The help text below the field.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error of the field.
+    /// The validation error below the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
     /// True to focus the field initially.
@@ -113,12 +113,12 @@ pub fn TextArea(
     /// The label of the field.
     #[prop(into)]
     label: String,
-    /// The typed text.
+    /// The text in the field.
     value: RwSignal<String>,
-    /// The help text.
+    /// The help text below the field.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error of the field.
+    /// The validation error below the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
     /// The number of visible lines.
@@ -220,7 +220,7 @@ pub fn SearchField(
     /// The placeholder of the field.
     #[prop(into)]
     hint: String,
-    /// The typed text.
+    /// The text in the field.
     value: RwSignal<String>,
     /// True if the key `/` focuses the field.
     #[prop(optional)]

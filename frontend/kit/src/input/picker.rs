@@ -39,10 +39,10 @@ pub fn Picker(
     /// The placeholder for no selection.
     #[prop(into)]
     none: String,
-    /// The help text.
+    /// The help text below the field.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error of the field.
+    /// The validation error below the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
     /// True to wrap notes instead of truncating them.

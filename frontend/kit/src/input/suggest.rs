@@ -19,10 +19,10 @@ pub fn SuggestField(
     /// The search results.
     #[prop(into)]
     found: Signal<Vec<Choice>>,
-    /// The help text.
+    /// The help text below the field.
     #[prop(optional, into)]
     help: Signal<String>,
-    /// The error of the field.
+    /// The validation error below the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
     /// True to focus the field initially.

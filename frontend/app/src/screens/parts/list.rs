@@ -122,7 +122,7 @@ pub(crate) fn AdministratorsOnly(
 pub(crate) fn NeedsRight(
     /// The kind of the listed objects.
     noun: Noun,
-    /// The required permission.
+    /// The permission that the screen requires.
     needs: RequiredRight,
 ) -> impl IntoView {
     view! {
@@ -139,7 +139,7 @@ pub(crate) fn NeedsRight(
 /// Shows the bar with the number of selected rows and the actions.
 #[component]
 pub(crate) fn ChosenBar(
-    /// The selected rows.
+    /// The selected rows of the list.
     selection: RwSignal<Selection>,
     /// The number of selected rows that the filter shows.
     in_sight: Signal<usize>,

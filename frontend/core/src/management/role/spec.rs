@@ -246,7 +246,7 @@ impl RoleSpec {
         spec
     }
 
-    /// Returns the update request for a resource version.
+    /// Returns the request that updates the role at this resource version.
     pub fn update(&self, version: &str) -> RoleUpdate {
         RoleUpdate {
             // Specs contain only strings and lists, so serialization cannot fail.

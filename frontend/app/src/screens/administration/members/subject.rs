@@ -20,7 +20,7 @@ const DEBOUNCE: Duration = Duration::from_millis(300);
 /// The typed subject and the search result.
 #[derive(Clone, Copy)]
 pub(super) struct SubjectPicker {
-    /// The typed text.
+    /// The untrimmed text in the field.
     pub(super) text: RwSignal<String>,
     /// The typed text without spaces at both ends.
     typed: Memo<String>,

@@ -28,7 +28,7 @@ pub(super) struct View {
     pub(super) namespaces: Namespaces,
     /// The state filter.
     pub(super) severity: RwSignal<Option<Severity>>,
-    /// The sort order.
+    /// The sort order of the rows.
     pub(super) sorting: RwSignal<Sorting<String>>,
     /// True if the list shows wide columns.
     pub(super) wide: RwSignal<bool>,

@@ -10,7 +10,7 @@ use crate::screens::address;
 pub(crate) struct View {
     /// The text of the filter.
     pub(crate) text: RwSignal<String>,
-    /// The sort order.
+    /// The sort order of the rows.
     pub(crate) sorting: RwSignal<Sorting>,
     /// True while the create dialog is open.
     pub(crate) making: RwSignal<bool>,
