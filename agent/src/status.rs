@@ -38,7 +38,7 @@ enum WriteError {
     #[error(transparent)]
     Api(#[from] ClientError),
     /// The call exceeded [`CALL_TIMEOUT`].
-    #[error("no response within {} s", CALL_TIMEOUT.as_secs())]
+    #[error("no response within {seconds} s", seconds = CALL_TIMEOUT.as_secs())]
     Timeout,
 }
 
@@ -111,7 +111,8 @@ impl StatusWriter {
             };
             tokio::select! {
                 () = writing => {}
-                () = timeout => debug!("timed out publishing the last status; the log contains it"),
+                () = timeout => debug!("timeout while publishing the last status; the log \
+                                        contains this status"),
             }
         }
     }

@@ -38,23 +38,27 @@ pub enum StartError {
     },
     /// The agent does not run in a pod.
     #[error(
-        "cannot find the service account of a pod ({0}); set --kubeconfig to run outside of a cluster"
+        "cannot read the service account of the pod: {cause}; set --kubeconfig to run outside of \
+         a cluster", cause = .0
     )]
     NotInCluster(#[source] kube::config::InClusterError),
     /// The agent cannot use the API server's configuration.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
     /// The agent cannot create a client.
-    #[error("cannot build a client for the cluster: {0}")]
+    #[error("cannot build a client for the cluster: {cause}", cause = .0)]
     Client(#[source] ClientError),
     /// The log filter in the arguments is not valid.
-    #[error("cannot parse --log: {0}; use for example info or info,drover_agent=debug")]
+    #[error(
+        "cannot parse --log: {cause}; use for example info or info,drover_agent=debug",
+        cause = .0
+    )]
     Log(String),
     /// The agent cannot listen on the address.
-    #[error("cannot listen on the address of --health-listen: {0}")]
+    #[error("cannot listen on the address of --health-listen: {cause}", cause = .0)]
     Health(#[source] std::io::Error),
     /// The runtime or its signal handlers cannot be started.
-    #[error("cannot start the runtime: {0}")]
+    #[error("cannot start the runtime: {cause}", cause = .0)]
     System(#[source] std::io::Error),
 }
 

@@ -30,7 +30,7 @@ pub(crate) enum AdministratorError {
         source: Box<kube::Error>,
     },
     /// A response cannot be parsed.
-    #[error("cannot parse {what}")]
+    #[error("cannot parse {content}", content = .what)]
     Unreadable { what: &'static str },
 }
 

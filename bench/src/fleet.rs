@@ -32,7 +32,10 @@ pub(crate) enum FleetError {
         source: StartError,
     },
     /// An agent did not connect.
-    #[error("the agent in namespace {namespace} did not connect: {last}")]
+    #[error(
+        "the agent in namespace {namespace} did not connect: {last_status}",
+        last_status = .last
+    )]
     NotConnected { namespace: String, last: String },
 }
 

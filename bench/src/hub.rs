@@ -37,14 +37,17 @@ pub(crate) enum HubError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load generator failed.
-    #[error("{what} of {side} failed")]
+    #[error("{operation} of {server} failed", operation = .what, server = .side)]
     Load {
         what: &'static str,
         side: &'static str,
         source: ExchangeError,
     },
     /// A measurement timed out.
-    #[error("{what} of {side} timed out after {TIMEOUT:?}")]
+    #[error(
+        "{operation} of {server} timed out after {TIMEOUT:?}",
+        operation = .what, server = .side
+    )]
     Stuck {
         what: &'static str,
         side: &'static str,

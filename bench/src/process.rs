@@ -15,7 +15,7 @@ pub(crate) enum ProcessError {
         source: io::Error,
     },
     /// A required field is missing in a file in /proc.
-    #[error("cannot parse /proc/{id}/{file}: {what} missing")]
+    #[error("cannot parse /proc/{id}/{file}: the field {field} is missing", field = .what)]
     Lacks {
         id: u32,
         file: &'static str,

@@ -32,7 +32,7 @@ pub(crate) enum ScaleError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load generator failed.
-    #[error("{what} failed")]
+    #[error("{operation} failed", operation = .what)]
     Load {
         what: &'static str,
         source: ExchangeError,

@@ -50,7 +50,10 @@ pub(crate) enum UiError {
     #[error("cannot parse the browser's measurements")]
     Unreadable(#[from] serde_json::Error),
     /// The browser's output does not contain a figure that has a goal.
-    #[error("the browser's measurements contain no {0}; add it to e2e/browser/bench")]
+    #[error(
+        "the browser's measurements contain no {metric}; add the measurement to e2e/browser/bench",
+        metric = .0
+    )]
     NotMeasured(&'static str),
     /// The figures cannot be written.
     #[error(transparent)]

@@ -51,7 +51,7 @@ pub enum BrowserError {
         status: ExitStatus,
     },
     /// A program did not end before its timeout.
-    #[error("{what} did not end within {} s", limit.as_secs())]
+    #[error("{what} did not end within {seconds} s", seconds = limit.as_secs())]
     Endless {
         /// The command with its arguments.
         what: String,

@@ -26,7 +26,7 @@ pub enum CommandError {
         source: io::Error,
     },
     /// The command did not end before the timeout and was killed.
-    #[error("`{command}` did not end within {} s", limit.as_secs())]
+    #[error("`{command}` did not end within {seconds} s", seconds = limit.as_secs())]
     Endless {
         /// The command with its arguments.
         command: String,

@@ -7,7 +7,10 @@ use tokio::time::Instant;
 
 /// A condition was not met before the timeout.
 #[derive(Debug, thiserror::Error)]
-#[error("timed out after {} s while waiting for {what}; last state: {last_seen}", limit.as_secs())]
+#[error(
+    "timed out after {seconds} s while waiting for {what}; last state: {last_seen}",
+    seconds = limit.as_secs()
+)]
 pub struct TimedOut {
     /// Description of the condition.
     pub what: String,

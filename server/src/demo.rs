@@ -152,7 +152,7 @@ impl Simulated {
                     tracing::warn!(
                         cluster.name = self.name,
                         error,
-                        "simulated cluster stopped; retrying"
+                        "simulated cluster failed; restarting"
                     );
                 }
             }

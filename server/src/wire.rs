@@ -132,7 +132,10 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The first lists of the hub's objects did not complete within the time limit.
-    #[error("the hub did not list the server's kinds within {} s", SYNC_TIMEOUT.as_secs())]
+    #[error(
+        "the hub did not list the server's kinds within {seconds} s",
+        seconds = SYNC_TIMEOUT.as_secs()
+    )]
     NotSynced,
 }
 
@@ -141,11 +144,16 @@ pub enum StartError {
 pub enum EndError {
     /// A different server process has acquired the Lease.
     #[error(
-        "another server ({0}) acquired the Lease; this server stops so that its agents connect there"
+        "another server ({server}) acquired the Lease; this server stops, and the agents connect \
+         to the other server", server = .0
     )]
     Replaced(String),
     /// The hub was unreachable for longer than the time limit.
-    #[error("the hub was unreachable for {} min, so another server may be active; this server stops: check the hub, then start the server again", MAX_STORE_AGE.as_secs() / 60)]
+    #[error(
+        "this server stops, because the hub was unreachable for {minutes} min and another server \
+         may be active: check the hub, then start the server again",
+        minutes = MAX_STORE_AGE.as_secs() / 60
+    )]
     CutOff,
     /// The first administrator cannot be created.
     #[error(transparent)]

@@ -26,7 +26,7 @@ pub(crate) enum ImagesError {
         source: io::Error,
     },
     /// A program failed. The program has printed the reason.
-    #[error("`{command}` failed ({status}); `.ci/install test` installs what it needs")]
+    #[error("`{command}` failed ({status}); install the required tools with `.ci/install test`")]
     Failed {
         command: &'static str,
         status: ExitStatus,

@@ -30,7 +30,7 @@ pub(crate) enum ReleaseError {
         source: io::Error,
     },
     /// A program failed. The program has printed the reason.
-    #[error("`{program}` failed ({status}); `.ci/install release` installs what it needs")]
+    #[error("`{program}` failed ({status}); install the required tools with `.ci/install release`")]
     Failed {
         program: &'static str,
         status: ExitStatus,

@@ -21,7 +21,7 @@ use serde_json::Value;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SchemasError {
     /// Go is not installed, or a Go command failed.
-    #[error("cannot run go list -m: {0}")]
+    #[error("cannot run go list -m: {cause}", cause = .0)]
     Go(String),
     /// A file cannot be read or written.
     #[error("cannot read or write {path}")]
@@ -40,7 +40,7 @@ pub(crate) enum SchemasError {
         source: serde_json::Error,
     },
     /// A required part of a document does not exist.
-    #[error("{document} has no {what}")]
+    #[error("{document} has no {element}", element = .what)]
     Lacks {
         /// Path of the file, or name of the document.
         document: String,

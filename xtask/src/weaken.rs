@@ -34,10 +34,10 @@ pub(crate) enum WeakenError {
     #[error("cannot list {path}")]
     List { path: PathBuf, source: io::Error },
     /// No patch matches an argument.
-    #[error("cannot find a patch in e2e/weaken with {0:?} in its name")]
+    #[error("cannot find a patch in e2e/weaken with {text:?} in its name", text = .0)]
     NoneChosen(String),
     /// Tests fail without a patch.
-    #[error("{suite}: tests fail without a patch: {}", failed.join(", "))]
+    #[error("{suite}: tests fail without a patch: {tests}", tests = failed.join(", "))]
     AlreadyFailing { suite: Suite, failed: Vec<String> },
     /// A named test does not exist.
     #[error("{patch}: {suite} has no test {test}")]
@@ -47,7 +47,10 @@ pub(crate) enum WeakenError {
         test: String,
     },
     /// With some patches, the failed tests differ from the named test.
-    #[error("{0} patches did not cause exactly the named test to fail")]
+    #[error(
+        "for {count} patches, the failed tests differ from the test in the patch header",
+        count = .0
+    )]
     Undetected(usize),
 }
 

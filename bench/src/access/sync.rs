@@ -41,10 +41,14 @@ pub(crate) enum SyncError {
     #[error(transparent)]
     Api(#[from] AdministratorError),
     /// A folder cannot be created.
-    #[error("cannot create a folder")]
+    #[error("cannot create a folder for the server's data")]
     Folder(#[source] std::io::Error),
     /// The measurement exceeded its timeout.
-    #[error("timed out after {} s: {left} of {CLUSTERS} clusters do not have the expected bindings", TIMEOUT.as_secs())]
+    #[error(
+        "timed out after {seconds} s: {left} of {CLUSTERS} clusters do not have the expected \
+         bindings",
+        seconds = TIMEOUT.as_secs()
+    )]
     Slow { left: usize },
 }
 

@@ -49,7 +49,7 @@ pub(crate) enum StageError {
     #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
     /// The objects cannot be created.
-    #[error("cannot create the objects in {side}")]
+    #[error("cannot create the objects in {server}", server = .side)]
     Fill {
         side: &'static str,
         source: ExchangeError,

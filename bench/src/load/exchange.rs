@@ -35,7 +35,7 @@ pub(crate) enum ExchangeError {
     #[error("the connection was closed during a response")]
     Closed,
     /// The response is not supported HTTP/1.1.
-    #[error("cannot parse the response: {0}")]
+    #[error("cannot parse the response: {cause}", cause = .0)]
     Malformed(&'static str),
     /// The status code is neither 200 nor 201.
     #[error("unexpected status {status}: {body}")]

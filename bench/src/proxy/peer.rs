@@ -20,7 +20,7 @@ pub(crate) enum PeerError {
     #[error("cannot start `go`; install Go 1.26 or newer and add it to PATH")]
     StartGo(#[source] io::Error),
     /// The Go compiler failed.
-    #[error("`go build` of bench/remotedialer failed:\n{0}")]
+    #[error("`go build` of bench/remotedialer failed:\n{output}", output = .0)]
     Compile(String),
     /// The operating system has no free port.
     #[error(transparent)]

@@ -52,13 +52,17 @@ pub(crate) enum StageError {
     #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
     /// A response cannot be parsed.
-    #[error("cannot parse {what}")]
+    #[error("cannot parse {content}", content = .what)]
     Unreadable { what: &'static str },
     /// The server did not become ready.
     #[error("the server did not become ready after its restart")]
     NotReady(#[source] ExchangeError),
     /// The operation exceeded its timeout.
-    #[error("timed out after {} s: {have} of {wanted} clusters {what}", TIMEOUT.as_secs())]
+    #[error(
+        "timed out after {seconds} s: {ready} of {total} clusters {state}",
+        ready = .have, total = .wanted, state = .what,
+        seconds = TIMEOUT.as_secs()
+    )]
     Slow {
         what: &'static str,
         have: u64,

@@ -159,10 +159,16 @@ pub struct Grant {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Problem {
     /// The server has not stored the UID of a named object in the binding yet.
-    #[error("the server has not stored the UID of the {0} in the binding yet; try again")]
+    #[error(
+        "the server has not stored the UID of the {kind} in the binding yet; try again",
+        kind = .0
+    )]
     Unpinned(&'static str),
     /// The named object does not exist.
-    #[error("there is no {what} {name:?}: create it, or correct the name")]
+    #[error(
+        "{kind} {name:?} not found: create the {kind}, or correct the name",
+        kind = .what
+    )]
     Missing {
         /// Kind of the missing object: `user`, `cluster`, `project` or `role`.
         what: &'static str,
@@ -171,8 +177,8 @@ pub enum Problem {
     },
     /// The object with the stored UID was deleted. A newer object may have the same name.
     #[error(
-        "the {what} {name:?} of this binding was deleted: delete the binding, and create it \
-         again for another {what} of that name"
+        "the {kind} {name:?} of this binding was deleted: delete the binding; to use a new \
+         {kind} with the name {name:?}, create a new binding", kind = .what
     )]
     Gone {
         /// Kind of the deleted object: `user`, `cluster`, `project` or `role`.
@@ -182,21 +188,21 @@ pub enum Problem {
     },
     /// The group name is invalid.
     #[error(
-        "{0:?} is not a group: spec.subject.group.name must be \"drover:<provider>:<id>\" with \
-         an id of at most 253 visible ASCII characters"
+        "{group:?} is not a valid group name: spec.subject.group.name must be \
+         \"drover:<provider>:<id>\" with an id of at most 253 visible ASCII characters", group = .0
     )]
     NoGroup(String),
     /// The context (cluster or project) of the role differs from the context of the binding.
     #[error(
-        "the role {0:?} and its binding or global role have different contexts: use a role with \
-         the same context"
+        "the context of the role {role:?} differs from the context of the binding or global \
+         role: use a role with the same context", role = .0
     )]
     Context(String),
     /// The binding's subject has neither a user nor a group, or has both.
     #[error("spec.subject must have either user or group")]
     NoSubject,
     /// The role cannot be resolved.
-    #[error("the role {role:?} cannot be used: {source}")]
+    #[error("cannot use the role {role:?}: {source}")]
     Role {
         /// Name of the role that cannot be resolved.
         role: String,

@@ -14,16 +14,16 @@ use crate::path::check_api_path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
     /// The request does not have exactly one lane header with a known lane.
-    #[error("the request must name exactly one lane that this agent supports")]
+    #[error("the lane header must contain exactly one lane that this agent supports")]
     UnknownLane,
     /// The target is ambiguous, or is not a path of the cluster's own API server.
     #[error(
-        "the target is not an unambiguous path of this cluster's API server: it must begin with \
-         one \"/\" and have no \".\" or \"..\" segment, backslash, encoded slash or control character"
+        "the request path is ambiguous: a path must begin with one \"/\", and must not contain a \
+         \".\" or \"..\" segment, a backslash, an encoded slash or a control character"
     )]
     ForeignTarget,
     /// The request has a credential. Only the agent may add credentials.
-    #[error("the request has a credential; only the agent may add one")]
+    #[error("the request contains a credential; only the agent can add credentials")]
     BringsCredential,
     /// A request on the user lane does not impersonate exactly one user.
     #[error("the user lane requires exactly one impersonated user")]

@@ -87,7 +87,7 @@ fn is_claim(name: &HeaderName) -> bool {
 /// The error for an identity with characters that are invalid in a header. Identities of Drover
 /// users and groups never cause this error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("cannot write the {0} into a header")]
+#[error("cannot write the {value} into a header", value = .0)]
 pub struct Unrepresentable(&'static str);
 
 /// Sets the impersonation headers for a user's identity.

@@ -18,21 +18,24 @@ pub enum ImpersonationError {
     #[error("impersonation requires a user: add --as NAME")]
     NoUser,
     /// A header occurs twice, is empty, or is not text.
-    #[error("the {0} header must occur once and contain a name")]
+    #[error("the {header} header must occur once and contain a name", header = .0)]
     Malformed(&'static str),
     /// The client set the impersonated UID or an extra. Only Drover sets these headers.
-    #[error("{0} cannot be requested: Drover sets it")]
+    #[error(
+        "cannot impersonate with the {header} header: only Drover sets this header",
+        header = .0
+    )]
     NotSettable(&'static str),
     /// The user does not exist.
     #[error(
-        "there is no user {0:?} to impersonate: use the name of a Drover user (see \"drover user \
-        list\")"
+        "cannot impersonate user {user:?}: the user does not exist; use the name of a Drover \
+         user (see \"drover user list\")", user = .0
     )]
     UnknownUser(String),
     /// The name of the group is not the name of a Drover group.
     #[error(
-        "cannot impersonate group {0:?}: only groups named drover:<provider>:<id> are \
-        permitted"
+        "cannot impersonate group {group:?}: the name of a group must be drover:<provider>:<id>",
+        group = .0
     )]
     ForeignGroup(String),
 }

@@ -63,18 +63,18 @@ pub enum Denied {
     #[error("set a new password first: run \"drover login\" again or POST /v1/me/password")]
     PasswordChangeRequired,
     /// The token has expired.
-    #[error("the token has expired: log in again or use a newer token")]
+    #[error("the token has expired: log in again, or create a new token")]
     Expired,
     /// The token is limited to a cluster other than the target.
-    #[error("this token is limited to another cluster: use a token for this cluster")]
+    #[error("this token is limited to a different cluster: use a token for this cluster")]
     OtherCluster,
     /// The user has no binding that grants access to the target.
     #[error("you have no role in this cluster: ask an administrator for a role")]
     NoBinding,
     /// A service account of the hub sent a request for a managed cluster.
     #[error(
-        "a service account of the hub can access only the hub (cluster \"local\"): use a user's \
-         token for other clusters"
+        "service accounts of the hub can access only the hub (cluster \"local\"): use a user's \
+         token for all other clusters"
     )]
     OnlyTheHub,
 }

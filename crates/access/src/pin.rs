@@ -22,7 +22,10 @@ pub struct Candidate<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PinError {
     /// The named object does not exist yet.
-    #[error("there is no {what} {name:?}: create it, then delete this binding and create it again")]
+    #[error(
+        "{kind} {name:?} not found: create the {kind}, then delete and recreate this binding",
+        kind = .what
+    )]
     Missing {
         /// Kind of the missing object: `user`, `cluster`, `project` or `role`.
         what: &'static str,
@@ -32,8 +35,8 @@ pub enum PinError {
     /// The object was created after the binding, so the creator of the binding referred to an
     /// earlier object with this name.
     #[error(
-        "the {what} {name:?} was created after this binding: to use it, delete the binding and \
-         create it again"
+        "the {kind} {name:?} was created after this binding: to bind the new {kind}, delete and \
+         recreate the binding", kind = .what
     )]
     Newer {
         /// Kind of the object: `user`, `cluster`, `project` or `role`.
@@ -90,8 +93,8 @@ mod tests {
                 made(11, false),
                 Err("the role \"reader\" was created after this binding"),
             ),
-            (made(9, true), Err("there is no role \"reader\"")),
-            (None, Err("there is no role \"reader\"")),
+            (made(9, true), Err("role \"reader\" not found")),
+            (None, Err("role \"reader\" not found")),
         ] {
             let got = pin("role", "reader", at(10), candidate);
             let got = got.map_err(|error| error.to_string());

@@ -27,8 +27,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub enum CrossOrigin {
     /// A page of a different origin caused the request, or the `Origin` header is missing.
     #[error(
-        "this request did not come from Drover's own page: only that page can use a browser \
-         session; programs send \"Authorization: Bearer <token>\""
+        "only Drover's own page can send requests with a browser session: programs must send \
+         \"Authorization: Bearer <token>\""
     )]
     Origin,
     /// The CSRF token is missing or is not the CSRF token of the cookie's session.

@@ -26,17 +26,24 @@ pub mod data {
 pub enum BindingError {
     /// The ConfigMap lacks a key, or its value is empty.
     #[error(
-        "ConfigMap drover-agent-server has no {0}; apply the manifest of \"drover cluster import\" again"
+        "ConfigMap drover-agent-server has no {key}; apply the manifest of \"drover cluster \
+         import\" again", key = .0
     )]
     Missing(&'static str),
     /// The server URL is not an https origin.
-    #[error("ConfigMap drover-agent-server: server-url must be https://host[:port], not {0:?}")]
+    #[error(
+        "ConfigMap drover-agent-server: server-url must be https://host[:port], not {url:?}",
+        url = .0
+    )]
     Url(String),
     /// The value of the CA key is not PEM.
     #[error("ConfigMap drover-agent-server: server-ca.crt contains no PEM certificate")]
     Authority,
     /// rustls rejects one of the CA certificates.
-    #[error("ConfigMap drover-agent-server: a certificate in server-ca.crt cannot be used: {0}")]
+    #[error(
+        "ConfigMap drover-agent-server: a certificate in server-ca.crt cannot be used: {cause}",
+        cause = .0
+    )]
     Root(#[source] rustls::Error),
 }
 

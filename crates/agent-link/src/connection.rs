@@ -60,10 +60,10 @@ pub enum ConnectError {
     #[error("{0}")]
     Protocol(String),
     /// The WebSocket handshake with the server failed.
-    #[error("the tunnel did not open: {0}")]
+    #[error("the tunnel did not open: {cause}", cause = .0)]
     Upgrade(String),
     /// The tunnel closed with an error.
-    #[error("the tunnel ended: {0}")]
+    #[error("the tunnel closed: {cause}", cause = .0)]
     Lost(#[from] ServeError),
 }
 
@@ -298,7 +298,8 @@ impl<E: Enrollment> Connection<E> {
                         debug!(%error, "cannot delete the registration token; will retry");
                     }
                 }
-                Err(error) => debug!(%error, "cannot read the binding; keeping the connection"),
+                Err(error) => debug!(%error, "cannot read the server binding; keeping the \
+                                              connection"),
             }
         }
     }

@@ -86,7 +86,7 @@ impl Lanes {
             .and_then(|value| value.to_str().ok());
         let (lane, message) = (lane.unwrap_or("none"), refused.to_string());
         // Log neither path nor headers: a query or a header may contain a secret.
-        warn!(lane, reason = refused.reason(), method = %request.method(), "refused a tunnelled request: {message}");
+        warn!(lane, reason = refused.reason(), method = %request.method(), detail = %message, "refused a tunnelled request");
         self.refusals.count(lane, refused.reason(), &message);
         let advice = format!(
             "the cluster's agent refused the request: {message}; if the server is newer than the agent, upgrade the agent"
@@ -159,7 +159,7 @@ impl Lanes {
 }
 
 fn no_token(error: &TokenError) -> Response<Body> {
-    info!(%error, "failed to get the token of a lane");
+    info!(%error, "failed to get a service account token for a lane");
     let advice = format!(
         "{error}; apply the manifest of \"drover cluster import\" again if its roles were changed"
     );

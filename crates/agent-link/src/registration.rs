@@ -44,7 +44,10 @@ pub enum RegistrationError {
     #[error(transparent)]
     Call(#[from] CallError),
     /// The server's response contains the UID of a different Cluster.
-    #[error("the server registered cluster {got} instead of {wanted}")]
+    #[error(
+        "the server registered the cluster {registered_uid} instead of the cluster {expected_uid}",
+        registered_uid = .got, expected_uid = .wanted
+    )]
     OtherCluster {
         /// UID of the Cluster in the manifest.
         wanted: ClusterUid,

@@ -38,17 +38,18 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Error)]
 pub enum UpstreamError {
     /// The scheme of the URL is not `https`, or the URL has no host.
-    #[error("the API server's URL {0} must be https://host[:port]")]
+    #[error("the API server's URL {url} must be https://host[:port]", url = .0)]
     Url(Uri),
     /// The URL of the API server has a path prefix.
     #[error(
-        "the API server's URL {0} contains a path; use a kubeconfig with the URL of the API \
-         server itself"
+        "the API server's URL {url} contains a path; use a kubeconfig that contains the URL of \
+         the API server without a path", url = .0
     )]
     Path(Uri),
     /// The configuration contains no CA certificate.
     #[error(
-        "there is no CA certificate for the API server: put certificate-authority-data into the kubeconfig"
+        "the kubeconfig contains no CA certificate of the API server: set \
+         certificate-authority-data"
     )]
     NoAuthority,
     /// The configuration disables the verification of certificates.
@@ -61,7 +62,7 @@ pub enum UpstreamError {
     #[error("the API server's CA certificate is not valid")]
     Root(#[source] rustls::Error),
     /// The host is neither a name nor an address.
-    #[error("the API server's name {0:?} is not valid in a certificate")]
+    #[error("the API server's name {host:?} is not a valid DNS name or IP address", host = .0)]
     Name(String),
 }
 
@@ -69,10 +70,10 @@ pub enum UpstreamError {
 #[derive(Debug, Error)]
 pub enum ForwardError {
     /// The agent did not connect to the API server within [`CONNECT_TIMEOUT`].
-    #[error("the API server does not respond: {0}")]
+    #[error("the API server does not respond: {cause}", cause = .0)]
     Connect(String),
     /// The connection broke during the request.
-    #[error("the connection to the API server failed: {0}")]
+    #[error("the connection to the API server failed: {cause}", cause = .0)]
     Broken(String),
 }
 

@@ -27,8 +27,8 @@ pub enum ApplyError {
     },
     /// An object with the desired name exists, but does not have the owner's label.
     #[error(
-        "cannot {operation}: an object of this name exists and does not belong to Drover; delete or \
-         rename it"
+        "cannot {operation}: an object with this name exists and is not managed by Drover; \
+         delete or rename the existing object"
     )]
     NameTaken {
         /// The failed operation: verb and object.
@@ -43,7 +43,7 @@ pub enum ApplyError {
         source: ClientError,
     },
     /// The call exceeded [`CALL_TIMEOUT`].
-    #[error("cannot {operation}: no response within {} s", CALL_TIMEOUT.as_secs())]
+    #[error("cannot {operation}: no response within {seconds} s", seconds = CALL_TIMEOUT.as_secs())]
     CallTimeout {
         /// The failed operation: verb and object.
         operation: String,
@@ -51,7 +51,7 @@ pub enum ApplyError {
     /// The inventory is not complete, because too many objects have the label.
     #[error(
         "more than {MAX_OBJECTS} objects of the kind {kind} have Drover's label; Drover checks \
-         only the listed objects"
+         only the first objects of the list"
     )]
     TooMany {
         /// Kind of the objects.
@@ -70,10 +70,13 @@ pub enum ApplyError {
         operation: String,
     },
     /// The reconciliation exceeded its timeout.
-    #[error("the reconciliation did not finish within {} s; it continues later", .0.as_secs())]
+    #[error(
+        "the reconciliation did not finish within {seconds} s; will retry",
+        seconds = .0.as_secs()
+    )]
     Timeout(Duration),
     /// Several operations failed.
-    #[error("{first}; and {others} more errors")]
+    #[error("{first_error}; and {count} more errors", first_error = .first, count = .others)]
     Several {
         /// The first of the errors.
         first: Box<Self>,

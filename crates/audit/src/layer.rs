@@ -169,7 +169,9 @@ pub async fn audited(State(audit): State<Audit>, request: Request, next: Next) -
     // Refuse a request that cannot be recorded.
     if pending.changes && !of_agents && audit.admit().await.is_err() {
         pending.dropped = true;
-        let full = "the audit log cannot record this request, so the server refused it: try again, and ask an administrator to check the audit log's disk";
+        let full = "the server refused the request, because the audit log cannot record the \
+                    request: try again, and ask an administrator to check the disk of the audit \
+                    log";
         return Status::unavailable(full, 5).into_response();
     }
     let mut response = next.run(Request::from_parts(head, body)).await;

@@ -130,7 +130,7 @@ pub struct PageRequest {
 #[derive(Debug, Error)]
 pub enum ReadAuditError {
     /// The user is already reading a page.
-    #[error("you already read the audit log; wait until that request ends")]
+    #[error("your previous request still reads the audit log; wait until that request ends")]
     AlreadyReading,
     /// Too many users are reading the log.
     #[error("too many users are reading the audit log; try again")]
@@ -147,10 +147,14 @@ pub enum ReadAuditError {
         source: io::Error,
     },
     /// Reading the page exceeded its time limit.
-    #[error("timeout while reading the audit log after {} s; its disk is slow", READ_TIMEOUT.as_secs())]
+    #[error(
+        "cannot read the audit log within {seconds} s: the disk of the audit log is slow; try \
+         again",
+        seconds = READ_TIMEOUT.as_secs()
+    )]
     Slow,
     /// The reading thread panicked.
-    #[error("the task that reads the audit log failed")]
+    #[error("cannot read the audit log: the reading task failed")]
     Broken,
 }
 

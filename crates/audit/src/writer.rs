@@ -110,7 +110,8 @@ impl Writer {
         if self.problem.lock().replace(error.to_string()).is_none() {
             tracing::error!(
                 %error,
-                "cannot write the audit log; requests wait and are then refused: free disk space or fix its permissions"
+                "cannot write the audit log; requests are delayed and then refused: free disk \
+                 space, or correct the permissions of the log file"
             );
         }
         std::thread::sleep(*pause);

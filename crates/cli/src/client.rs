@@ -64,8 +64,9 @@ pub enum CallError {
     },
     /// The certificate of the server is not trusted.
     #[error(
-        "the certificate of {server} is not trusted: {reason}\nLog in again to check and confirm its certificate authority: drover login {}",
-        drover_api::shell::word(server)
+        "the certificate of {server} is not trusted: {reason}\nTo check and confirm the \
+         certificate authority of the server, log in again: drover login {address}",
+        address = drover_api::shell::word(server)
     )]
     Untrusted {
         /// Address of the server.

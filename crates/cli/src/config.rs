@@ -59,11 +59,12 @@ pub(crate) struct Context {
 pub enum ConfigError {
     /// The location of the file is unknown.
     #[error(
-        "cannot locate the file of logins: neither $XDG_CONFIG_HOME nor $HOME is set; use --config FILE"
+        "cannot locate the file of stored logins: neither $XDG_CONFIG_HOME nor $HOME is set; use \
+         --config FILE"
     )]
     NoHome,
     /// The file cannot be read.
-    #[error("cannot read the logins from {path}: {source}")]
+    #[error("cannot read the stored logins from {path}: {source}")]
     Read {
         /// Path of the file.
         path: PathBuf,
@@ -72,8 +73,9 @@ pub enum ConfigError {
     },
     /// Other users can read the file.
     #[error(
-        "cannot use the logins in {path}: other users can read the file (mode {mode:04o}); run \
-         `chmod 600 {path}`, and log in again if other users have access to this machine"
+        "cannot use the stored logins in {path}: other users can read the file (mode \
+         {mode:04o}); run `chmod 600 {path}`, and log in again if other users have access to \
+         this machine"
     )]
     InsecureMode {
         /// Path of the file.
@@ -83,7 +85,8 @@ pub enum ConfigError {
     },
     /// The content of the file is invalid.
     #[error(
-        "cannot parse the logins in {path}{place}; fix the file, or delete it and log in again"
+        "cannot parse the stored logins in {path}{position}; correct the file, or delete the \
+         file and log in again", position = .place
     )]
     Invalid {
         /// Path of the file.
@@ -93,7 +96,7 @@ pub enum ConfigError {
         place: String,
     },
     /// The file cannot be written.
-    #[error("cannot write the logins to {path}: {source}")]
+    #[error("cannot write the stored logins to {path}: {source}")]
     Write {
         /// Path of the file.
         path: PathBuf,
@@ -101,7 +104,7 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// The context does not exist.
-    #[error("context {0:?} not found; run `drover context list` for all contexts")]
+    #[error("context {name:?} not found; `drover context list` lists all contexts", name = .0)]
     NoContext(String),
 }
 

@@ -161,17 +161,17 @@ pub(crate) fn client_of(
 ) -> Result<Client, Failure> {
     let token = context.token.clone().ok_or_else(|| {
         Failure::NotLoggedIn(format!(
-            "not logged in to {}; run: {}",
-            context.server,
-            context.server.login_command()
+            "not logged in to {server}; run: {login_command}",
+            server = context.server,
+            login_command = context.server.login_command()
         ))
     })?;
     if let Some(end) = context.expires_at.filter(|end| *end <= Timestamp::now()) {
         return Err(Failure::NotLoggedIn(format!(
-            "the login at {} expired {} ago; run: {}",
-            context.server,
-            crate::table::age(end, Timestamp::now()),
-            context.server.login_command()
+            "the login to {server} expired {age} ago; run: {login_command}",
+            server = context.server,
+            age = crate::table::age(end, Timestamp::now()),
+            login_command = context.server.login_command()
         )));
     }
     let trust = trust_of(context)?;
@@ -215,8 +215,8 @@ fn token_in(path: &Path) -> Result<Secret, Failure> {
         .map_err(failed)?;
     match text.trim() {
         "" => Err(Failure::Usage(format!(
-            "{} contains no token",
-            path.display()
+            "cannot read a token from {path}: the file is empty",
+            path = path.display()
         ))),
         token => Ok(Secret::new(token)),
     }

@@ -51,7 +51,7 @@ pub enum Failure {
     #[error(transparent)]
     Command(Box<dyn Error + Send + Sync>),
     /// The runtime cannot be started.
-    #[error("cannot start the program: {0}")]
+    #[error("cannot start the program: {cause}", cause = .0)]
     Start(#[source] std::io::Error),
     /// An object or file does not exist.
     #[error("{0}")]

@@ -34,7 +34,8 @@ pub enum KubeconfigError {
     /// The file is not a kubeconfig. The error does not quote the content, because the content
     /// could be a secret.
     #[error(
-        "cannot parse {path} as a kubeconfig{place}; fix the file, or use --output-file; nothing was changed"
+        "cannot parse {path} as a kubeconfig{position}; correct the file, or use --output-file; \
+         nothing was changed", position = .place
     )]
     Invalid {
         /// Path of the file.
@@ -44,13 +45,16 @@ pub enum KubeconfigError {
     },
     /// The response of the server is not a kubeconfig.
     #[error(
-        "cannot parse the kubeconfig of the server{0}; compare the versions with `drover version`"
+        "cannot parse the kubeconfig from the server{position}; compare the versions with \
+         `drover version`", position = .0
     )]
     FromServer(String),
     /// Existing entries with the same names have a different server or user.
     #[error(
-        "cannot merge into {path}: entries with the same name point to another server or user: {}; use --output-file FILE to write a separate file, or --overwrite to replace the entries; nothing was changed",
-        .names.join(", ")
+        "cannot merge into {path}: the file has entries with the same names for a different \
+         server or user: {entries}; use --output-file FILE to write a separate file, or \
+         --overwrite to replace the entries; nothing was changed",
+        entries = .names.join(", ")
     )]
     Conflict {
         /// Path of the file.
@@ -60,7 +64,8 @@ pub enum KubeconfigError {
     },
     /// The kubeconfig of the server contains an exec command other than `drover credential`.
     #[error(
-        "rejected the kubeconfig of the server: it makes kubectl run {0:?} instead of `drover credential`; nothing was written"
+        "rejected the kubeconfig from the server: its exec command is {command:?} instead of \
+         `drover credential`; nothing was written", command = .0
     )]
     ForeignCommand(String),
     /// The file cannot be written.

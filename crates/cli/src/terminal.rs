@@ -16,7 +16,7 @@ pub enum PrintError {
     #[error("the reader of standard output closed the pipe")]
     ClosedPipe,
     /// A write error other than a closed pipe, such as a full disk.
-    #[error("cannot write to standard output: {0}")]
+    #[error("cannot write to standard output: {cause}", cause = .0)]
     Write(#[source] io::Error),
     /// The value cannot be encoded.
     #[error("cannot encode the output as {format}: {reason}")]
@@ -42,7 +42,10 @@ impl From<io::Error> for PrintError {
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// Standard input is not a terminal.
-    #[error("cannot ask for {what}: standard input is not a terminal; {instead}")]
+    #[error(
+        "cannot prompt for {value}: standard input is not a terminal; {advice}",
+        value = .what, advice = .instead
+    )]
     NotInteractive {
         /// Description of the requested value, such as `the password`.
         what: &'static str,
@@ -50,13 +53,13 @@ pub enum AskError {
         instead: &'static str,
     },
     /// Standard input ended before the value.
-    #[error("cannot read {0}: standard input ended")]
+    #[error("cannot read {value}: standard input ended", value = .0)]
     Ended(&'static str),
     /// The user entered an empty line.
-    #[error("{0} is empty")]
+    #[error("{value} is empty", value = .0)]
     Empty(&'static str),
     /// The line is too long or not UTF-8.
-    #[error("{0} is longer than {MAX_LINE_BYTES} bytes or is not UTF-8")]
+    #[error("{value} is longer than {MAX_LINE_BYTES} bytes or is not UTF-8", value = .0)]
     Unusable(&'static str),
     /// The repetition of the new password differs from the new password.
     #[error("the passwords differ; nothing was changed")]
@@ -65,7 +68,7 @@ pub enum AskError {
     #[error("canceled; nothing was changed")]
     Declined,
     /// The terminal cannot be read.
-    #[error("cannot read {what} from the terminal: {source}")]
+    #[error("cannot read {value} from the terminal: {source}", value = .what)]
     Terminal {
         /// Description of the requested value, such as `the password`.
         what: &'static str,

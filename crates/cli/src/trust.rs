@@ -38,7 +38,8 @@ pub(crate) struct Authorities(Vec<CertificateDer<'static>>);
 pub enum TrustError {
     /// The PEM file or text contains no certificates.
     #[error(
-        "cannot read a PEM certificate from {from}{detail}; use the file of the server's certificate authority"
+        "cannot read a PEM certificate from {from}{detail}; use the certificate file of the \
+         server's certificate authority"
     )]
     NoCertificates {
         /// Source of the PEM text, such as a path.
@@ -48,15 +49,17 @@ pub enum TrustError {
     },
     /// The fingerprint cannot be parsed.
     #[error(
-        "cannot use {0:?} as a SHA-256 fingerprint; write SHA256: and 64 hexadecimal digits, with or without colons"
+        "cannot use {text:?} as a SHA-256 fingerprint; write SHA256: and 64 hexadecimal digits, \
+         with or without colons", text = .0
     )]
     Fingerprint(String),
     /// The expected fingerprint differs from the fingerprints of all certificates that the server
     /// presents.
     #[error(
-        "{server} presents no certificate with the fingerprint {wanted}; it presents {shown}\n\
-         The connection may be intercepted. Compare the fingerprint with the one that the server \
-         printed at its start."
+        "{server} presents no certificate with the fingerprint {expected_fingerprint}. Presented \
+         certificates: {presented_certificates}\nThe connection may be intercepted. Compare the \
+         fingerprint with the fingerprint that the server printed at its start.",
+         expected_fingerprint = .wanted, presented_certificates = .shown
     )]
     OtherFingerprint {
         /// Address of the server.
@@ -68,15 +71,17 @@ pub enum TrustError {
     },
     /// The certificate chain of the server does not contain its certificate authority.
     #[error(
-        "cannot verify {0}: this machine does not trust its certificate authority, and the server does not present it; use --ca-file"
+        "cannot verify {server}: this machine does not trust the certificate authority of the \
+         server, and the server does not present the certificate of this authority; use --ca-file",
+         server = .0
     )]
     AuthorityNotPresented(String),
     /// The server's certificate is not signed by the certificate authority that the context stores.
     #[error(
-        "cannot verify {server} with the certificate authority of the last login: {reason}\n\
-         The connection may be intercepted. If the authority was replaced, get the fingerprint of \
-         the new one from the operator of the server and run: drover login {server} \
-         --ca-fingerprint SHA256:…"
+        "cannot verify {server} with the certificate authority of the last login: {reason}\nThe \
+         connection may be intercepted. If the certificate authority was replaced, get the \
+         fingerprint of the new certificate authority from the operator of the server and run: \
+         drover login {server} --ca-fingerprint SHA256:…"
     )]
     AuthorityChanged {
         /// Address of the server.
@@ -94,7 +99,7 @@ pub enum TrustError {
         reason: String,
     },
     /// The TLS client cannot be created.
-    #[error("cannot set up TLS: {0}")]
+    #[error("cannot set up TLS: {cause}", cause = .0)]
     Tls(#[from] rustls::Error),
 }
 

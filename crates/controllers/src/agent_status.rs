@@ -72,7 +72,10 @@ pub struct Lines {
 
 /// A report line exceeded the maximum length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a line of the report is longer than {} bytes", Lines::MAX_LENGTH)]
+#[error(
+    "a line of the agent's report is longer than {max_length} bytes",
+    max_length = Lines::MAX_LENGTH
+)]
 pub struct LineTooLong;
 
 impl Lines {

@@ -55,7 +55,7 @@ pub(super) struct Removal(pub(super) Controllers);
 pub(super) enum RemovalError {
     #[error(transparent)]
     Hub(#[from] HubError),
-    #[error("cannot clean up in the cluster")]
+    #[error("cannot delete Drover's objects in the cluster")]
     CleanUp(#[source] ApplyError),
 }
 
@@ -135,7 +135,8 @@ async fn step(
                     Err(RemovalError::CleanUp(error))
                 }
                 Ok(Ok(())) => {
-                    tracing::info!(cluster.uid = %managed.uid, "cleaned up in a deleted cluster");
+                    tracing::info!(cluster.uid = %managed.uid, "deleted Drover's objects in a \
+                                                                removed cluster");
                     *state = RemovalState::CleanedUp;
                     immediately
                 }

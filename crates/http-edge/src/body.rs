@@ -82,7 +82,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Status> {
         refusal(&path, error.inner())
     })?;
     json.end()
-        .map_err(|_| Status::bad_request("the body has text after its JSON"))?;
+        .map_err(|_| Status::bad_request("the body contains data after the JSON value"))?;
     Ok(value)
 }
 
@@ -91,16 +91,18 @@ fn refusal(path: &str, error: &serde_json::Error) -> Status {
     let text = error.to_string();
     match error.classify() {
         Category::Syntax | Category::Eof | Category::Io => Status::bad_request(format!(
-            "the body is not valid JSON: error at line {}, column {}",
-            error.line(),
-            error.column()
+            "the body is not valid JSON: error at line {line}, column {column}",
+            line = error.line(),
+            column = error.column()
         )),
         Category::Data => {
             let position = text.rfind(" at line ").unwrap_or(text.len());
             let text = without_values(&text[..position]);
             match field_in(&text) {
                 Some(field) => Status::invalid(&field, text),
-                None if path == "." => Status::bad_request(format!("invalid body: {text}")),
+                None if path == "." => {
+                    Status::bad_request(format!("invalid body: {problem}", problem = text))
+                }
                 None => Status::invalid(path, text),
             }
         }

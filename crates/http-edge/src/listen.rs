@@ -187,7 +187,11 @@ pub async fn serve(
     drop(listener);
     connections.close();
     if timeout(limits.drain, connections.wait()).await.is_err() {
-        tracing::info!(open = connections.len(), "stopped with open connections");
+        tracing::info!(
+            open = connections.len(),
+            "stopped the listener while connections were \
+                                                  open"
+        );
     }
 }
 

@@ -87,13 +87,18 @@ impl fmt::Display for Prefix {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum PrefixError {
     /// The text is not an address, or the length is not valid for its address family.
-    #[error("write a network as CIDR, such as 10.0.0.0/8 or 2001:db8::/32, or one address")]
+    #[error(
+        "invalid network: write a CIDR, such as 10.0.0.0/8 or 2001:db8::/32, or a single address"
+    )]
     Malformed,
     /// The text is an IPv4 address mapped into an IPv6 address.
-    #[error("write the IPv4 network itself, such as 10.0.0.0/8")]
+    #[error("invalid network: write an IPv4 network as IPv4 CIDR, such as 10.0.0.0/8")]
     Mapped,
     /// The address has bits beyond the prefix length.
-    #[error("the address is not the first of its network: write {0}")]
+    #[error(
+        "invalid network: the address has bits after the prefix length; write {network}",
+        network = .0
+    )]
     NotFirst(Prefix),
 }
 

@@ -45,9 +45,9 @@ pub enum AuthorityError {
     Make(#[from] rcgen::Error),
     /// The Secret has no valid certificate and key.
     #[error(
-        "Secret {0} on the hub has no valid certificate and key: restore it from a backup, or \
-         delete it so that the server creates a new one (a new authority needs new manifests and \
-         kubeconfigs)"
+        "Secret {secret} on the hub has no valid certificate and key: restore the Secret from a \
+         backup, or delete the Secret. After the deletion, the server creates a new certificate \
+         authority, and all manifests and kubeconfigs must be replaced", secret = .0
     )]
     Damaged(&'static str),
 }

@@ -94,7 +94,7 @@ impl HubOptions {
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The kubeconfig cannot be used.
-    #[error("cannot use the kubeconfig {}: check the file and --context", path.display())]
+    #[error("cannot use the kubeconfig {path}: check the file and --context")]
     Kubeconfig {
         /// The path of the kubeconfig.
         path: PathBuf,
@@ -103,8 +103,8 @@ pub enum ConnectError {
     },
     /// The pod's service account cannot be used.
     #[error(
-        "cannot use the pod's service account: give the pod one, or name a hub with --kubeconfig \
-         FILE or a folder with --data-dir DIR"
+        "cannot use the pod's service account: add a service account to the pod, or set a hub \
+         with --kubeconfig FILE or a folder with --data-dir DIR"
     )]
     Pod(#[source] kube::config::InClusterError),
     /// The client cannot be built from the configuration.

@@ -31,8 +31,8 @@ pub enum InstallError {
     Hub(#[from] HubError),
     /// A server of a newer version installed the definition.
     #[error(
-        "the hub's kind {kind} has schema revision {found}, newer than this server's \
-         {SCHEMA_REVISION}: run a server of at least the version that installed it"
+        "the schema revision {found} of the hub's kind {kind} is newer than the schema revision \
+         {SCHEMA_REVISION} of this server: upgrade the server"
     )]
     Newer {
         /// The name of the definition.
@@ -42,8 +42,8 @@ pub enum InstallError {
     },
     /// The revision annotation of the stored definition is not a number.
     #[error(
-        "the annotation {REVISION_ANNOTATION} of the hub's kind {kind} is not a number: set it to \
-         the revision of the server that installed the kind"
+        "the annotation {REVISION_ANNOTATION} of the hub's kind {kind} is not a number: set the \
+         annotation to the schema revision of the server that installed the kind"
     )]
     Unreadable {
         /// The name of the definition.
@@ -51,8 +51,8 @@ pub enum InstallError {
     },
     /// The API server does not serve the kind within 30 s after its installation.
     #[error(
-        "the hub does not serve the kind {kind} {} s after its installation; check the conditions \
-         of its CustomResourceDefinition", ESTABLISH_TIMEOUT.as_secs()
+        "the hub did not serve the kind {kind} within {seconds} s after the installation; check \
+         the conditions of the CustomResourceDefinition", seconds = ESTABLISH_TIMEOUT.as_secs()
     )]
     NotEstablished {
         /// The name of the definition.

@@ -55,7 +55,7 @@ pub enum EmbeddedError {
     /// The hub's file is locked by a different process.
     #[error(
         "cannot open the embedded hub: another server uses the data folder; stop that server, or \
-         set another folder with --data-dir"
+         set a different folder with --data-dir"
     )]
     InUse(#[source] StartError),
     /// The hub's file is damaged or unreadable.
@@ -167,7 +167,7 @@ impl Embedded {
             .await
             .is_err()
         {
-            tracing::warn!("shutting down while requests keep the embedded hub open");
+            tracing::warn!("shutting down while requests still use the embedded hub");
         }
     }
 }

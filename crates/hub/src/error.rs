@@ -24,10 +24,9 @@ pub enum HubError {
     /// webhook.
     #[error(
         "cannot {operation} on the hub: the webhook \"{CONFIGURATION}\" does not exempt this \
-         account. Use the server's account, which the webhook's annotation \
-         \"{SERVER_ANNOTATION}\" names. If the server now runs as this account, delete the webhook \
-         and start the server, which installs it again: kubectl delete \
-         validatingwebhookconfiguration {CONFIGURATION}"
+         account. Use the account in the webhook's annotation \"{SERVER_ANNOTATION}\". If the \
+         server now runs with this account, delete the webhook and start the server: kubectl \
+         delete validatingwebhookconfiguration {CONFIGURATION}"
     )]
     NotExempt {
         /// Verb phrase that completes the sentence "cannot …", for example "read a user".
@@ -36,7 +35,10 @@ pub enum HubError {
         source: ClientError,
     },
     /// The call timed out.
-    #[error("cannot {operation} on the hub: no response within {} s", after.as_secs())]
+    #[error(
+        "cannot {operation} on the hub: no response within {seconds} s",
+        seconds = after.as_secs()
+    )]
     TimedOut {
         /// Verb phrase that completes the sentence "cannot …", for example "read a user".
         operation: &'static str,

@@ -59,8 +59,9 @@ pub enum KeysError {
     Random,
     /// The Secret has no valid key.
     #[error(
-        "Secret {secret} on the hub is damaged: {problem}; restore it from a backup, or delete it so \
-         that the server creates a new one (then apply a new manifest in every cluster)"
+        "Secret {secret} on the hub is damaged: {problem}; restore the Secret from a backup, or \
+         delete the Secret. After the deletion, the server creates a new Secret, and a new \
+         manifest must be applied in every cluster"
     )]
     Damaged {
         /// The name of the Secret.

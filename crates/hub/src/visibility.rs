@@ -189,7 +189,8 @@ impl Visibility {
             Scope::Project(..) => "in this project",
         };
         Err(Status::forbidden(format!(
-            "your roles {scope} do not allow you to {verb} {resource}: ask an owner or an administrator"
+            "your roles {scope} do not allow you to {verb} {resource}: ask an owner or an \
+             administrator for a role"
         )))
     }
 }

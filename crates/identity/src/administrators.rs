@@ -21,7 +21,8 @@ pub enum RecoverError {
     Hub(#[from] HubError),
     /// The user does not exist, and other administrators exist.
     #[error(
-        "the hub has no user {name:?}; set --user to an administrator: {}", administrators.join(", ")
+        "the user {name:?} does not exist; set --user to one of the administrators: \
+         {administrators}", administrators = administrators.join(", ")
     )]
     NoSuchUser {
         /// The requested name.
@@ -30,7 +31,7 @@ pub enum RecoverError {
         administrators: Vec<String>,
     },
     /// The user is being deleted.
-    #[error("the user {0:?} is being deleted; set --user to another user")]
+    #[error("the user {user:?} is being deleted; set --user to a different user", user = .0)]
     BeingDeleted(String),
 }
 

@@ -64,10 +64,13 @@ pub enum IdentifyError {
     #[error("the token's user is disabled or deleted: ask an administrator")]
     UserGone,
     /// The identity of the token's provider is not valid.
-    #[error("the token is no longer valid: {0}")]
+    #[error("the token is invalid: {cause}", cause = .0)]
     ProviderInvalid(#[from] InvalidReason),
     /// The stores are not synced or too old.
-    #[error("the server's copy of the hub's objects is too old to authorize requests")]
+    #[error(
+        "cannot authorize the request: the server's copy of the hub's objects is outdated; try \
+         again"
+    )]
     Untrusted(StoresHealth),
     /// The lookup of an unknown token failed.
     #[error(transparent)]

@@ -116,7 +116,7 @@ pub fn check_administrator(identity: &Identity) -> Result<(), Status> {
         Ok(())
     } else {
         Err(Status::forbidden(
-            "this operation requires an administrator",
+            "this operation requires an administrator; ask an administrator",
         ))
     }
 }
@@ -126,7 +126,7 @@ pub fn check_token(identity: &Identity) -> Result<(), Status> {
     let token = &identity.token;
     if token.cluster.is_some() {
         return Err(Status::forbidden(
-            "this token is valid for only one cluster; use the token of a login",
+            "this token is limited to one cluster; use a token of \"drover login\"",
         ));
     }
     match token.purpose {
@@ -135,7 +135,7 @@ pub fn check_token(identity: &Identity) -> Result<(), Status> {
             "set a new password first: run \"drover login\" again or POST /v1/me/password",
         )),
         TokenPurpose::Kubeconfig | TokenPurpose::Credential => Err(Status::forbidden(
-            "this token is valid only for clusters; use the token of a login",
+            "this token is valid only for requests to clusters; use a token of \"drover login\"",
         )),
     }
 }

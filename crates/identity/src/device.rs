@@ -48,7 +48,10 @@ const LETTERS: &[u8; 20] = b"BCDFGHJKLMNPQRSTVWXZ";
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// Too many logins are pending, or the user entered too many codes.
-    #[error("too many logins or codes; wait {} s and try again", .0.seconds())]
+    #[error(
+        "too many pending logins or entered codes; wait {seconds} s and try again",
+        seconds = .0.seconds()
+    )]
     TooMany(RetryAfter),
     /// No pending login has this code.
     #[error("no login with this code is pending: it may have expired; start again")]

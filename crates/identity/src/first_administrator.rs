@@ -39,8 +39,10 @@ pub enum FirstAdministratorError {
     #[error(transparent)]
     Random(#[from] NoRandomness),
     /// The server cannot write the password file.
-    #[error("cannot write the first password to {}: use the path of a new file in an existing \
-        folder", path.display())]
+    #[error(
+        "cannot write the first password to {path}: use the path of a new file in an existing \
+        folder"
+    )]
     File {
         /// The path of the file.
         path: PathBuf,

@@ -34,7 +34,7 @@ const NO_UID: &str = "00000000-0000-0000-0000-000000000000";
 #[derive(Debug, Error)]
 pub enum LoginError {
     /// The client or the user exceeded a rate limit for login attempts.
-    #[error("too many login attempts; wait {} s and try again", .0.seconds())]
+    #[error("too many login attempts; wait {seconds} s and try again", seconds = .0.seconds())]
     TooMany(RetryAfter),
     /// The password is wrong or the user does not exist. Both cases have the same error, so that a
     /// client cannot detect existing user names.
@@ -47,10 +47,10 @@ pub enum LoginError {
     #[error("this user is disabled: ask an administrator")]
     Disabled,
     /// A different request changed the password during the check.
-    #[error("the password has just changed; log in with the new one")]
+    #[error("the password was changed during the login; log in with the new password")]
     Superseded,
     /// The new password equals the current password.
-    #[error("the new password must differ from the current one")]
+    #[error("the new password must differ from the current password")]
     Unchanged,
     /// The server failed to revoke all tokens of the user.
     #[error(transparent)]
@@ -291,7 +291,7 @@ impl PasswordLogins {
         if let Err(error) = call("record a login", patching).await {
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
-                "failed to record the login"
+                "failed to write the time of a login to the user's status"
             );
         }
     }

@@ -36,7 +36,7 @@ pub enum LookupError {
     #[error("cannot look up the token on the hub")]
     Hub(#[source] Arc<HubError>),
     /// The server is shutting down.
-    #[error("the lookup of the token was interrupted")]
+    #[error("the lookup of the token was interrupted; try again")]
     Interrupted,
 }
 

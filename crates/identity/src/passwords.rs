@@ -51,8 +51,8 @@ impl PasswordError {
                 Status::unavailable("too many concurrent logins; try again in a few seconds", 2)
             }
             Self::Hash => Status::internal(
-                "cannot hash the password, or its stored hash is damaged; an administrator can set a \
-                 new one",
+                "cannot check the password: the hash function failed, or the stored hash is \
+                 damaged; ask an administrator to set a new password",
             ),
             Self::Hub(error) => error.into(),
         }

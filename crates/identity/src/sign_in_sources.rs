@@ -45,8 +45,8 @@ impl SignInSources {
             tracing::warn!(
                 address = shared.address,
                 users = shared.users,
-                "most users sign in from one address; if it is a proxy's, set --trusted-proxy or \
-                 --proxy-protocol-from"
+                "most users sign in from one address; if the address is a proxy, set \
+                 --trusted-proxy or --proxy-protocol-from"
             );
         }
     }

@@ -54,7 +54,7 @@ pub enum CodeFlowError {
     #[error("the response comes from a different provider")]
     OtherIssuer,
     /// The provider reports an error code such as `access_denied` (RFC 6749 §4.1.2.1).
-    #[error("the provider reports the error {0:?}")]
+    #[error("the provider returned the error {error:?}", error = .0)]
     Provider(String),
 }
 

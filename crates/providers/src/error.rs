@@ -14,7 +14,7 @@ pub enum ProviderError {
     Refused(Refusal),
     /// The provider is unreachable or temporarily fails. Existing sessions stay valid for a limited
     /// time after the last successful refresh.
-    #[error("{provider} is unavailable: cannot {what}")]
+    #[error("{provider} is unavailable: cannot {action}", action = .what)]
     Unavailable {
         /// Display name of the provider: a URL without credentials.
         provider: String,

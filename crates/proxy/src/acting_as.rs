@@ -107,7 +107,7 @@ async fn cluster_allows(
             tracing::warn!(
                 cluster.name = cluster,
                 error = &error as &dyn std::error::Error,
-                "failed to review an impersonation on a cluster"
+                "failed to check the permission to impersonate on a cluster"
             );
             Refusal::ActingAsUnknown(cluster.to_owned())
         })?;

@@ -168,7 +168,8 @@ impl<'a> Attempts<'a> {
         if self.left == 0 || !untouched || !error.retry_is_safe() {
             return Err(Refusal::sending(self.name, error.into()));
         }
-        tracing::debug!(cluster.name = self.name, %error, "retrying on another tunnel");
+        tracing::debug!(cluster.name = self.name, %error, "retrying a request on a different \
+                                                           tunnel of the cluster");
         self.proxy.recorder.metrics.tunnel_retries.inc();
         Ok(())
     }

@@ -21,7 +21,8 @@ use drover_identity::{IdentifyError, LookupError};
 pub enum Refusal {
     /// The audit log cannot store a record of the request, because its disk is full.
     #[error(
-        "{0}; Drover refuses requests that it cannot record: try again, and ask an administrator to check the audit log's disk"
+        "cannot record the request in the audit log: {cause}; try again, and ask an \
+         administrator to check the disk of the audit log", cause = .0
     )]
     Unrecorded(#[from] AuditFull),
     /// Different URL parsers can interpret the path differently.
@@ -40,20 +41,23 @@ pub enum Refusal {
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The cluster does not exist.
-    #[error("cluster {0:?} not found: \"drover cluster list\" lists all clusters")]
+    #[error("cluster {name:?} not found: \"drover cluster list\" lists all clusters", name = .0)]
     NoCluster(String),
     /// The cluster is being deleted.
-    #[error("cluster {0:?} is being deleted")]
+    #[error("cluster {name:?} is being deleted", name = .0)]
     Deleting(String),
     /// The requested identity cannot be impersonated.
     #[error(transparent)]
     ActingAs(#[from] ImpersonationError),
     /// The user lacks the verb `impersonate`.
-    #[error("your roles do not allow impersonating users (--as)")]
+    #[error(
+        "your roles do not allow you to impersonate users (--as): ask an administrator for a role"
+    )]
     MayNotActAs,
     /// The cluster's RBAC does not allow the impersonation.
     #[error(
-        "cluster {cluster:?} does not allow you to impersonate {what}: its RBAC must let {who:?} impersonate it"
+        "cluster {cluster:?} does not allow you to impersonate {target}: the RBAC of the cluster \
+         must allow {user:?} to impersonate {target}", target = .what, user = .who
     )]
     ClusterForbidsActingAs {
         /// Name of the cluster.
@@ -65,14 +69,15 @@ pub enum Refusal {
     },
     /// The cluster did not respond to the access review.
     #[error(
-        "cannot check on cluster {0:?} whether you can impersonate this user: try again, or omit --as"
+        "cannot check on cluster {name:?} whether you are allowed to impersonate this user: try \
+         again, or omit --as", name = .0
     )]
     ActingAsUnknown(String),
     /// A name in an impersonation header is not a valid header value.
     #[error(transparent)]
     Header(#[from] Unrepresentable),
     /// The response is a service worker script. A service worker runs after its page is closed.
-    #[error("service workers cannot be served through Drover")]
+    #[error("Drover does not serve service workers of a cluster")]
     ServiceWorker,
     /// A browser session requests the service proxy of a cluster. The application behind the
     /// service proxy could misuse the session.
@@ -89,7 +94,8 @@ pub enum Refusal {
     SessionShows,
     /// The cluster has no usable tunnel.
     #[error(
-        "cluster {name:?} is unreachable: {cause}; check its agent with \"kubectl -n drover-agent get pods\" on that cluster, and \"drover cluster list\""
+        "cluster {name:?} is unreachable: {cause}; check the agent with \"kubectl -n \
+         drover-agent get pods\" on the cluster, and the state with \"drover cluster list\""
     )]
     Unreachable {
         /// Name of the cluster.
@@ -109,15 +115,16 @@ pub enum Refusal {
     #[error("the hub is unreachable; ask an administrator to check its API server")]
     Hub(#[source] ClientError),
     /// The hub did not respond in time.
-    #[error("the hub did not respond within {} s", .0.0.as_secs())]
+    #[error("the hub did not respond within {seconds} s", seconds = .0.0.as_secs())]
     HubSlow(HeadTimeout),
     /// The cluster redirects the client to a path of this server outside the cluster's prefix.
     #[error(
-        "cluster {0:?} responded with a redirect out of the cluster; Drover does not forward it"
+        "cluster {name:?} responded with a redirect to a path outside of the cluster; Drover \
+         does not forward this response", name = .0
     )]
     RedirectElsewhere(String),
     /// The permit was withdrawn before the response arrived.
-    #[error("the request was aborted: {0}")]
+    #[error("the request was aborted: {cause}", cause = .0)]
     Revoked(AbortReason),
 }
 

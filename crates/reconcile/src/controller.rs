@@ -64,7 +64,7 @@ impl Action {
 enum Failure<E: Error> {
     #[error(transparent)]
     Reconciler(E),
-    #[error("reconciliation took longer than {} s", .0.as_secs())]
+    #[error("reconciliation took longer than {seconds} s", seconds = .0.as_secs())]
     Timeout(Duration),
 }
 

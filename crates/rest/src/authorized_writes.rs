@@ -173,7 +173,7 @@ where
             error,
             kind = kind::<K>(),
             name,
-            "failed to delete an object without an owner"
+            "failed to delete an object whose creator has no owner role"
         );
     }
     Err(status)

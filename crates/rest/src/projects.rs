@@ -166,7 +166,8 @@ pub(super) async fn patch(
     let expected = request.generation;
     if expected.is_some() && expected != project.metadata.generation {
         return Err(Status::conflict(
-            "the project has changed since you read it: reload it and try again",
+            "the project has changed since your last read: reload the project, and send your \
+             change again",
         ));
     }
     let mut changed = Project::clone(&project);

@@ -17,7 +17,7 @@ const MANAGER: &str = "drover-simulate";
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The API server refused a request.
-    #[error("cannot create {what}: {reason}")]
+    #[error("cannot create {object}: {reason}", object = .what)]
     Refused {
         /// Kind and name of the refused object.
         what: String,
@@ -25,7 +25,7 @@ pub enum SetupError {
         reason: String,
     },
     /// An object of the plan has no kind.
-    #[error("cannot create an object of the plan without a kind: {0}")]
+    #[error("cannot create an object of the plan: the object has no kind: {object}", object = .0)]
     NoKind(Value),
 }
 

@@ -93,7 +93,7 @@ pub enum LogFilterError {
         source: ParseError,
     },
     /// The logging layer no longer exists, for example at the end of the process.
-    #[error("the log filter cannot change because logging has stopped")]
+    #[error("cannot change the log filter: logging has stopped")]
     Ended(#[from] reload::Error),
 }
 

@@ -55,7 +55,10 @@ pub enum ExportError {
         source: reqwest::Error,
     },
     /// The exporter cannot be created.
-    #[error("cannot send traces to {endpoint}: use a URL such as http://localhost:4318")]
+    #[error(
+        "cannot send traces to {endpoint}: the URL is invalid; use a URL such as \
+         http://localhost:4318"
+    )]
     Exporter {
         /// URL of the collector.
         endpoint: String,

@@ -26,7 +26,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// Drover cannot read a file.
-    #[error("cannot read {}", path.display())]
+    #[error("cannot read {path}")]
     File {
         /// Path of the unreadable file.
         path: PathBuf,
@@ -34,12 +34,11 @@ pub enum TlsError {
         source: std::io::Error,
     },
     /// The content of the file is not PEM.
-    #[error("the {0} is not PEM: it must begin with -----BEGIN")]
+    #[error("the {content} is not PEM: the text must begin with -----BEGIN", content = .0)]
     Pem(&'static str),
     /// A file that Drover distributes to clients contains data other than certificates.
     #[error(
-        "{} contains a {kind}: the file can contain only certificates, so remove everything else",
-        path.display()
+        "{path} contains a {kind}: the file must contain only certificates; remove all other data"
     )]
     NotOnlyCertificates {
         /// Path of the file that Drover distributes.
@@ -48,13 +47,13 @@ pub enum TlsError {
         kind: String,
     },
     /// A CA file contains no certificate.
-    #[error("{} contains no PEM certificate: use a file with the CA certificate", path.display())]
+    #[error("{path} contains no PEM certificate: use a file with the CA certificate")]
     NoCertificate {
         /// Path of the CA file.
         path: PathBuf,
     },
     /// A file contains a certificate that is not a valid CA.
-    #[error("{} contains a certificate that is not a valid CA", path.display())]
+    #[error("{path} contains a certificate that is not a valid CA")]
     NoAuthority {
         /// Path of the file with the invalid CA certificate.
         path: PathBuf,
@@ -63,11 +62,12 @@ pub enum TlsError {
     },
     /// The listener's certificate does not chain to the CA certificates that agents trust.
     #[error(
-        "agents would reject the certificate in {}: the CA certificates in {} do not verify it. Renew \
-         the certificate, or set --tls-ca to the CA that issued it. A self-signed certificate needs \
-         basicConstraints CA:FALSE",
-        certificate.display(),
-        authority.display()
+        "agents would reject the certificate in {certificate}: the CA certificates in \
+         {authority} do not verify this certificate. Renew the certificate, or set --tls-ca to \
+         the CA that issued the certificate. A self-signed certificate needs basicConstraints \
+         CA:FALSE",
+        certificate = certificate.display(),
+        authority = authority.display()
     )]
     UnverifiedCertificate {
         /// File with the certificate chain.
@@ -79,11 +79,12 @@ pub enum TlsError {
     },
     /// The new listener certificate does not chain to the CA certificates that agents trust.
     #[error(
-        "agents would reject the new certificate in {}: the CA certificates that they trust ({} at the \
-         start of the server) do not verify it. Use a certificate of this CA. To change the CA, \
-         restart the server and import every cluster again",
-        certificate.display(),
-        authority.display()
+        "agents would reject the new certificate in {certificate}: the CA certificates that \
+         agents trust (the content of {authority} at the server's start) do not verify this \
+         certificate. Use a certificate of the same CA. To change the CA, restart the server and \
+         import every cluster again",
+        certificate = certificate.display(),
+        authority = authority.display()
     )]
     OtherCa {
         /// File with the certificate chain.

@@ -51,7 +51,10 @@ pub enum Budget {
     ServerStreams,
     /// The server has reached its limit [`Limits::buffered_bytes`], and this tunnel uses more than
     /// its fair share.
-    #[error("the server has the maximum number of unread bytes, and this tunnel exceeds its share")]
+    #[error(
+        "the server has the maximum number of unread bytes, and this tunnel exceeds its share of \
+         the maximum"
+    )]
     ServerBytes,
 }
 

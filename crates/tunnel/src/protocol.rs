@@ -64,15 +64,19 @@ pub enum VersionError {
     Unreadable,
     /// Server and agent support no common version.
     #[error(
-        "the agent supports tunnel protocol {offered}, this server {}: upgrade the older of the two",
-        list(&Version::KNOWN)
+        "the agent supports tunnel protocol {offered}, and this server supports {supported}: \
+         upgrade the older of agent and server",
+        supported = list(&Version::KNOWN)
     )]
     NoneInCommon {
         /// Versions offered by the agent, newest last.
         offered: String,
     },
     /// The server chose a version that the agent did not offer.
-    #[error("the server chose tunnel protocol {0}, which this agent did not offer")]
+    #[error(
+        "the server selected tunnel protocol {version}, which this agent does not support",
+        version = .0
+    )]
     NotOffered(String),
 }
 
@@ -186,7 +190,8 @@ mod tests {
         let error = negotiate(&headers(&["4, 3"])).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the agent supports tunnel protocol 3, 4, this server 1, 2: upgrade the older of the two"
+            "the agent supports tunnel protocol 3, 4, and this server supports 1, 2: upgrade the \
+             older of agent and server"
         );
         assert_eq!(error.headers()[KNOWN_HEADER], "1, 2");
     }

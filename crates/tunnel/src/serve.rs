@@ -51,13 +51,13 @@ impl Default for ServeOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The server did not respond to a keepalive ping.
-    #[error("the server did not answer a keepalive ping in time")]
+    #[error("the server did not respond to a keepalive ping before the timeout")]
     KeepaliveTimeout(#[source] hyper::Error),
     /// The connection failed, or the server violated the HTTP/2 or WebSocket protocol.
     #[error("the connection of the tunnel failed")]
     Connection(#[source] hyper::Error),
     /// Requests were still running after the drain timeout.
-    #[error("requests were still running {0:?} after the shutdown started")]
+    #[error("requests were still running {duration:?} after the shutdown started", duration = .0)]
     DrainTimeout(Duration),
 }
 

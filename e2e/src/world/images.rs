@@ -12,7 +12,7 @@ pub fn target_of_tests() -> PathBuf {
 
 /// An image archive does not exist.
 #[derive(Debug, thiserror::Error)]
-#[error("{} is missing: run `cargo run -p xtask -- images`", path.display())]
+#[error("{path} is missing: run `cargo run -p xtask -- images`")]
 pub struct MissingImage {
     /// The path at which the archive is expected.
     pub path: PathBuf,

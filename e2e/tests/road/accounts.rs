@@ -86,7 +86,7 @@ pub(crate) async fn roles_of_a_hub_service_account_apply_only_on_the_hub(world: 
     assert!(
         refused
             .stderr
-            .contains("your roles do not allow impersonating users"),
+            .contains("your roles do not allow you to impersonate users"),
         "{refused:?}"
     );
     for cluster in ["east", "nowhere"] {

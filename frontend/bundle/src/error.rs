@@ -8,7 +8,7 @@ use std::process::ExitStatus;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BundleError {
     /// A file cannot be read or written.
-    #[error("cannot {doing} {path}", path = path.display())]
+    #[error("cannot {operation} {path}", operation = .doing, path = path.display())]
     File {
         /// The failed operation, such as `read`.
         doing: &'static str,
@@ -18,7 +18,7 @@ pub(crate) enum BundleError {
         source: io::Error,
     },
     /// A program cannot be started.
-    #[error("cannot start {program}: {install}")]
+    #[error("cannot start {program}: {install_instructions}", install_instructions = .install)]
     Start {
         /// The name of the program.
         program: &'static str,
@@ -36,7 +36,7 @@ pub(crate) enum BundleError {
         status: ExitStatus,
     },
     /// The JavaScript module cannot be generated.
-    #[error("cannot generate the JavaScript module: {0}")]
+    #[error("cannot generate the JavaScript module: {cause}", cause = .0)]
     Bindgen(String),
     /// The placeholders of a template differ from the values for the template.
     #[error("cannot fill the template {template}: {problem}")]

@@ -36,10 +36,10 @@ const TOKEN_RETRY_DELAY: Duration = Duration::from_secs(30);
 #[derive(Debug, Error)]
 pub enum JoinError {
     /// The manifest cannot be created.
-    #[error("cannot create the manifest: {}", .0.message())]
+    #[error("cannot create the manifest: {problem}", problem = .0.message())]
     Import(drover_http_edge::status::Status),
     /// The manifest is invalid.
-    #[error("cannot parse the manifest: {0}")]
+    #[error("cannot parse the manifest: {cause}", cause = .0)]
     Manifest(String),
     /// The simulated cluster refused a request.
     #[error("the simulated cluster refused to {operation}")]
@@ -51,7 +51,7 @@ pub enum JoinError {
         source: ClientError,
     },
     /// The simulated cluster did not respond in time.
-    #[error("the simulated cluster did not {0} in time")]
+    #[error("the simulated cluster did not {operation} before the timeout", operation = .0)]
     TimedOut(String),
     /// The simulated cluster's API server returned no token.
     #[error("the API server returned no token for the agent's service account")]

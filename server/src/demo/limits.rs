@@ -26,7 +26,9 @@ pub struct Limits {
 /// The error of a process whose limits are too low for the number of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{clusters} simulated clusters need {needed} {what}, and the limit of this process is {allowed}: use at most {most} with --demo-clusters, or raise {limit}"
+    "{clusters} simulated clusters need {needed} {resource}, and the limit of this process is \
+     {allowed}: use at most --demo-clusters {max_clusters}, or raise {limit}",
+     resource = .what, max_clusters = .most
 )]
 pub struct TooMany {
     clusters: u32,

@@ -42,7 +42,7 @@ fn present(file: PathBuf, advice: &str) -> Result<PathBuf, Failure> {
     match std::fs::metadata(&file) {
         Ok(_) => Ok(file),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Failure::Absent(
-            format!("{} not found; {advice}", file.display()),
+            format!("{path} not found; {advice}", path = file.display()),
         )),
         Err(source) => Err(Failure::Read {
             path: file.display().to_string(),
@@ -55,16 +55,16 @@ fn backup(args: &HubBackup) -> Result<(), Failure> {
     let hub = existing(&args.data)?;
     Store::backup_of(&hub, &args.file).map_err(|error| match error {
         CopyError::Exists(path) => Failure::Other(format!(
-            "cannot write the backup to {}: the file exists; use another file",
-            path.display()
+            "cannot write the backup to {path}: the file exists; use a different file",
+            path = path.display()
         )),
         other => Failure::command(other),
     })?;
     if show(&args.file, args.output.format)? > 0 {
         return Err(Failure::Other(format!(
-            "the hub's file and the backup {} are damaged; keep older backups, and restore the \
-             last intact backup with \"drover hub restore --replace\"",
-            args.file.display()
+            "the hub's file and the backup {path} are damaged; keep older backups, and restore \
+             the last intact backup with \"drover hub restore --replace\"",
+            path = args.file.display()
         )));
     }
     notice(&format!(
@@ -85,15 +85,15 @@ fn restore(args: &HubRestore) -> Result<(), Failure> {
     };
     Store::restore(&backup, &hub, over).map_err(|error| match error {
         CopyError::Exists(path) => Failure::Other(format!(
-            "cannot restore to {}: the file exists; use --replace to replace the hub and keep a \
-             copy of its file, or --data-dir for another folder",
-            path.display()
+            "cannot restore to {path}: the file exists; use --replace to replace the file and \
+             keep a copy of it, or --data-dir for a different folder",
+            path = path.display()
         )),
         CopyError::Open(OpenError::Locked { path, pid }) => Failure::Other(format!(
-            "cannot restore to {}: a server uses the file{}; stop the server, restore the \
-             backup, then start the server",
-            path.display(),
-            pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
+            "cannot restore to {path}: a server uses the file{process_id}; stop the server, \
+             restore the backup, then start the server",
+            path = path.display(),
+            process_id = pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
         )),
         other => Failure::command(other),
     })?;
@@ -112,9 +112,9 @@ fn check(args: &HubCheck) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Other(format!(
-        "{} is damaged; stop the server, keep a copy of the file for analysis, and restore the \
-         last intact backup with \"drover hub restore --replace\"",
-        file.display()
+        "{path} is damaged; stop the server, keep a copy of the file for analysis, and restore \
+         the last intact backup with \"drover hub restore --replace\"",
+        path = file.display()
     )))
 }
 

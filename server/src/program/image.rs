@@ -29,7 +29,10 @@ const MAX_PROGRAM_BYTES: u64 = 512 * 1024 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImageError {
     /// The path of this program is unknown.
-    #[error("cannot locate this program: {0}; set the agent program with --agent-binary FILE")]
+    #[error(
+        "cannot locate this program: {cause}; set the agent program with --agent-binary FILE",
+        cause = .0
+    )]
     Here(#[source] io::Error),
     /// A program cannot be read.
     #[error(
@@ -51,19 +54,21 @@ pub(crate) enum ImageError {
     },
     /// The programs are for different platforms.
     #[error(
-        "cannot combine programs for {0} and {1}; set an agent program of the same platform with --agent-binary FILE"
+        "cannot combine programs for {platform} and {other_platform}; set an agent program of \
+         the same platform with --agent-binary FILE", platform = .0, other_platform = .1
     )]
     Mixed(Platform, Platform),
     /// The name is not a valid image name.
     #[error(
-        "cannot use {0:?} as an image name; write [REGISTRY/]NAME:TAG in lower case, for example registry.example.com/drover-agent:1.0"
+        "cannot use {name:?} as an image name; write [REGISTRY/]NAME:TAG in lower case, for \
+         example registry.example.com/drover-agent:1.0", name = .0
     )]
     Name(String),
     /// Standard output is a terminal.
     #[error("cannot write an image to a terminal; use --file FILE or a pipe")]
     Terminal,
     /// The archive cannot be built.
-    #[error("cannot build the image: {0}")]
+    #[error("cannot build the image: {cause}", cause = .0)]
     Build(#[source] io::Error),
     /// The file cannot be written.
     #[error("cannot write {path}: {source}")]

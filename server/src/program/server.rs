@@ -132,10 +132,13 @@ fn stop_on_signals(stop: CancellationToken) -> std::io::Result<tokio::task::Join
                 _ = interrupt.recv() => {}
             }
             if first {
-                tracing::info!("stopping; a second signal stops immediately");
+                tracing::info!(
+                    "stopping the server; a second signal aborts the server \
+                                immediately"
+                );
                 stop.cancel();
             } else {
-                tracing::warn!("stopped immediately");
+                tracing::warn!("aborting the server because of a second signal");
                 std::process::abort();
             }
         }

@@ -181,7 +181,7 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
     let delete = |path: String| (Method::DELETE, path, json!({}));
     let bind = |name: &str, role: &str, user: &str| create(BINDINGS, in_shop(name, role, user));
     let unbind = |name: &str| delete(format!("{BINDINGS}/{name}"));
-    let lacks = "your own roles in the cluster lack";
+    let lacks = "your roles in the cluster lack";
     let everywhere = "in every cluster lack";
     for (who, (method, path, body), refused) in [
         (ann, bind("a", "writer", "ann"), lacks),

@@ -16,7 +16,7 @@ pub(crate) enum CopyError {
     #[error("cannot start git")]
     StartGit(#[source] io::Error),
     /// git does not manage this folder.
-    #[error("cannot list the sources with git: {0}")]
+    #[error("cannot list the sources with git: {cause}", cause = .0)]
     List(String),
     /// A file cannot be copied or removed.
     #[error("cannot copy or remove {path}")]

@@ -28,7 +28,8 @@ pub(crate) enum PatchError {
     Missing { name: String, field: &'static str },
     /// A header line has an invalid value.
     #[error(
-        "cannot parse {name}: unknown `Target: {value}`; write lib, or the name of an integration test such as it"
+        "cannot parse {name}: unknown `Target: {value}`; write `lib`, or the name of an \
+         integration test such as `it`"
     )]
     Target { name: String, value: String },
 }

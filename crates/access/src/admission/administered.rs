@@ -108,7 +108,8 @@ pub(super) fn admit(
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "{what}: only administrators can change it; ask an administrator"
+        "{reason}: only administrators can change this object; ask an administrator",
+        reason = what
     )))
 }
 

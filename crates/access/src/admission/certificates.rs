@@ -19,9 +19,9 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     let asks = write.operation == Operation::Create && write.subresource.is_empty();
     if write.is_by_drover_user() && asks && signer == Some(SELF_APPROVED_SIGNER) {
         return Err(Refusal::new(
-            "Kubernetes approves node certificates automatically, and a certificate stays valid \
-             after you lose your permissions: request the certificate with a kubeconfig of the \
-             hub itself",
+            "cannot request a node certificate through Drover, because the certificate would \
+             stay valid after you lose your permissions: use a kubeconfig of the hub's own API \
+             server",
         ));
     }
     let logs_in = signer.is_some_and(|signer| CLIENT_SIGNERS.contains(&signer));
@@ -30,8 +30,9 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "a client certificate for the hub stays valid after you lose your permissions: approve the \
-         request with a kubeconfig of the hub itself",
+        "cannot approve a client certificate for the hub through Drover, because the certificate \
+         would stay valid after you lose your permissions: use a kubeconfig of the hub's own API \
+         server",
     ))
 }
 

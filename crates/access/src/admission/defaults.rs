@@ -67,9 +67,9 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "{:?} is a default role, which Kubernetes restores at its start for all its subjects: do \
-         not change it, and create a role of your own",
-        write.object_name()
+        "cannot change the default role {role:?}, because Kubernetes restores default roles at \
+         each start: create a separate role",
+        role = write.object_name()
     )))
 }
 

@@ -16,9 +16,10 @@ pub(super) fn admit_namespace(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "the namespace {HUB_NAMESPACE:?} contains the server's keys and all passwords, so delete \
-         it last: to remove Drover from this hub, stop its server, then run \"kubectl delete \
-         validatingwebhookconfiguration drover-rules\""
+        "the namespace {HUB_NAMESPACE:?} is protected while Drover is installed, because the \
+         namespace contains the server's keys and all passwords: to remove Drover from this hub, \
+         stop the server, run \"kubectl delete validatingwebhookconfiguration drover-rules\", \
+         then delete the namespace"
     )))
 }
 
@@ -28,9 +29,8 @@ pub(super) fn admit_definition(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "only Drover's server writes the definitions of {GROUP}, because the deletion of a \
-         definition deletes all objects of its kind: start the server, which installs and \
-         upgrades the definitions"
+        "only Drover's server can write the CustomResourceDefinitions of {GROUP}: start the \
+         server, which installs and upgrades the CustomResourceDefinitions"
     )))
 }
 

@@ -15,15 +15,17 @@ pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
     }
     if !write.subresource.is_empty() {
         return Err(Refusal::new(format!(
-            "only Drover's server writes the {} of {}: change the spec instead",
-            write.subresource, write.resource
+            "only Drover's server can write the {subresource} of {resource}: change the spec \
+             instead",
+            subresource = write.subresource,
+            resource = write.resource
         )));
     }
     // Status is a subresource in the definitions; this check does not depend on that.
     if write.changes("/status") {
         return Err(Refusal::new(format!(
-            "only Drover's server writes the status of {}: change the spec instead",
-            write.resource
+            "only Drover's server can write the status of {resource}: change the spec instead",
+            resource = write.resource
         )));
     }
     marks(write)?;
@@ -52,24 +54,28 @@ fn marks(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "annotations with the prefix \"{prefix}\" belong to Drover's server: use another prefix"
+        "only Drover's server can write annotations with the prefix \"{prefix}\": use a \
+         different prefix"
     )))
 }
 
 fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
     if write.operation == Operation::Create {
         return Err(Refusal::new(format!(
-            "only Drover's server creates {}, because the author of a hash knows the secret: {how}",
-            write.resource
+            "only Drover's server can create {resource}, because the creator of a hash knows the \
+             secret: {advice}",
+            resource = write.resource,
+            advice = how
         )));
     }
     let parts = ["/spec", "/metadata/ownerReferences", "/metadata/finalizers"];
     match parts.iter().find(|part| write.changes(part)) {
         None => Ok(()),
         Some(part) => Err(Refusal::new(format!(
-            "{} of {} cannot be changed: delete the object, and {how}",
-            part.rsplit('/').next().unwrap_or_default(),
-            write.resource
+            "cannot change {field} of {resource}: delete the object, and {advice}",
+            field = part.rsplit('/').next().unwrap_or_default(),
+            resource = write.resource,
+            advice = how
         ))),
     }
 }
@@ -98,14 +104,15 @@ fn user(write: &Write<'_>) -> Result<(), Refusal> {
     }
     if administrator && write.changes("/metadata/ownerReferences") {
         return Err(Refusal::new(
-            "the deletion of an owner would delete the administrator: remove ownerReferences",
+            "cannot set metadata.ownerReferences of an administrator, because the deletion of an \
+             owner would delete the administrator: remove metadata.ownerReferences",
         ));
     }
     let waived = flag(write.old, "mustChangePassword") && !flag(write.object, "mustChangePassword");
     if waived {
         return Err(Refusal::new(
-            "only the user can clear mustChangePassword, by setting a new password: \"drover \
-             login\"",
+            "cannot clear mustChangePassword: the field is cleared when the user sets a new \
+             password with \"drover login\"",
         ));
     }
     Ok(())
@@ -136,8 +143,8 @@ fn setting(write: &Write<'_>) -> Result<(), Refusal> {
     let checked = Setting::parse(write.name).map(|setting| setting.check(&desired));
     match checked {
         Some(Err(problem)) => Err(Refusal::new(format!(
-            "the setting {:?} cannot have the value {desired:?}: {problem}",
-            write.name
+            "the setting {setting:?} cannot have the value {desired:?}: {problem}",
+            setting = write.name
         ))),
         _ => Ok(()),
     }
@@ -158,7 +165,7 @@ fn provider(write: &Write<'_>) -> Result<(), Refusal> {
         if let Some(name) = own {
             let field = field.trim_start_matches('/').replace('/', ".");
             return Err(Refusal::new(format!(
-                "{field} names {name:?}, which is a Secret of the server: use a separate Secret \
+                "{field} must not refer to the server's Secret {name:?}: use a separate Secret \
                  for the provider"
             )));
         }

@@ -44,9 +44,9 @@ pub(super) fn role_needed(write: &Write<'_>) -> Option<RoleName> {
 pub(super) fn admit(write: &Write<'_>, server: &str, role: Option<&Value>) -> Result<(), Refusal> {
     if is_the_servers(write) {
         return Err(Refusal::new(format!(
-            "{:?} has a name or label that is reserved for Drover's server: change \
-             the GlobalRole or its binding instead",
-            write.object_name()
+            "{object:?} has a name or label that is reserved for Drover's server: change the \
+             GlobalRole or the GlobalRoleBinding instead",
+            object = write.object_name()
         )));
     }
     let deleted = write.operation == Operation::Delete;
@@ -112,9 +112,9 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     });
     if let Some(subject) = drovers {
         return Err(Refusal::new(format!(
-            "{:?} is the name of a Drover user or group: only Drover's server can bind roles to \
-             it, because other bindings would remain after the user loses the Drover role",
-            name_of(subject)
+            "only Drover's server can bind roles to the Drover user or group {subject:?}, \
+             because other bindings would remain after the user loses the Drover role",
+            subject = name_of(subject)
         )));
     }
     if !judged_by_role(write) {
@@ -131,14 +131,16 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     let everybody = new.iter().find(|subject| is_everybody(subject));
     Err(Refusal::new(match everybody {
         Some(subject) => format!(
-            "the role lets users {right}, which would make all of {:?} administrators of Drover: \
-             bind the role to individual accounts",
-            name_of(subject)
+            "the role lets users {action}, and the binding would make all accounts of {group:?} \
+             administrators of Drover: bind the role to individual accounts",
+            action = right,
+            group = name_of(subject)
         ),
         None => format!(
-            "the role lets users {right}, which would make them administrators of Drover even \
-             after you lose your permissions: make them administrators with \"drover user\", or bind a \
-             role with fewer permissions"
+            "the role lets users {action}, and the binding would make its subjects \
+             administrators of Drover even after you lose your permissions: make users \
+             administrators with \"drover user\", or bind a role with fewer permissions",
+            action = right
         ),
     }))
 }
@@ -148,9 +150,9 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
 fn missing(write: &Write<'_>) -> Refusal {
     let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
     Refusal::new(format!(
-        "there is no {} {:?}, so its permissions are unknown: create the role first, then bind it",
-        text("/roleRef/kind"),
-        text("/roleRef/name")
+        "cannot bind the {kind} {name:?}: it does not exist; create the role before the binding",
+        kind = text("/roleRef/kind"),
+        name = text("/roleRef/name")
     ))
 }
 
@@ -170,8 +172,8 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     }
     if write.changes("/aggregationRule") && write.of("/aggregationRule").is_some() {
         return Err(Refusal::new(
-            "an aggregated role receives rules of other roles at any time: list the rules in the \
-            role instead",
+            "cannot create an aggregated role, because changes of other roles add rules to it: \
+             list the rules in the role instead",
         ));
     }
     // Labels select the roles that aggregate a role's rules.
@@ -183,8 +185,9 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     match right {
         None => Ok(()),
         Some(right) => Err(Refusal::new(format!(
-            "the role would let users {right}, which would make them administrators of Drover: \
-             remove these rules, or make the users administrators with \"drover user\""
+            "the permission to {action} would make users administrators of Drover: remove the \
+             permission from the role, or make the users administrators with \"drover user\"",
+            action = right
         ))),
     }
 }

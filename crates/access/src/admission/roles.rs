@@ -139,13 +139,16 @@ impl WriterRights {
 
 fn other_user() -> Refusal {
     Refusal::new(
-        "only Drover users and users with all permissions on the hub can write roles, bindings and \
-         projects: use Drover's own address of the hub, the cluster \"local\"",
+        "only Drover users and users with all permissions on the hub can write roles, bindings \
+         and projects: send the request through Drover to the cluster \"local\"",
     )
 }
 
 fn disabled_user() -> Refusal {
-    Refusal::new("your user was deleted or disabled: ask an administrator to enable it")
+    Refusal::new(
+        "your user was deleted or disabled: ask an administrator to enable or create \
+                  your user",
+    )
 }
 
 /// Kinds whose writes grant or revoke permissions.
@@ -275,9 +278,10 @@ fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
     match changed {
         None => Ok(()),
         Some(part) => Err(Refusal::new(format!(
-            "only Drover's server writes owner references and finalizers of {}: do not change \
-             metadata.{part}",
-            write.resource
+            "only Drover's server can write owner references and finalizers of {resource}: do \
+             not change metadata.{field}",
+            resource = write.resource,
+            field = part
         ))),
     }
 }
@@ -359,18 +363,19 @@ fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
     let changed = write.operation == Operation::Delete || write.changes("/spec");
     if label(write.old).is_some() && changed {
         return Err(Refusal::new(format!(
-            "{name:?} is a built-in role and cannot be changed: create a role of your own, which \
-             may inherit from it"
+            "cannot change the built-in role {name:?}: create a custom role, which can inherit \
+             from {name:?}"
         )));
     }
     if write.operation == Operation::Create && is_built_in(name) {
         return Err(Refusal::new(format!(
-            "{name:?} is the name of a built-in role, which the server creates: use another name"
+            "cannot create a role with the name {name:?}, because the name is reserved for a \
+             built-in role: use a different name"
         )));
     }
     if write.operation != Operation::Delete && label(write.object) != label(write.old) {
         return Err(Refusal::new(format!(
-            "only Drover's server marks roles as built-in: do not change the label \
+            "only Drover's server can mark roles as built-in: do not change the label \
              \"{BUILT_IN_LABEL}\""
         )));
     }

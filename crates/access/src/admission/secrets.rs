@@ -34,9 +34,8 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     let name = write.object_name();
     if write.namespace == HUB_NAMESPACE && is_servers_secret(name) {
         return Err(Refusal::new(format!(
-            "the Secret {name:?} belongs to the server, and only the server writes it: set \
-             passwords with \"drover user passwd\", or with \"drover server recover\" when no \
-             user can log in"
+            "only Drover's server can write the Secret {name:?}: set passwords with \"drover \
+             user passwd\", or with \"drover server recover\" when no user can log in"
         )));
     }
     if write.operation == Operation::Delete {
@@ -46,8 +45,9 @@ pub(super) fn admit(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     let logs_in = write.namespace == SYSTEM_NAMESPACE && kind == Some(BOOTSTRAP_TOKEN);
     if logs_in && write.is_by_drover_user() {
         return Err(Refusal::new(
-            "a bootstrap token for the hub stays valid after you lose your permissions: create the \
-             token with a kubeconfig of the hub itself",
+            "cannot create a bootstrap token for the hub through Drover, because the token would \
+             stay valid after you lose your permissions: use a kubeconfig of the hub's own API \
+             server",
         ));
     }
     if kind != Some(ACCOUNT_TOKEN) {
@@ -68,17 +68,18 @@ pub(super) fn admit_account(write: &Write<'_>, server: &str) -> Result<(), Refus
 fn token_of(write: &Write<'_>, account: &str, server: &str) -> Result<(), Refusal> {
     if super::account(server) == Some((write.namespace, account)) {
         return Err(Refusal::new(
-            "a token of the server's account has all permissions of the server: only nodes can \
-             request it, for the server's pods",
+            "cannot create a token of the server's service account: only nodes can request this \
+             token, for the server's pods",
         ));
     }
     if is_private(write.namespace, server)
         && (write.is_by_drover_user() || write.is_by_service_account())
     {
         return Err(Refusal::new(format!(
-            "a token of an account in {:?} stays valid after you lose your permissions: use an \
-             account in a different namespace",
-            write.namespace
+            "cannot create a token of a service account in {namespace:?}, because the token \
+             would stay valid after you lose your permissions: use a service account in a \
+             different namespace",
+            namespace = write.namespace
         )));
     }
     Ok(())

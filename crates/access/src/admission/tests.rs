@@ -96,7 +96,7 @@ fn drover_user_cannot_bind_missing_role() {
         assert_eq!(verdict.is_ok(), allowed, "{writer}: {verdict:?}");
         let refused = verdict.map_or_else(|why| why.to_string(), |()| String::new());
         assert_eq!(
-            refused.contains("no ClusterRole \"later\"") && refused.contains("role first"),
+            refused.contains("the ClusterRole \"later\"") && refused.contains("role before"),
             !allowed,
             "{refused}"
         );

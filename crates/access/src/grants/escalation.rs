@@ -10,9 +10,9 @@ use crate::roles::{Lacking, Rights, Scoped};
 
 /// The permissions that the writer needs for a write but does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("your own roles {scope} lack permissions that this write requires: {lacking}")]
+#[error("your roles {scope} lack permissions that this write requires: {lacking}")]
 pub struct Escalation {
-    /// Description of the scope. The text completes the message "your own roles …".
+    /// Description of the scope. The text completes the message "your roles …".
     pub scope: &'static str,
     /// The permissions that the writer does not have in the scope.
     pub lacking: Lacking,

@@ -198,48 +198,48 @@ fn binding_to_missing_or_recreated_object_grants_no_permissions_and_reports_the_
             world()
                 .in_cluster("x", "reader", "a", &ann)
                 .remade_user("ann"),
-            "the user \"ann\" of this binding was deleted: delete the binding, and create it \
-             again for another user of that name",
+            "the user \"ann\" of this binding was deleted: delete the binding; to use a new user \
+             with the name \"ann\", create a new binding",
         ),
         (
             "a recreated cluster",
             world()
                 .in_cluster("x", "reader", "a", &ann)
                 .remade_cluster("a"),
-            "the cluster \"a\" of this binding was deleted: delete the binding, and create it \
-             again for another cluster of that name",
+            "the cluster \"a\" of this binding was deleted: delete the binding; to use a new \
+             cluster with the name \"a\", create a new binding",
         ),
         (
             "a project of a deleted cluster",
             world()
                 .in_project("x", "worker", "p", &ann)
                 .remade_cluster("a"),
-            "the project \"p\" of this binding was deleted: delete the binding, and create it \
-             again for another project of that name",
+            "the project \"p\" of this binding was deleted: delete the binding; to use a new \
+             project with the name \"p\", create a new binding",
         ),
         (
             "a recreated role",
             world()
                 .in_cluster("x", "reader", "a", &ann)
                 .remade_role("reader"),
-            "the role \"reader\" of this binding was deleted: delete the binding, and create it \
-             again for another role of that name",
+            "the role \"reader\" of this binding was deleted: delete the binding; to use a new \
+             role with the name \"reader\", create a new binding",
         ),
         (
             "a group of a recreated provider",
             world()
                 .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
                 .remade_provider("oidc"),
-            "the provider \"oidc\" of this binding was deleted: delete the binding, and create \
-             it again for another provider of that name",
+            "the provider \"oidc\" of this binding was deleted: delete the binding; to use a new \
+             provider with the name \"oidc\", create a new binding",
         ),
         (
             "a group of a missing provider",
             world()
                 .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
                 .regrouped("x", "drover:oicd:x"),
-            "the provider \"oicd\" of this binding was deleted: delete the binding, and create \
-             it again for another provider of that name",
+            "the provider \"oicd\" of this binding was deleted: delete the binding; to use a new \
+             provider with the name \"oicd\", create a new binding",
         ),
         (
             "an unpinned name",
@@ -251,7 +251,7 @@ fn binding_to_missing_or_recreated_object_grants_no_permissions_and_reports_the_
             world()
                 .in_cluster("x", "reader", "a", &group("drover:oidc:x"))
                 .regrouped("x", "system:masters"),
-            "\"system:masters\" is not a group: spec.subject.group.name must be \
+            "\"system:masters\" is not a valid group name: spec.subject.group.name must be \
              \"drover:<provider>:<id>\" with an id of at most 253 visible ASCII characters",
         ),
     ] {
@@ -267,26 +267,28 @@ fn invalid_role_grants_no_permissions_and_reports_the_problem() {
         (
             "a project role in a cluster",
             world().in_cluster("x", "worker", "a", &ann),
-            "the role \"worker\" and its binding or global role have different contexts: use a \
-             role with the same context",
+            "the context of the role \"worker\" differs from the context of the binding or \
+             global role: use a role with the same context",
         ),
         (
             "a cluster role in a project",
             world().in_project("x", "reader", "p", &ann),
-            "the role \"reader\" and its binding or global role have different contexts: use a \
-             role with the same context",
+            "the context of the role \"reader\" differs from the context of the binding or \
+             global role: use a role with the same context",
         ),
         (
             "a role that cannot be resolved",
             world().in_cluster("x", "broken", "a", &ann),
-            "the role \"broken\" cannot be used: \"broken\" inherits \"nothing\", which does not \
-             exist: create the RoleTemplate, or remove it from spec.inherits of \"broken\"",
+            "cannot use the role \"broken\": the role \"broken\" inherits the role \"nothing\", \
+             which does not exist: create \"nothing\", or remove \"nothing\" from spec.inherits \
+             of \"broken\"",
         ),
         (
             "a global role with an unresolvable role",
             world().global("x", "auditor", &ann),
-            "the role \"broken\" cannot be used: \"broken\" inherits \"nothing\", which does not \
-             exist: create the RoleTemplate, or remove it from spec.inherits of \"broken\"",
+            "cannot use the role \"broken\": the role \"broken\" inherits the role \"nothing\", \
+             which does not exist: create \"nothing\", or remove \"nothing\" from spec.inherits \
+             of \"broken\"",
         ),
     ] {
         assert_grants_nothing(what, &world, expected);
@@ -399,7 +401,7 @@ fn user_cannot_grant_permissions_that_the_user_lacks() {
     let refused = grants.may_grant(user("bob").rights_holder(), &scoped("reader"), &a());
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "your own roles in the cluster lack permissions that this write requires: {APIGroups:[\"\"], \
+        "your roles in the cluster lack permissions that this write requires: {APIGroups:[\"\"], \
          Resources:[\"pods\"], Verbs:[\"get\"]}"
     );
 }

@@ -19,8 +19,8 @@ const MAX_RIGHTS: usize = 5_000;
 pub enum Unresolved {
     /// An inherited role does not exist.
     #[error(
-        "{role:?} inherits {inherited:?}, which does not exist: create the RoleTemplate, or \
-         remove it from spec.inherits of {role:?}"
+        "the role {role:?} inherits the role {inherited:?}, which does not exist: create \
+         {inherited:?}, or remove {inherited:?} from spec.inherits of {role:?}"
     )]
     Missing {
         /// Name of the role whose `spec.inherits` contains the missing role.
@@ -29,13 +29,18 @@ pub enum Unresolved {
         inherited: String,
     },
     /// The role inherits itself, directly or through other roles.
-    #[error("the role inherits itself: {}; remove one of these roles from spec.inherits", .0.join(" → "))]
+    #[error(
+        "the role inherits itself: {inheritance_chain}; remove one of these roles from \
+         spec.inherits",
+        inheritance_chain = .0.join(" → ")
+    )]
     Circle(Vec<String>),
     /// The context (cluster or project) of an inherited role differs from the context of the
     /// inheriting role.
     #[error(
-        "{role:?} inherits {inherited:?}, which is for {}: inherit roles of the same context",
-        place(*.context)
+        "the role {role:?} inherits the role {inherited:?}, which is a role for {context}: \
+         inherit only roles of the same context",
+        context = place(*.context)
     )]
     Elsewhere {
         /// Name of the role whose `spec.inherits` contains the inherited role.
@@ -53,12 +58,12 @@ pub enum Unresolved {
     TooDeep,
     /// The role has too many rules.
     #[error(
-        "the role has more than {MAX_RULES} rules or {MAX_RIGHTS} single permissions with all \
-         inherited roles: split it into several roles"
+        "the role and its inherited roles have more than {MAX_RULES} rules or {MAX_RIGHTS} \
+         permissions: split the role into several roles"
     )]
     TooLarge,
     /// Kubernetes rejects a rule of the role or of an inherited role.
-    #[error("{role:?}: spec.{source}")]
+    #[error("the role {role:?} is invalid: spec.{source}")]
     Invalid {
         /// Name of the role that contains the rule.
         role: String,
@@ -67,8 +72,8 @@ pub enum Unresolved {
     },
     /// The name of a ClusterRole is invalid.
     #[error(
-        "{role:?}: spec.external contains {external:?}, which is not a valid name of a \
-        ClusterRole"
+        "the role {role:?} is invalid: spec.external contains {external:?}, which is not a valid \
+         ClusterRole name"
     )]
     NoClusterRole {
         /// Name of the role whose `spec.external` contains the invalid name.

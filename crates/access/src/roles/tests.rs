@@ -80,8 +80,8 @@ fn error_of_invalid_role_inheritance_contains_the_fix() {
     for (name, expected) in [
         (
             "missing",
-            "\"there\" inherits \"not-there\", which does not exist: create the RoleTemplate, or \
-             remove it from spec.inherits of \"there\"",
+            "the role \"there\" inherits the role \"not-there\", which does not exist: create \
+             \"not-there\", or remove \"not-there\" from spec.inherits of \"there\"",
         ),
         (
             "round",
@@ -95,13 +95,13 @@ fn error_of_invalid_role_inheritance_contains_the_fix() {
         ),
         (
             "elsewhere",
-            "\"elsewhere\" inherits \"project\", which is for projects: inherit roles of the \
-             same context",
+            "the role \"elsewhere\" inherits the role \"project\", which is a role for projects: \
+             inherit only roles of the same context",
         ),
         (
             "large",
-            "the role has more than 500 rules or 5000 single permissions with all inherited roles: \
-             split it into several roles",
+            "the role and its inherited roles have more than 500 rules or 5000 permissions: \
+             split the role into several roles",
         ),
     ] {
         let error = resolved(name, &roles).unwrap().unwrap_err();
@@ -308,23 +308,23 @@ fn role_with_rule_that_kubernetes_rejects_is_invalid() {
     for (name, expected) in [
         (
             "verbs",
-            "\"verbs\": spec.rules[1]: verbs is empty, so the rule grants nothing: add verbs, \
-            such as get",
+            "the role \"verbs\" is invalid: spec.rules[1]: verbs is empty, so the rule grants \
+             nothing: add verbs, such as get",
         ),
         (
             "heir",
-            "\"verbs\": spec.rules[1]: verbs is empty, so the rule grants nothing: add verbs, \
-            such as get",
+            "the role \"verbs\" is invalid: spec.rules[1]: verbs is empty, so the rule grants \
+             nothing: add verbs, such as get",
         ),
         (
             "paths",
-            "\"paths\": spec.rules[0]: nonResourceURLs must be in a separate rule: split the \
-            rule in two",
+            "the role \"paths\" is invalid: spec.rules[0]: nonResourceURLs must be in a separate \
+             rule: split the rule in two",
         ),
         (
             "outside",
-            "\"outside\": spec.external contains \"../x\", which is not a valid name of a \
-            ClusterRole",
+            "the role \"outside\" is invalid: spec.external contains \"../x\", which is not a \
+             valid ClusterRole name",
         ),
     ] {
         let error = resolved(name, &roles).unwrap().unwrap_err();

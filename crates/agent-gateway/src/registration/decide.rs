@@ -64,7 +64,7 @@ pub enum Refusal {
     )]
     ClusterDeleted,
     /// The signature of the request does not match the key in the request.
-    #[error("the request is not signed with the key in the request")]
+    #[error("the signature of the request does not match the public key in the request")]
     BadSignature,
     /// The Cluster is already bound to a different key.
     #[error(
@@ -91,8 +91,9 @@ pub enum Refusal {
     TokenOfOtherCluster,
     /// The key is already bound to a different Cluster.
     #[error(
-        "this cluster is already registered as {0:?}: delete that Cluster first, or delete \
-         Secret drover-agent-key in the cluster to register it twice"
+        "this cluster is already registered as {name:?}: delete the Cluster {name:?} first, or \
+         delete the Secret drover-agent-key in the cluster to register the cluster a second time",
+         name = .0
     )]
     KeyOfOtherCluster(String),
 }

@@ -153,7 +153,7 @@ fn manifest(
 /// not show the token.
 fn curl(state: &RegistrationState) -> Result<String, Status> {
     let pin = (state.pin)()
-        .ok_or_else(|| Status::internal("cannot read the server's own certificate"))?;
+        .ok_or_else(|| Status::internal("cannot read the certificate of this server"))?;
     Ok(curl_line(&state.settings.server_url(), &pin))
 }
 

@@ -34,13 +34,16 @@ pub enum TokenError {
         source: ClientError,
     },
     /// The API server did not respond in time.
-    #[error("the API server did not issue a token for service account {account} within {} s", TIMEOUT.as_secs())]
+    #[error(
+        "the API server did not issue a token for service account {account} within {seconds} s",
+        seconds = TIMEOUT.as_secs()
+    )]
     Timeout {
         /// Name of the lane's service account.
         account: &'static str,
     },
     /// The response has no token, or a token that is not valid in a header.
-    #[error("the API server's token for service account {account} is not usable")]
+    #[error("the API server issued an invalid token for service account {account}")]
     Malformed {
         /// Name of the lane's service account.
         account: &'static str,
@@ -159,7 +162,8 @@ impl LaneTokens {
         let tokens = self.clone();
         tokio::spawn(async move {
             if let Err(error) = tokens.request_and_store(lane).await {
-                tracing::warn!(%error, "cannot renew a lane's token; the current token is still valid");
+                tracing::warn!(%error, "cannot renew the token of a lane; the current token is \
+                                        still valid");
             }
             drop(guard);
         });

@@ -46,7 +46,7 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The API server returned an error.
-    #[error("cannot {what} in the agent's namespace: {source}")]
+    #[error("cannot {operation} in the agent's namespace: {source}", operation = .what)]
     Api {
         /// The failed operation, as a verb and an object.
         what: &'static str,
@@ -55,7 +55,11 @@ pub enum StoreError {
         source: ClientError,
     },
     /// The API server did not respond in time.
-    #[error("cannot {what} in the agent's namespace: no response within {} s", TIMEOUT.as_secs())]
+    #[error(
+        "cannot {operation} in the agent's namespace: no response within {seconds} s",
+        operation = .what,
+        seconds = TIMEOUT.as_secs()
+    )]
     Timeout {
         /// The operation that timed out, as a verb and an object.
         what: &'static str,

@@ -30,7 +30,7 @@ pub enum CallError {
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The server refused the call.
-    #[error("the server refused ({status}): {message}{}", hint(*.skew))]
+    #[error("the server refused the request ({status}): {message}{advice}", advice = hint(*.skew))]
     Refused {
         /// HTTP status code.
         status: StatusCode,
@@ -60,7 +60,7 @@ pub enum CallError {
         detail: String,
     },
     /// The connection broke, or the server did not respond in time.
-    #[error("the server did not respond: {0}")]
+    #[error("the server did not respond: {cause}", cause = .0)]
     Broken(String),
 }
 

@@ -103,12 +103,14 @@ pub enum DialError {
     },
     /// The server's certificate is not issued by a CA certificate in the manifest.
     #[error(
-        "the server's certificate is not issued by the CA in the manifest: the server's CA has changed, or a device on the path intercepts TLS; import the cluster again if the change was intended"
+        "the server's certificate is not issued by the CA in the manifest: the server's CA has \
+         changed, or a proxy intercepts TLS; if the CA has changed, import the cluster again"
     )]
     TlsUnknownAuthority,
     /// The server's certificate does not contain the host name that the agent dialled.
     #[error(
-        "the server's certificate is not for {host}: set the server-url setting to a name in the certificate, or issue a certificate for {host}"
+        "the server's certificate does not contain the name {host}: set the server-url setting \
+         to a name in the certificate, or issue a certificate for {host}"
     )]
     TlsNameMismatch {
         /// Host name that the agent dialled.
@@ -116,7 +118,8 @@ pub enum DialError {
     },
     /// The server's certificate has expired.
     #[error(
-        "the server's certificate has expired, or this machine's clock is ahead (its time is {now})"
+        "the server's certificate has expired, or this machine's clock is fast (time of this \
+         machine: {now})"
     )]
     TlsExpired {
         /// Current time of this machine.
@@ -124,7 +127,8 @@ pub enum DialError {
     },
     /// The server's certificate is not valid yet.
     #[error(
-        "the server's certificate is not valid yet: this machine's clock is behind (its time is {now})"
+        "the server's certificate is not valid yet, or this machine's clock is slow (time of \
+         this machine: {now})"
     )]
     TlsNotYetValid {
         /// Current time of this machine.

@@ -28,7 +28,10 @@ impl std::fmt::Debug for ProxyUrl {
 /// The text is not a URL of a supported proxy. The error does not contain the URL, because the URL
 /// may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("write http://[USER:PASSWORD@]HOST:PORT; other kinds of proxies are not supported")]
+#[error(
+    "cannot use the proxy URL: only HTTP proxies are supported; write \
+     http://[USER:PASSWORD@]HOST:PORT"
+)]
 pub struct ProxyUrlError;
 
 impl FromStr for ProxyUrl {
@@ -77,8 +80,8 @@ pub(super) struct ProxyRoute {
 /// The proxy refused the connection, or closed the connection before its response.
 #[derive(Debug, Error)]
 #[error(
-    "{0}; allow CONNECT to the server's host and port there, and put a user name and a password into \
-     HTTPS_PROXY if the proxy requires them"
+    "{problem}; configure the proxy to allow CONNECT to the server's host and port, and add the \
+     user name and password of the proxy to HTTPS_PROXY if required", problem = .0
 )]
 pub struct ProxyError(pub(super) String);
 

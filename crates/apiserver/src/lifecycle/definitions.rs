@@ -134,7 +134,8 @@ impl Definitions {
         if let Some(status) = terminating(&object, &outcome, (self.clock)()) {
             object["status"] = status;
             if let Err(second) = self.hub.update(MANAGER, path, object, "status").await {
-                tracing::debug!(%path, error = %second, "failed to report an error in the status");
+                tracing::debug!(%path, error = %second, "failed to write an error to the status \
+                                                         of a CustomResourceDefinition");
             }
         }
         error

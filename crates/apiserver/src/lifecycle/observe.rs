@@ -169,7 +169,8 @@ impl Reader {
                 .watch_pinned(self.prefix.as_str(), ended.revision()),
             WatchEnd::Compacted { floor } => Err(WatchError::Compacted { floor: *floor }),
             WatchEnd::Store(error) => {
-                tracing::warn!(%error, prefix = self.prefix, "failed to read changes; listing again");
+                tracing::warn!(%error, prefix = self.prefix, "failed to read the changes of a \
+                                                              watch; listing again");
                 return Ok(None);
             }
         };
@@ -177,7 +178,8 @@ impl Reader {
             Ok(watch) => Ok(Some(watch)),
             Err(WatchError::Closed) => Err(Closed),
             Err(error) => {
-                tracing::warn!(%error, prefix = self.prefix, "missed changes; listing again");
+                tracing::warn!(%error, prefix = self.prefix, "cannot resume the watch; listing \
+                                                              again");
                 Ok(None)
             }
         }

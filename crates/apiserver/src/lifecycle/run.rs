@@ -50,7 +50,7 @@ pub(super) enum ReconcileError {
     },
     #[error("cannot find a resource for {api_version} {kind}")]
     UnknownKind { api_version: String, kind: String },
-    #[error("cannot delete all content: {0}")]
+    #[error("cannot delete all content of the namespace: {cause}", cause = .0)]
     Content(String),
     #[error("cannot issue a token for a Secret")]
     Issue(#[source] IssueError),

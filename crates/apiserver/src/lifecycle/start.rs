@@ -95,7 +95,8 @@ async fn ensure_once(
     match reconcile(object, stored.as_ref()) {
         Reconciled::Nothing => Ok(()),
         Reconciled::Protected => {
-            tracing::warn!(%path, "did not restore missing rules of a bootstrap role: autoupdate is false");
+            tracing::warn!(%path, "skipped the restoration of a bootstrap role: its autoupdate \
+                                   annotation is false");
             Ok(())
         }
         Reconciled::Create(object) => hub.act(MANAGER, path, Act::Create(object)).await,

@@ -27,7 +27,7 @@ pub enum ApplyError {
     #[error("{0}")]
     BadRequest(String),
     /// The live object's `managedFields` are malformed.
-    #[error("failed to decode managed fields: {0}")]
+    #[error("failed to decode managed fields: {cause}", cause = .0)]
     Managers(#[from] ManagersError),
     /// The live or applied object does not match the schema of its kind.
     #[error("{0}")]

@@ -14,10 +14,10 @@ pub enum FieldsError {
     #[error("fields must be nested objects")]
     NotAnObject,
     /// The key has no colon after its type.
-    #[error("missing colon: {0}")]
+    #[error("missing colon: {cause}", cause = .0)]
     NoColon(String),
     /// The value in the key is malformed.
-    #[error("parsing key as path element: {0}")]
+    #[error("parsing key as path element: {cause}", cause = .0)]
     Element(String),
     /// The nesting exceeds the limit.
     #[error("fields are nested too deep")]

@@ -132,7 +132,7 @@ pub enum ManagersError {
         index: usize,
     },
     /// The fields are malformed.
-    #[error("error decoding set: {0}")]
+    #[error("error decoding set: {cause}", cause = .0)]
     Fields(#[from] FieldsError),
     /// The time is malformed.
     #[error("time of managed fields entry {0} is not RFC 3339")]

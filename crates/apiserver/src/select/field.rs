@@ -15,7 +15,7 @@ pub enum FieldSelectorError {
         term: String,
     },
     /// A backslash precedes a character that needs no escape.
-    #[error("invalid field selector: invalid escape sequence: {0}")]
+    #[error("invalid field selector: invalid escape sequence: {cause}", cause = .0)]
     Escape(String),
     /// A character lacks the required backslash; the message contains its code point.
     #[error("invalid field selector: unescaped character in value: {}", u32::from(*.0))]

@@ -146,7 +146,8 @@ async fn watch_route(
     let options = ListOptions::of(&exchange.query)?;
     let RequestSlot::Watching(_until_it_streams, slot) = place else {
         return Err(ApiError::internal(
-            "the watch request has no slot of the watch limit",
+            "cannot start the watch: the request is not registered with the limit of concurrent \
+             watches",
         ));
     };
     watch::watch(exchange, target, &options, slot).await

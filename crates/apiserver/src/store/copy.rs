@@ -84,7 +84,7 @@ fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Resu
 /// atomically.
 fn link_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     let known = settle(path).unwrap_or_else(|error| {
-        tracing::warn!(%error, "failed to read the replaced store");
+        tracing::warn!(%error, "failed to read the store that the copy replaces");
         (0, 0)
     });
     let replaced = unused_name(path, "replaced");

@@ -10,7 +10,10 @@ use super::stored::{Malformed, Stored};
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The store is already open in this process or in a different process.
-    #[error("cannot open {}: another process uses the file{}", path.display(), holder(*pid))]
+    #[error(
+        "cannot open {path}: another process uses the file{process_id}",
+        path = path.display(), process_id = holder(*pid)
+    )]
     Locked {
         /// The path of the store.
         path: PathBuf,
@@ -19,8 +22,8 @@ pub enum OpenError {
     },
     /// The store has a newer schema.
     #[error(
-        "cannot open {}: its schema {found} is newer than {known}; \
-         use the newer version, or restore a backup of this version", path.display()
+        "cannot open {path}: the schema version {found} of the file is newer than the supported \
+         version {known}; upgrade this program, or restore a backup of this program's version"
     )]
     Newer {
         /// The path of the store.
@@ -31,10 +34,10 @@ pub enum OpenError {
         known: u32,
     },
     /// The file is a SQLite database of another program.
-    #[error("cannot open {}: not a store of this program", .0.display())]
+    #[error("cannot open {path}: not a store of this program", path = .0.display())]
     Foreign(PathBuf),
     /// The file or its folder is not accessible.
-    #[error("cannot access {}", path.display())]
+    #[error("cannot access {path}")]
     File {
         /// The path of the file.
         path: PathBuf,
@@ -42,7 +45,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// SQLite cannot open, read or migrate the file.
-    #[error("cannot open {}", path.display())]
+    #[error("cannot open {path}")]
     Database {
         /// The path of the store.
         path: PathBuf,
@@ -50,7 +53,10 @@ pub enum OpenError {
         source: rusqlite::Error,
     },
     /// The file's metadata is inconsistent.
-    #[error("cannot open {}: the file is damaged: {what}; restore a backup", path.display())]
+    #[error(
+        "cannot open {path}: the file is damaged: {problem}; restore a backup",
+        problem = .what
+    )]
     Damaged {
         /// The path of the store.
         path: PathBuf,
@@ -207,7 +213,7 @@ impl From<StoreError> for WatchEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// The target file exists.
-    #[error("cannot create {}: the file already exists", .0.display())]
+    #[error("cannot create {path}: the file already exists", path = .0.display())]
     Exists(PathBuf),
     /// The replaced store or the copy cannot be opened.
     #[error(transparent)]
@@ -221,7 +227,7 @@ pub enum CopyError {
         problems: Vec<String>,
     },
     /// A file cannot be written or renamed.
-    #[error("cannot write {}", path.display())]
+    #[error("cannot write {path}")]
     File {
         /// The path of the file.
         path: PathBuf,
@@ -229,7 +235,7 @@ pub enum CopyError {
         source: io::Error,
     },
     /// SQLite failed.
-    #[error("cannot copy {}", path.display())]
+    #[error("cannot copy {path}")]
     Database {
         /// The path of the file.
         path: PathBuf,

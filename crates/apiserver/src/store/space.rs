@@ -31,7 +31,8 @@ const COPY: &str = "converting";
 #[derive(Debug, thiserror::Error)]
 enum ConvertError {
     #[error(
-        "the file has {0} bytes; the maximum for conversion at the start is {MAX_CONVERTED_BYTES}"
+        "the file has {bytes} bytes; the maximum for conversion at the start is \
+         {MAX_CONVERTED_BYTES}", bytes = .0
     )]
     TooLarge(u64),
     #[error("cannot create the copy")]
@@ -64,7 +65,8 @@ pub(super) fn convert(conn: &mut Connection, path: &Path, vfs: Option<&str>) -> 
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             tracing::warn!(
                 path = %path.display(), %error, cause,
-                "cannot convert the store; its file will not shrink"
+                "cannot convert the store for incremental vacuum; the file of the store does not \
+                 shrink"
             );
             false
         }

@@ -326,7 +326,7 @@ impl Writer {
             Err(error) => {
                 self.tasks.schedule.failed(Instant::now());
                 if is_full(&error) {
-                    tracing::warn!("cannot compact the history: no disk space");
+                    tracing::warn!("cannot compact the history of the store: no disk space");
                 } else {
                     self.record_uncertain(error);
                 }

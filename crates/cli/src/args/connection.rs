@@ -79,10 +79,16 @@ pub enum ServerUrlError {
         source: <Url as FromStr>::Err,
     },
     /// The scheme is not `https`. Without `https`, tokens and passwords are not encrypted.
-    #[error("cannot use the scheme {0}: Drover supports only https; write https://HOST:PORT")]
+    #[error(
+        "cannot use the scheme {scheme}: Drover supports only https; write https://HOST:PORT",
+        scheme = .0
+    )]
     Scheme(String),
     /// The URL has more than scheme, host and port.
-    #[error("a server address is https://HOST:PORT; remove the {0}")]
+    #[error(
+        "a server address has the form https://HOST:PORT; remove the {url_part}",
+        url_part = .0
+    )]
     Excess(&'static str),
 }
 
@@ -169,7 +175,10 @@ pub struct DurationArg(pub Duration);
 
 /// The error of parsing a [`DurationArg`].
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("cannot use {0:?} as a duration; write for example 90s, 15m, 12h, 30d or 1h30m")]
+#[error(
+    "cannot use {text:?} as a duration; write for example 90s, 15m, 12h, 30d or 1h30m",
+    text = .0
+)]
 pub struct DurationArgError(String);
 
 impl FromStr for DurationArg {

@@ -99,7 +99,9 @@ async fn delete(client: &Client, args: &ClusterDelete) -> Result<(), Failure> {
     deleted.await?;
     if let Some(why) = incomplete.into_inner() {
         return Err(Failure::Other(format!(
-            "deleted the cluster {name:?} from the server, but the cleanup is incomplete: {why}"
+            "deleted the cluster {name:?} from the server, but Drover's objects in the cluster \
+             are not completely deleted: {reason}",
+            reason = why
         )));
     }
     notice(&format!("Deleted the cluster {name:?}."));

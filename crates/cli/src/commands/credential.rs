@@ -99,8 +99,9 @@ fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<TokenRequest
         Some(V1BETA1) => V1BETA1,
         Some(other) => {
             return Err(Failure::Usage(format!(
-                "kubectl requests {other:?}, but this version of drover supports {V1}. Get a new \
-                 kubeconfig: drover cluster kubeconfig --merge"
+                "kubectl requests the API version {version:?}, but this version of drover \
+                 supports {V1}. Get a new kubeconfig: drover cluster kubeconfig --merge",
+                version = other
             )));
         }
     };
@@ -154,10 +155,11 @@ fn client(
         .filter(|server| !context.serves(server))
     {
         return Err(Failure::Usage(format!(
-            "the context {:?} belongs to {}, not to {server}; run: {}",
-            context.name,
-            context.server,
-            server.login_command()
+            "the context {context:?} is for the server {context_server}, not for {server}; run: \
+             {login_command}",
+            context = context.name,
+            context_server = context.server,
+            login_command = server.login_command()
         )));
     }
     client_of(context, args.request_timeout.0)
@@ -181,8 +183,9 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
         )
     };
     Failure::NotLoggedIn(format!(
-        "not logged in to {server}; run: {}{known}",
-        server.login_command()
+        "not logged in to {server}; run: {login_command}{other_servers}",
+        login_command = server.login_command(),
+        other_servers = known
     ))
 }
 
@@ -191,9 +194,9 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
 fn login_advice(error: CallError, client: &Client) -> Failure {
     match error {
         CallError::Refused(refusal) if refusal.code == 401 => Failure::NotLoggedIn(format!(
-            "the login at {} has expired or was revoked; run: {}",
-            client.server(),
-            client.server().login_command()
+            "the login to {server} has expired or was revoked; run: {login_command}",
+            server = client.server(),
+            login_command = client.server().login_command()
         )),
         other => other.into(),
     }
@@ -220,8 +223,8 @@ fn check_cluster(
     }
     match &args.cluster_uid {
         Some(known) if uid != Some(known.as_str()) => Err(Failure::Other(format!(
-            "the kubeconfig is for a previous cluster {name:?}: the cluster was deleted and \
-             imported again. Get a new kubeconfig: drover cluster kubeconfig {name} --merge"
+            "the kubeconfig is outdated: the cluster {name:?} was deleted and imported again. \
+             Get a new kubeconfig: drover cluster kubeconfig {name} --merge"
         ))),
         _ => Ok(()),
     }

@@ -100,9 +100,9 @@ fn context_name(
     match config.context(name) {
         Some(other) if other.server != *server && !environment.is_typed("context") => {
             Err(Failure::Usage(format!(
-                "$DROVER_CONTEXT is {name:?}, the context of {}; unset the variable, or set \
-                 another name for {server} with --context NAME",
-                other.server
+                "$DROVER_CONTEXT is {name:?}, which is the context of {context_server}; unset \
+                 the variable, or set a different context name for {server} with --context NAME",
+                context_server = other.server
             )))
         }
         _ => Ok(name.clone()),
@@ -220,7 +220,7 @@ async fn confirm_authority(server: &ServerUrl, args: &LoginArgs) -> Result<Autho
     notice(&format!(
         "This machine does not trust the certificate authority of {server}:\n  \
          {}\n  {fingerprint}\n\
-         Compare the fingerprint with the one that the server printed at its start.",
+         Compare the fingerprint with the fingerprint that the server printed at its start.",
         crate::table::printable(&subject)
     ));
     confirm(

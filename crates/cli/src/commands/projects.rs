@@ -107,7 +107,8 @@ async fn set(client: &Client, args: &args::ProjectSet) -> Result<(), Failure> {
     }
     if patch == no_change() {
         return Err(Failure::Other(
-            "no field to change is set; see \"drover project set --help\"".to_owned(),
+            "cannot change the project: no flag sets a field; see \"drover project set --help\""
+                .to_owned(),
         ));
     }
     change(client, &args.name, &patch).await?;
@@ -155,8 +156,9 @@ async fn remove(client: &Client, args: &args::ProjectRemoveNamespace) -> Result<
     namespaces.retain(|namespace| namespace.name != args.namespace);
     if namespaces.len() == before {
         return Err(Failure::Other(format!(
-            "the project {:?} has no namespace {:?}; see \"drover project get\"",
-            args.project, args.namespace
+            "the project {project:?} has no namespace {namespace:?}; see \"drover project get\"",
+            project = args.project,
+            namespace = args.namespace
         )));
     }
     let patch = ProjectPatch {

@@ -90,7 +90,12 @@ async fn create(client: &Client, args: &args::ProviderCreate) -> Result<(), Fail
 }
 
 fn spec_in(file: &Path) -> Result<Value, Failure> {
-    let failed = |problem: String| Failure::Usage(format!("{}: {problem}", file.display()));
+    let failed = |problem: String| {
+        Failure::Usage(format!(
+            "cannot read {path}: {problem}",
+            path = file.display()
+        ))
+    };
     let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
     serde_saphyr::from_str(&text).map_err(|error| failed(error.to_string()))
 }

@@ -138,7 +138,12 @@ struct RoleFile {
 
 /// Reads the output of `drover role get`, a custom resource, or a spec.
 fn read(file: &Path) -> Result<RoleFile, Failure> {
-    let failed = |problem: String| Failure::Usage(format!("{}: {problem}", file.display()));
+    let failed = |problem: String| {
+        Failure::Usage(format!(
+            "cannot read {path}: {problem}",
+            path = file.display()
+        ))
+    };
     let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
     let whole: Value = parse(&text).map_err(failed)?;
     let Some(spec) = whole.get("spec") else {

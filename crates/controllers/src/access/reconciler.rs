@@ -106,8 +106,9 @@ async fn report(managed: &ManagedCluster, result: SweepResult) {
     let notices = &managed.controllers.notices;
     if let Some((first, others)) = result.changed.split_first() {
         let others = others.len();
-        tracing::info!(cluster.uid = %managed.uid, first, others, "removed users without a role \
-            from unmanaged bindings");
+        tracing::info!(cluster.uid = %managed.uid, first, others, "removed users without a \
+                                                                   Drover role from unmanaged \
+                                                                   bindings");
         let note = format!(
             "removed Drover users without a role in this cluster from bindings that Drover does \
              not manage: {first}, and {others} more. Assign roles in Drover, or name users in \
@@ -116,8 +117,8 @@ async fn report(managed: &ManagedCluster, result: SweepResult) {
         notices.inform(&cluster, "NamesTakenOut", &note).await;
     }
     if let Some(error) = result.failed {
-        tracing::warn!(cluster.uid = %managed.uid, %error, "cannot remove users without a role \
-            from unmanaged bindings");
+        tracing::warn!(cluster.uid = %managed.uid, %error, "cannot remove users without a Drover \
+                                                            role from unmanaged bindings");
         let note = format!(
             "unmanaged bindings may still name Drover users without a role in this \
                 cluster: {error}"

@@ -140,8 +140,8 @@ pub(crate) fn project(stores: &Stores, project: &Project) -> Option<Decision> {
     };
     if stores.clusters.by_uid(uid.as_str()).is_none() {
         let message = format!(
-            "the project's cluster {name:?} was deleted: delete the project, and create it again \
-             for another cluster of that name"
+            "the project's cluster {name:?} was deleted: delete the project; for a new cluster \
+             with the name {name:?}, create a new project"
         );
         return Some(Decision::SetCondition(condition_false("Gone", message)));
     }

@@ -27,19 +27,19 @@ const HEADERS_TIMEOUT: Duration = Duration::from_secs(15);
 /// Reason for the end of a report stream.
 #[derive(Debug, Error)]
 pub(crate) enum StreamEnd {
-    #[error("cannot open the report stream: {0}")]
+    #[error("cannot open the report stream: {cause}", cause = .0)]
     Send(#[from] TunnelSendError),
-    #[error("the agent responded with status {0}")]
+    #[error("the agent responded with status {status}", status = .0)]
     Refused(http::StatusCode),
-    #[error("the agent sent no report in time")]
+    #[error("the agent sent no report before the timeout")]
     Silence,
     #[error("the agent closed the report stream")]
     Ended,
-    #[error("the tunnel failed: {0}")]
+    #[error("the tunnel failed: {cause}", cause = .0)]
     Broken(String),
     #[error(transparent)]
     Long(#[from] LineTooLong),
-    #[error("cannot parse a line of the report: {0}")]
+    #[error("cannot parse a line of the report: {cause}", cause = .0)]
     Malformed(#[from] serde_json::Error),
 }
 
@@ -139,8 +139,8 @@ fn publish(managed: &ManagedCluster, events: &ReportEvents) {
             lane = ?refusal.lane,
             reason = ?refusal.reason,
             count = refusal.count,
-            "the agent rejected requests: {:?}",
-            refusal.message
+            detail = ?refusal.message,
+            "agent rejected requests"
         );
     }
     let unlogged = events.refusals.len().saturating_sub(MAX_LOGGED);
@@ -149,7 +149,7 @@ fn publish(managed: &ManagedCluster, events: &ReportEvents) {
         tracing::warn!(
             cluster.name = name,
             unlogged,
-            "the agent rejected more requests"
+            "agent rejected more requests"
         );
     }
     let refused = events.refusals.iter().map(|refusal| {

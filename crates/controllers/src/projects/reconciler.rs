@@ -53,7 +53,7 @@ pub(crate) enum ProjectsError {
     #[error("the projects of the cluster change too often; will retry")]
     ChangingTooOften,
     /// The stores are incomplete.
-    #[error("the server has no complete copy of the hub's objects; will retry")]
+    #[error("the server has not loaded all objects of the hub yet; will retry")]
     Untrusted,
     /// The system's random generator failed.
     #[error("cannot generate a random secret")]

@@ -101,7 +101,7 @@ async fn wait_until_visible(hub: &Hub, written: &Project) {
         let name = written.name_any();
         tracing::warn!(
             project.name = name,
-            "the store does not contain a written project yet; waiting"
+            "waiting for the store to contain a written project"
         );
     }
 }
@@ -218,8 +218,8 @@ fn describe(impediments: &[Impediment]) -> String {
                 first"
             ),
             OwnershipProblem::Exists => format!(
-                "namespace {name:?} exists and does not belong to the project: set adopt to take \
-                 it over, or use another name"
+                "namespace {name:?} exists and does not belong to the project: set adopt to add \
+                 the namespace to the project, or use a different name"
             ),
             OwnershipProblem::Missing => format!(
                 "namespace {name:?} does not exist in the cluster and cannot be adopted: correct \
@@ -291,9 +291,8 @@ pub(super) async fn abandon(hub: &Hub, project: &Project, reason: &str) {
         Ok(()) => tracing::info!(
             project.name = name,
             reason,
-            "removed the finalizer of a project; its namespaces lose Drover's labels at the next \
-             reconciliation of the \
-             cluster"
+            "removed the finalizer of a project; the next reconciliation of the cluster removes \
+             Drover's labels from its namespaces"
         ),
         Err(error) => {
             let error = &error as &dyn std::error::Error;

@@ -83,13 +83,13 @@ pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
     };
     let hub = &managed.controllers.hub;
     let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
-    let writing = writer.replace_status("write the status of a cluster's clean-up", &desired);
+    let writing = writer.replace_status("write the progress of a cluster's removal", &desired);
     if let Err(error) = writing.await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
             cluster.name = name,
             error,
-            "failed to write the status of a cluster's clean-up"
+            "failed to write the progress of a cluster's removal to its status"
         );
     }
 }

@@ -23,19 +23,22 @@ const TLS_HANDSHAKE: u8 = 0x16;
 #[derive(Debug, Error)]
 pub enum HeaderError {
     /// The connection begins neither with a TLS handshake nor with a PROXY header of version 2.
-    #[error("the connection begins with neither TLS nor a PROXY header of version 2")]
+    #[error("the connection does not begin with TLS or with a PROXY header of version 2")]
     Signature,
     /// The header has an unknown version or command.
-    #[error("the PROXY header has version and command {0:#04x}")]
+    #[error("the PROXY header has an unknown version or command ({byte:#04x})", byte = .0)]
     Command(u8),
     /// The header is not for a TCP connection.
-    #[error("the PROXY header has family and protocol {0:#04x}, which is not TCP")]
+    #[error("the PROXY header is not for TCP (address family and protocol {byte:#04x})", byte = .0)]
     Family(u8),
     /// The header is longer than [`MAX_REST`].
-    #[error("the PROXY header has {0} bytes, more than {MAX_REST}")]
+    #[error(
+        "the PROXY header has {bytes} bytes after its fixed part; the maximum is {MAX_REST}",
+        bytes = .0
+    )]
     TooLong(usize),
     /// The header is shorter than its addresses.
-    #[error("the PROXY header ends within its addresses")]
+    #[error("the PROXY header is too short for its addresses")]
     TooShort,
     /// Reading from the connection failed.
     #[error("cannot read the PROXY header")]

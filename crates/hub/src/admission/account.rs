@@ -38,10 +38,9 @@ pub enum AccountError {
 /// client's writes to the webhook.
 #[derive(Debug, Error)]
 #[error(
-    "the hub reviews writes of {account:?}, because its webhook \"{CONFIGURATION}\" exempts only \
-     {server:?}: use a kubeconfig of that account, or delete the webhook first \
-     (kubectl delete validatingwebhookconfiguration {CONFIGURATION}); a running server installs it \
-     again"
+    "cannot write to the hub as {account:?}: the webhook \"{CONFIGURATION}\" exempts only \
+     {server:?}. Use a kubeconfig of {server:?}, or delete the webhook first: kubectl delete \
+     validatingwebhookconfiguration {CONFIGURATION}. A running server installs the webhook again."
 )]
 pub struct AccountMismatch {
     account: String,

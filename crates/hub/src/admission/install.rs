@@ -47,11 +47,14 @@ enum InstallError {
     Hub(#[from] HubError),
     #[error(transparent)]
     Account(#[from] AccountError),
-    #[error("the hub cannot reach the server URL {0:?}: set an https URL or --hub-webhook")]
+    #[error(
+        "the hub cannot reach the server URL {url:?}: set an https URL or --hub-webhook",
+        url = .0
+    )]
     NoAddress(String),
     #[error("the hub cannot reach the server at {address}: {message}")]
     Unreachable { address: String, message: String },
-    #[error("the hub never called the webhook at {0}")]
+    #[error("the hub has not called the webhook at {url}", url = .0)]
     NeverCalled(String),
     #[error("the hub does not support matchConditions: upgrade it to Kubernetes 1.30 or later")]
     TooOld,
@@ -94,22 +97,21 @@ impl InstallError {
             }
             Some(WebhookState::Unanswered) => tracing::warn!(
                 error,
-                "the hub cannot reach the admission webhook: the hub rejects writes of other \
-                 accounts to \
-                 Drover's kinds, roles and service account tokens; set --hub-webhook to an \
-                 address that the hub's API server reaches, or delete the webhook: kubectl delete \
-                 validatingwebhookconfiguration {CONFIGURATION}"
+                "the hub cannot reach the admission webhook and rejects writes by other accounts \
+                 to Drover's objects, roles and service account tokens; set --hub-webhook to an \
+                 address that the hub's API server can reach, or delete the webhook: kubectl \
+                 delete validatingwebhookconfiguration {CONFIGURATION}"
             ),
             Some(_) if self.is_hub_error() => tracing::warn!(
                 error,
-                "the admission webhook is not installed, so direct writes to the hub are not checked: \
-                 the hub rejects the installation; grant the server's account the permission in \
-                 the error"
+                "cannot install the admission webhook, so direct writes to the hub are not \
+                 checked: the hub rejected the request; grant the permission in the error to the \
+                 server's account"
             ),
             Some(_) => tracing::warn!(
                 error,
-                "the admission webhook is not installed, so direct writes to the hub are not checked; \
-                 set --hub-webhook to an address that the hub's API server reaches"
+                "cannot install the admission webhook, so direct writes to the hub are not \
+                 checked; set --hub-webhook to an address that the hub's API server can reach"
             ),
         }
     }

@@ -224,9 +224,12 @@ impl Reviews {
         let reading = to_bytes(request.into_body(), slots * SLOT_BYTES);
         let body = tokio::time::timeout(READ_TIMEOUT, reading)
             .await
-            .map_err(|_| Status::bad_request("cannot read the review: timed out"))?
+            .map_err(|_| Status::bad_request("cannot read the AdmissionReview: timeout"))?
             .map_err(|_| {
-                Status::bad_request("cannot read the review: it is too large or incomplete")
+                Status::bad_request(
+                    "cannot read the AdmissionReview: the request body is too \
+                                     large or incomplete",
+                )
             })?;
         Ok((body, taken))
     }

@@ -213,7 +213,8 @@ async fn is_unused(client: &Client, name: &str) -> Result<bool, HubError> {
 
 fn stores_outdated() -> AdmissionError {
     AdmissionError::Unavailable(Status::unavailable(
-        "an object that this write refers to has just changed and the server has not synced it; try again",
+        "the server has not loaded the latest version of an object to which this write refers; \
+         try again",
         1,
     ))
 }

@@ -19,14 +19,12 @@ const PRIVATE: u32 = 0o700;
 pub enum DataDirError {
     /// The environment contains no variable that determines the default data folder.
     #[error(
-        "no folder for the server's state: set --data-dir, or set a hub with --kubeconfig (the default \
-         folder is in $XDG_DATA_HOME or $HOME, and neither is set)"
+        "cannot locate the default folder for the server's state: neither $XDG_DATA_HOME nor \
+         $HOME is set; set a folder with --data-dir, or a hub with --kubeconfig"
     )]
     NoHome,
     /// The folder cannot be created, or its mode cannot be changed to private.
-    #[error(
-        "cannot store the server's state in {}: set another folder with --data-dir", path.display()
-    )]
+    #[error("cannot store the server's state in {path}: set a different folder with --data-dir")]
     Folder {
         /// The folder's path.
         path: PathBuf,

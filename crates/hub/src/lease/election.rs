@@ -205,7 +205,7 @@ async fn expire_confirmation(
         state.send_if_modified(|now| match *now {
             LeaseState::Leading { term } => {
                 *now = LeaseState::Unconfirmed { term };
-                tracing::warn!("cannot renew the Lease: controllers pause");
+                tracing::warn!("cannot renew the Lease; pausing the controllers");
                 true
             }
             _ => false,

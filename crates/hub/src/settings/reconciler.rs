@@ -207,7 +207,7 @@ async fn write_status(hub: &Hub, setting: Setting, status: &SettingStatus) -> Re
             tracing::info!(
                 setting.name = written.name_any(),
                 value = status.in_effect,
-                "setting in effect"
+                "applied a setting"
             );
             Ok(())
         }

@@ -108,7 +108,7 @@ impl LiveGrants {
                     }
                 });
                 if let Err(error) = gathering.await {
-                    tracing::error!(%error, "failed to compute grants");
+                    tracing::error!(%error, "failed to compute the permissions of users");
                 }
                 tokio::time::sleep(MIN_PAUSE.max(2 * began.elapsed())).await;
             }

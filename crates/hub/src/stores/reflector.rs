@@ -55,7 +55,7 @@ enum ReflectorError {
         reason: String,
         message: String,
     },
-    #[error("the watch had no event for {} s", MAX_SILENCE.as_secs())]
+    #[error("the watch received no event for {seconds} s", seconds = MAX_SILENCE.as_secs())]
     Silent,
 }
 

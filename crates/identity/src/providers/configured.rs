@@ -43,7 +43,7 @@ const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 #[derive(Debug, Error)]
 pub enum UseError {
     /// No enabled provider has this name.
-    #[error("there is no enabled identity provider {0:?}")]
+    #[error("the identity provider {name:?} does not exist or is disabled", name = .0)]
     NoSuch(String),
     /// The provider is misconfigured.
     #[error(transparent)]
@@ -357,7 +357,7 @@ async fn read_secret(
     let name = &key.name;
     if is_servers_secret(name) {
         return Err(wrong(format!(
-            "the Secret {name:?} belongs to the server: use another Secret"
+            "the Secret {name:?} belongs to the server: use a different Secret"
         ))
         .into());
     }

@@ -32,10 +32,13 @@ use drover_hub::{Hub, HubError, Writer, call};
 #[derive(Debug, Error)]
 pub enum LinkError {
     /// The user has no identity of the provider.
-    #[error("the user {0:?} does not have this identity")]
+    #[error("the user {user:?} does not have this identity", user = .0)]
     NoSuch(String),
     /// The target user already has an identity of the provider.
-    #[error("the user {user:?} already has an identity of {provider:?}; unlink it first")]
+    #[error(
+        "the user {user:?} already has an identity of the provider {provider:?}; unlink this \
+         identity first"
+    )]
     Taken {
         /// The target user.
         user: String,
@@ -43,18 +46,26 @@ pub enum LinkError {
         provider: String,
     },
     /// The target user is the user who has the identity.
-    #[error("cannot link an identity to its own user; choose another user")]
+    #[error(
+        "cannot link the identity: the identity already belongs to this user; select a different \
+         user"
+    )]
     Same,
     /// The target user is disabled or being deleted.
-    #[error("the user {0:?} is disabled or being deleted; enable the user first")]
+    #[error(
+        "cannot link an identity to the user {user:?}: the user is disabled or being deleted; \
+         enable the user first",
+        user = .0
+    )]
     NotEnabled(String),
     /// The identity is not valid.
-    #[error("the identity cannot be linked: {0}")]
+    #[error("cannot link the identity: {cause}", cause = .0)]
     Invalid(#[from] InvalidReason),
     /// The provider's last confirmation of the identity is too old.
     #[error(
-        "{provider:?} has not confirmed {login:?} for {} h: let the user sign in with it, then link",
-        MAX_CONFIRMATION_AGE.as_hours()
+        "cannot link the identity: the provider {provider:?} has not confirmed {login:?} for \
+         {hours} h; ask the user to sign in with the provider, then link the identity",
+        hours = MAX_CONFIRMATION_AGE.as_hours()
     )]
     Stale {
         /// The provider's name.
@@ -75,7 +86,10 @@ pub enum LinkError {
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The task panicked or was aborted.
-    #[error("linking was interrupted; check both users and try again")]
+    #[error(
+        "the link of the identity was interrupted; check the identities of both users and try \
+         again"
+    )]
     Broken(#[from] JoinError),
 }
 

@@ -80,7 +80,7 @@ pub enum RefreshError {
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The task panicked or was aborted.
-    #[error("the refresh of identities was interrupted")]
+    #[error("the refresh of the identities was interrupted; try again")]
     Broken(#[from] JoinError),
 }
 
@@ -311,7 +311,7 @@ impl Refresher {
                 user.name = name,
                 provider.name = provider,
                 reason = identity.message,
-                "provider refused a user"
+                "identity provider refused a user"
             );
             provider_tokens::forget(&self.hub, user, &known.provider_uid).await?;
         }

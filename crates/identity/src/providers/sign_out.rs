@@ -53,7 +53,7 @@ enum SignOutError {
     #[error(transparent)]
     ProviderTokens(#[from] ProviderTokensError),
     /// The request timed out.
-    #[error("the provider did not respond within {} s", .0.as_secs())]
+    #[error("the provider did not respond within {seconds} s", seconds = .0.as_secs())]
     Slow(Duration),
 }
 

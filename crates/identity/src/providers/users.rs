@@ -36,11 +36,15 @@ pub enum ProviderUserError {
     #[error(transparent)]
     Random(#[from] NoRandomness),
     /// Existing users have all names that the server tried.
-    #[error("cannot create a user: the name {0:?} and the names derived from it are taken")]
+    #[error(
+        "cannot create a user: users with the name {name:?} and with all names derived from \
+         {name:?} exist",
+        name = .0
+    )]
     NoName(String),
     /// The writes to the user fail with conflicts, because other clients change the user
     /// continuously.
-    #[error("cannot update the user: other requests keep changing the user; try again")]
+    #[error("cannot update the user: concurrent requests change the user; try again")]
     Changing,
 }
 
@@ -148,7 +152,7 @@ async fn delete_unfinished(hub: &Hub, user: &User) {
         tracing::warn!(
             error,
             user.name = name,
-            "failed to delete an unfinished user"
+            "failed to delete a user whose creation failed"
         );
     }
 }
@@ -245,7 +249,10 @@ pub async fn record_login(hub: &Hub, user: &User) {
     let name = user.name_any();
     if let Err(error) = call("record a login", api.patch_status(&name, &params, &patch)).await {
         let error = &error as &dyn std::error::Error;
-        tracing::debug!(error, "failed to record the login");
+        tracing::debug!(
+            error,
+            "failed to write the time of a login to the user's status"
+        );
     }
 }
 

@@ -255,7 +255,7 @@ mod tests {
             let found = outcome(status, "");
             assert_eq!(
                 found,
-                format!("temporary failure: the server returned {status}")
+                format!("temporary failure: the server returned status {status}")
             );
         }
     }

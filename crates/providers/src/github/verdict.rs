@@ -14,7 +14,10 @@ const MAX_WAIT: SignedDuration = SignedDuration::from_hours(1);
 /// A temporary failure, the source of
 /// [`ProviderError::Unavailable`](crate::ProviderError::Unavailable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the server returned {status}{}", until.map(|at| format!("; retry after {at}")).unwrap_or_default())]
+#[error(
+    "the server returned status {status}{retry_time}",
+    retry_time = until.map(|at| format!("; retry after {at}")).unwrap_or_default()
+)]
 pub struct TemporaryFailure {
     /// HTTP status code.
     pub status: u16,

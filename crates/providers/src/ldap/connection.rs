@@ -32,14 +32,14 @@ const MAX_REFERENCES: usize = 100;
 pub(super) enum OpenError {
     #[error("the server does not accept the connection")]
     Connect(#[source] io::Error),
-    #[error("no TLS connection after {} s", CONNECT_TIMEOUT.as_secs())]
+    #[error("timeout: no TLS connection after {seconds} s", seconds = CONNECT_TIMEOUT.as_secs())]
     Timeout,
     #[error(
-        "the server does not support StartTLS ({0}), which Drover requires: enable StartTLS \
-         at the server, or enter an ldaps:// URL in ldap.servers"
+        "the server does not support StartTLS ({outcome}): enable StartTLS on the server, or set \
+         an ldaps:// URL in ldap.servers", outcome = .0
     )]
     NoStartTls(Outcome),
-    #[error("invalid response to StartTLS, which Drover requires")]
+    #[error("the server sent an invalid response to the StartTLS request")]
     StartTls(#[source] Failure),
     #[error(
         "the TLS certificate is not trusted: it must be signed by an authority in ldap.caBundle \
@@ -53,13 +53,13 @@ pub(super) enum OpenError {
 pub(super) enum Failure {
     #[error("the connection failed")]
     Broken(#[source] io::Error),
-    #[error("no response after {} s", OPERATION_TIMEOUT.as_secs())]
+    #[error("timeout: no response after {seconds} s", seconds = OPERATION_TIMEOUT.as_secs())]
     Timeout,
-    #[error("the server closed the connection with {0}")]
+    #[error("the server closed the connection: {outcome}", outcome = .0)]
     Ended(Outcome),
     #[error("the response is malformed")]
     Malformed(#[from] Malformed),
-    #[error("unexpected response: {0}")]
+    #[error("unexpected response: {cause}", cause = .0)]
     Unexpected(&'static str),
 }
 

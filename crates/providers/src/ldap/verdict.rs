@@ -90,7 +90,7 @@ fn misconfigured(field: &'static str, problem: &str) -> ProviderError {
 
 /// Error source for a result code without a special meaning.
 #[derive(Debug, thiserror::Error)]
-#[error("the directory returned {0}")]
+#[error("the directory returned {outcome}", outcome = .0)]
 struct UnexpectedResult(Outcome);
 
 pub(super) fn unavailable(provider: &str, what: &str, outcome: Outcome) -> ProviderError {

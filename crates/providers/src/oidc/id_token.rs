@@ -78,10 +78,12 @@ pub enum TokenError {
     #[error("the audience of the ID token is not this client")]
     Audience,
     /// `exp` is in the past or missing.
-    #[error("the ID token has expired, or a clock is wrong")]
+    #[error("the ID token has expired, or the clock of the provider or of the server is wrong")]
     Expired,
     /// `nbf` or `iat` is in the future, or `iat` is missing.
-    #[error("the ID token is not valid yet, or a clock is wrong")]
+    #[error(
+        "the ID token is not valid yet, or the clock of the provider or of the server is wrong"
+    )]
     Early,
     /// `nonce` does not match the authorization request.
     #[error("the nonce of the ID token does not match this sign-in")]

@@ -102,8 +102,8 @@ pub(crate) async fn replace<K: StoredRole>(
         && Some(version) != now.as_ref()
     {
         return Err(Status::conflict(format!(
-            "the role {name:?} has changed since you read it: reload it, and \
-             send your change again"
+            "the role {name:?} has changed since your last read: reload the role, and send your \
+             change again"
         )));
     }
     let mut changed = old.clone();

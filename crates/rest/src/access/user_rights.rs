@@ -85,7 +85,8 @@ pub(crate) fn check_password(
     let covered = grants.may_act_for(who, other.rights_holder());
     covered.map_err(|escalation| {
         Status::forbidden(format!(
-            "the user has permissions that you do not have, and a password would let you sign in as the user: {escalation}"
+            "cannot set the password of this user, because the user has permissions that you do \
+             not have: {escalation}"
         ))
     })
 }
@@ -106,8 +107,8 @@ pub(crate) fn check_defaults(visibility: &Visibility, stores: &Stores) -> Result
             given.check_grantable(visibility.grants(), visibility.rights_holder())
         {
             return Err(Status::forbidden(format!(
-                "new users get the global role {name:?}, which has permissions that you do not have: \
-                 {escalation}; ask an administrator"
+                "cannot create a user: new users get the global role {name:?}, which has \
+                 permissions that you do not have: {escalation}; ask an administrator"
             )));
         }
     }

@@ -299,7 +299,8 @@ pub(crate) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>
 pub(crate) fn refuse_own_user(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
     if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
         return Err(Status::conflict(format!(
-            "you cannot {what} yourself; ask another administrator"
+            "you cannot {action} yourself; ask another administrator",
+            action = what
         )));
     }
     Ok(())

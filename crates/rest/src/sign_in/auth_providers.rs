@@ -119,7 +119,7 @@ pub(crate) async fn create(
             tracing::warn!(
                 error,
                 provider.name = request.name,
-                "failed to delete a provider without a secret"
+                "failed to delete an identity provider whose Secret cannot be created"
             );
         }
         return Err(error.into());
@@ -264,7 +264,7 @@ pub(crate) async fn test(
     let tried = tokio::time::timeout(TEST_TIMEOUT, Box::pin(trying)).await;
     let tried = tried.map_err(|_| {
         let seconds = TEST_TIMEOUT.as_secs();
-        Status::timeout(format!("the provider did not answer within {seconds} s"))
+        Status::timeout(format!("the provider did not respond within {seconds} s"))
     })?;
     Ok(axum::Json(tried.into()))
 }
@@ -349,7 +349,7 @@ async fn delete_unused_secret(state: &RestState, provider: &AuthProvider, key: O
             tracing::warn!(
                 error,
                 provider.name = name,
-                "failed to delete a provider's previous secret"
+                "failed to delete the previous Secret of an identity provider"
             );
         }
         _ => {}

@@ -112,7 +112,7 @@ pub(crate) fn describe(
 ) -> Result<Me, Status> {
     let (Some(user), Some(token)) = (user, token) else {
         return Err(Status::unavailable(
-            "the token was created a moment ago; try again",
+            "the server has not loaded the new token yet; try again",
             1,
         ));
     };
@@ -138,7 +138,7 @@ pub(crate) async fn change_password(
 ) -> Result<StatusCode, Status> {
     if caller.token.cluster.is_some() {
         return Err(Status::forbidden(
-            "this token is limited to one cluster; use the token of a login",
+            "this token is limited to one cluster; use a token of \"drover login\"",
         ));
     }
     let current = SecretString::from(request.current.expose());

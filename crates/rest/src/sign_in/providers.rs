@@ -253,7 +253,7 @@ fn refused(state: &RestState, noted: &AuditNotes, name: &str, error: SignInError
             error = cause,
             provider.name = name,
             reason,
-            "login with a provider failed"
+            "sign-in with an identity provider failed"
         );
     }
     let title = provider

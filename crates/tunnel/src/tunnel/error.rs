@@ -13,7 +13,7 @@ pub enum ClosedReason {
     #[error("the agent closed the tunnel")]
     ByAgent,
     /// The agent did not respond to a keepalive ping.
-    #[error("the agent did not answer a keepalive ping in time")]
+    #[error("the agent did not respond to a keepalive ping before the timeout")]
     KeepaliveTimeout,
     /// The connection failed.
     #[error("the connection of the tunnel failed: {detail}")]
@@ -24,7 +24,7 @@ pub enum ClosedReason {
         detail: Arc<str>,
     },
     /// One end violated the HTTP/2 protocol or exceeded a limit.
-    #[error("the tunnel violated the HTTP/2 protocol: {0}")]
+    #[error("the tunnel violated the HTTP/2 protocol: {cause}", cause = .0)]
     Protocol(Arc<str>),
     /// The server called [`Tunnel::close`](super::Tunnel::close) with this reason.
     #[error("{0}")]
@@ -61,13 +61,16 @@ impl ClosedReason {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The agent did not complete the HTTP/2 handshake in time.
-    #[error("the agent did not complete the HTTP/2 handshake within {0:?}")]
+    #[error("the agent did not complete the HTTP/2 handshake within {timeout:?}", timeout = .0)]
     Timeout(Duration),
     /// The connection closed or violated HTTP/2 during the handshake.
-    #[error("the agent's connection closed during the HTTP/2 handshake: {0}")]
+    #[error("the agent's connection closed during the HTTP/2 handshake: {cause}", cause = .0)]
     Closed(#[source] ClosedReason),
     /// The agent does not support extended CONNECT, which exec, attach and port-forward need.
-    #[error("the agent does not support extended CONNECT, which exec and port-forward need")]
+    #[error(
+        "the agent does not support HTTP/2 extended CONNECT, which kubectl exec and port-forward \
+         need; upgrade the agent"
+    )]
     NoExtendedConnect,
 }
 
@@ -75,28 +78,28 @@ pub enum OpenError {
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// The tunnel closed before the request was sent.
-    #[error("the tunnel to the cluster is closed: {0}")]
+    #[error("the tunnel to the cluster is closed: {cause}", cause = .0)]
     Closed(#[source] ClosedReason),
     /// The tunnel rejects new requests.
     #[error("the tunnel to the cluster is closing and accepts no more requests")]
     Draining,
     /// The request exceeds a limit.
-    #[error("the request exceeds a limit: {0}")]
+    #[error("the request exceeds a limit: {cause}", cause = .0)]
     BudgetExceeded(#[from] Budget),
     /// The agent rejected the request without processing it.
     #[error("the cluster's agent rejected the request without processing it")]
     RefusedByAgent,
     /// The request is not valid in HTTP/2.
-    #[error("cannot send the request through the tunnel: {0}")]
+    #[error("cannot send the request through the tunnel: {cause}", cause = .0)]
     Request(String),
     /// The tunnel closed after the request was sent.
-    #[error("the tunnel closed before the response arrived: {0}")]
+    #[error("the tunnel closed before the response arrived: {cause}", cause = .0)]
     Lost(#[source] ClosedReason),
     /// The agent reset the stream after the request was sent.
-    #[error("the cluster's agent reset the request ({0})")]
+    #[error("the cluster's agent reset the request ({reason})", reason = .0)]
     Reset(h2::Reason),
     /// No response head arrived within the [`HeadTimeout`](super::HeadTimeout).
-    #[error("the cluster did not respond within {0:?}")]
+    #[error("the cluster did not respond within {timeout:?}", timeout = .0)]
     HeadTimeout(Duration),
 }
 
@@ -118,10 +121,10 @@ impl SendError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AbortReason {
     /// The user did not read available bytes for this duration.
-    #[error("the client did not read available bytes for {0:?}")]
+    #[error("the client did not read available bytes for {duration:?}", duration = .0)]
     Stalled(Duration),
     /// The stream had the most unread bytes when the tunnel or the server exceeded a limit.
-    #[error("too many unread bytes: {0}")]
+    #[error("too many unread bytes: {cause}", cause = .0)]
     Shed(Budget),
 }
 
@@ -129,13 +132,13 @@ pub enum AbortReason {
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// The agent reset the stream.
-    #[error("the cluster's agent reset the response ({0})")]
+    #[error("the cluster's agent reset the response ({reason})", reason = .0)]
     Reset(h2::Reason),
     /// The tunnel closed before the end of the stream.
     #[error("the tunnel closed in the middle of the response")]
     Lost(#[source] h2::Error),
     /// The server reset the stream.
-    #[error("the server reset the response: {0}")]
+    #[error("the server reset the response: {cause}", cause = .0)]
     Aborted(#[from] AbortReason),
 }
 

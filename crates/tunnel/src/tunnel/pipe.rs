@@ -87,7 +87,7 @@ fn readable<D: Buf, E: Into<BoxError>>(
         Ok(frame) => Ok(frame.map_data(|mut data| data.copy_to_bytes(data.remaining()))),
         Err(error) => {
             let error: BoxError = error.into();
-            tracing::debug!(error, "request body failed");
+            tracing::debug!(error, "failed to read the body of a request");
             Err(Stopped::ByUser)
         }
     }

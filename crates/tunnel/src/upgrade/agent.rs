@@ -28,7 +28,7 @@ pub struct Tunneled(OnUpgrade);
 pub enum RelayError {
     /// The server omitted a required header of an extended CONNECT. The agent responds with status
     /// 400.
-    #[error("the upgrade request of the tunnel is incomplete: {0}")]
+    #[error("the upgrade request of the tunnel is incomplete: {cause}", cause = .0)]
     Incomplete(&'static str),
     /// The HTTP exchange with the API server failed. The agent responds with status 502.
     #[error("the connection to the API server failed during the upgrade")]

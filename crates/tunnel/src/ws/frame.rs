@@ -42,19 +42,19 @@ pub enum FrameError {
     #[error("a frame has reserved bits, but no extension was negotiated")]
     ReservedBits,
     /// A frame has an opcode that RFC 6455 does not define.
-    #[error("a frame has the unknown opcode {0:#x}")]
+    #[error("a frame has the unknown opcode {opcode:#x}", opcode = .0)]
     UnknownOpcode(u8),
     /// The peer sent a text message. A tunnel supports only binary messages.
-    #[error("the tunnel received a text message; it supports only binary messages")]
+    #[error("the tunnel received a text message; the tunnel supports only binary messages")]
     Text,
     /// The client did not mask a frame, or the server masked a frame.
     #[error("a client frame is not masked, or a server frame is masked")]
     Masking,
     /// A payload length is not in its shortest form, or exceeds 63 bits.
-    #[error("the length of a frame is not in its shortest form")]
+    #[error("the length of a frame does not have the shortest encoding")]
     LengthForm,
     /// A message is larger than [`MAX_MESSAGE`].
-    #[error("a message of {0} bytes exceeds the maximum of {MAX_MESSAGE} bytes")]
+    #[error("a message of {length} bytes exceeds the maximum of {MAX_MESSAGE} bytes", length = .0)]
     TooLarge(u64),
     /// A control frame is fragmented or longer than 125 bytes.
     #[error("a control frame is fragmented or too long")]

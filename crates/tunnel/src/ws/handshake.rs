@@ -60,16 +60,16 @@ pub enum DialError {
         body: String,
     },
     /// The 101 response is not a valid WebSocket handshake.
-    #[error("the server's 101 response is not a WebSocket handshake: {0}")]
+    #[error("the server's 101 response is not a WebSocket handshake: {cause}", cause = .0)]
     NotWebSocket(&'static str),
     /// The request is not a valid HTTP request.
-    #[error("cannot send the tunnel request: {0}")]
+    #[error("cannot send the tunnel request: {cause}", cause = .0)]
     Request(&'static str),
     /// The HTTP exchange failed.
     #[error("cannot open the tunnel: the HTTP exchange failed")]
     Http(#[source] hyper::Error),
     /// The server did not respond in time.
-    #[error("the server did not respond to the tunnel request within {0:?}")]
+    #[error("the server did not respond to the tunnel request within {timeout:?}", timeout = .0)]
     Timeout(Duration),
 }
 
@@ -201,7 +201,7 @@ fn names(headers: &HeaderMap, header: &HeaderName, token: &str) -> bool {
 pub enum AcceptError {
     /// The request is not an RFC 6455 opening handshake. The server responds with status 400 or
     /// 426.
-    #[error("the request is not a WebSocket handshake: {0}")]
+    #[error("the request is not a WebSocket handshake: {cause}", cause = .0)]
     Request(&'static str),
     /// The connection ended before the upgrade.
     #[error("the connection ended before the WebSocket upgrade")]

@@ -63,7 +63,8 @@ impl WatchedFiles {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(
                         error,
-                        "failed to reload the certificate files; using the old certificate"
+                        "failed to reload the certificate files; using the previously loaded \
+                         certificate"
                     );
                 }
                 self.problem = Some(said);
@@ -87,7 +88,8 @@ impl WatchedFiles {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(
                 error,
-                "loaded a certificate that agents reject, because the old certificate is invalid"
+                "loaded a certificate that agents reject, because the previously loaded \
+                 certificate is invalid"
             );
         }
         shown.replace(&found)?;

@@ -50,7 +50,7 @@ async fn backup_of_a_running_hub_can_be_restored() {
     assert!(made.err.contains("Keep it secret"), "{made:?}");
     let permissions = std::fs::metadata(&backup).unwrap().permissions().mode();
     assert_eq!(permissions & 0o777, 0o600);
-    drover.run(&words).await.failed(1, "another file");
+    drover.run(&words).await.failed(1, "different file");
     write(&hub, "after").await;
 
     // The check works with a running hub; a restore requires a closed one.

@@ -31,10 +31,20 @@ fn writes(writer: &'static str, judged: bool) -> Vec<Row> {
     let enabled = json!({ "spec": { "enabled": true } });
     let role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/system:aggregate-to-edit";
     let mut all = vec![
-        try_it(Method::POST, SECRETS, secret, "belongs to the server"),
-        try_it(Method::POST, SECRETS, of_account, "stays valid"),
-        try_it(Method::POST, &in_hub, request.clone(), "stays valid"),
-        try_it(Method::POST, &in_system, request.clone(), "stays valid"),
+        try_it(
+            Method::POST,
+            SECRETS,
+            secret,
+            "only Drover's server can write",
+        ),
+        try_it(Method::POST, SECRETS, of_account, "would stay valid"),
+        try_it(Method::POST, &in_hub, request.clone(), "would stay valid"),
+        try_it(
+            Method::POST,
+            &in_system,
+            request.clone(),
+            "would stay valid",
+        ),
         try_it(Method::PATCH, &administrator, enabled, "drover user enable"),
         try_it(Method::DELETE, role, Value::Null, "default role"),
         try_it(Method::PATCH, role, json!({ "rules": [] }), "default role"),

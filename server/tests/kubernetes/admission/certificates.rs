@@ -32,10 +32,10 @@ pub(super) async fn requests(server: &Server) -> Vec<Row> {
         row(writer, Method::POST, REQUESTS.to_owned(), body, refused)
     };
     vec![
-        make(PERSON, node, "stays valid"),
+        make(PERSON, node, "would stay valid"),
         make(JANE, node, ""),
         make(PERSON, client, ""),
-        approve(PERSON, "login", "Approved", "stays valid"),
+        approve(PERSON, "login", "Approved", "would stay valid"),
         approve(PERSON, "login", "Denied", ""),
         approve(PERSON, "other", "Approved", ""),
         approve(JANE, "login", "Approved", ""),

@@ -42,8 +42,8 @@ pub(super) async fn namespaces(server: &Server) -> Vec<Row> {
     ];
     for writer in [PERSON, JANE] {
         rows.extend([
-            row(writer, Method::DELETE, own(), json!({}), "delete it last"),
-            row(writer, Method::PATCH, own(), owner(), "delete it last"),
+            row(writer, Method::DELETE, own(), json!({}), "is protected"),
+            row(writer, Method::PATCH, own(), owner(), "is protected"),
             row(writer, Method::DELETE, at("team"), json!({}), ""),
         ]);
     }
@@ -73,15 +73,33 @@ pub(super) fn definitions() -> Vec<Row> {
     let mut rows = Vec::new();
     for writer in [PERSON, JANE] {
         rows.extend([
-            row(writer, Method::DELETE, users(), json!({}), "definitions"),
-            row(writer, Method::PATCH, users(), label(), "definitions"),
-            row(writer, Method::DELETE, all(), json!({}), "definitions"),
+            row(
+                writer,
+                Method::DELETE,
+                users(),
+                json!({}),
+                "CustomResourceDefinitions",
+            ),
+            row(
+                writer,
+                Method::PATCH,
+                users(),
+                label(),
+                "CustomResourceDefinitions",
+            ),
+            row(
+                writer,
+                Method::DELETE,
+                all(),
+                json!({}),
+                "CustomResourceDefinitions",
+            ),
             row(
                 writer,
                 Method::POST,
                 all(),
                 new("management.drover.dev"),
-                "definitions",
+                "CustomResourceDefinitions",
             ),
             row(writer, Method::POST, all(), new("example.com"), ""),
         ]);

@@ -55,7 +55,7 @@ pub(super) fn users() -> Vec<Row> {
         row(PERSON, Method::DELETE, at("ann"), json!({}), ""),
         patch(PERSON, "users/ann", waived, "mustChangePassword"),
         patch(JANE, "users/ann/status", seen, "only Drover's server"),
-        patch(JANE, "users/ann", untold, "belong to Drover's server"),
+        patch(JANE, "users/ann", untold, "annotations with the prefix"),
         patch(JANE, "users/ann", note("example.com/mine"), ""),
     ]
 }

@@ -64,7 +64,7 @@ pub(super) fn bindings() -> Vec<Row> {
             "cluster-admin",
             "Group",
             "system:authenticated",
-            "would make all of",
+            "would make all accounts of",
         ),
         everywhere(JANE, "view", "Group", "system:authenticated", ""),
         everywhere(
@@ -82,8 +82,14 @@ pub(super) fn bindings() -> Vec<Row> {
         within("drover-system", "view", ""),
         // A role that is created later is not checked against the subjects that are already bound
         // to it.
-        everywhere(PERSON, "later", "ServiceAccount", "robot", "role first"),
-        within("drover-system", "later", "role first"),
+        everywhere(
+            PERSON,
+            "later",
+            "ServiceAccount",
+            "robot",
+            "create the role before",
+        ),
+        within("drover-system", "later", "create the role before"),
         everywhere(JANE, "later", "ServiceAccount", "robot", ""),
     ]
 }

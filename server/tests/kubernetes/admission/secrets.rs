@@ -45,14 +45,14 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::POST,
             SECRETS.to_owned(),
             secret("password-1"),
-            "belongs to the server",
+            "only Drover's server can write",
         ),
         row(
             JANE,
             Method::POST,
             SECRETS.to_owned(),
             made_up,
-            "belongs to the server",
+            "only Drover's server can write",
         ),
         row(PERSON, Method::POST, SECRETS.to_owned(), secret("mine"), ""),
         row(
@@ -60,14 +60,14 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::PATCH,
             format!("{SECRETS}/server-ca"),
             damage,
-            "belongs to the server",
+            "only Drover's server can write",
         ),
         row(
             JANE,
             Method::DELETE,
             format!("{SECRETS}/plan-signing-keys"),
             json!({}),
-            "belongs to the server",
+            "only Drover's server can write",
         ),
         // A `deletecollection` request, which includes the server's Secrets.
         row(
@@ -75,14 +75,14 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::DELETE,
             SECRETS.to_owned(),
             json!({}),
-            "belongs to the server",
+            "only Drover's server can write",
         ),
         row(
             PERSON,
             Method::POST,
             system.clone(),
             of_account.clone(),
-            "stays valid",
+            "would stay valid",
         ),
         row(JANE, Method::POST, system, of_account, ""),
         row(
@@ -90,14 +90,14 @@ pub(super) fn secrets() -> Vec<Row> {
             Method::POST,
             token("drover-system"),
             request.clone(),
-            "stays valid",
+            "would stay valid",
         ),
         row(
             PERSON,
             Method::POST,
             token("kube-system"),
             request.clone(),
-            "stays valid",
+            "would stay valid",
         ),
         row(
             JANE,
@@ -125,5 +125,5 @@ pub(super) fn bootstrap_tokens() -> Vec<Row> {
         let (path, body) = (path.to_owned(), log_in.clone());
         row(writer, Method::POST, path, body, refused)
     };
-    vec![make(PERSON, "stays valid"), make(JANE, "")]
+    vec![make(PERSON, "would stay valid"), make(JANE, "")]
 }

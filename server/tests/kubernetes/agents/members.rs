@@ -204,7 +204,7 @@ async fn member_manager_cannot_grant_permissions_that_the_manager_lacks() {
     let refused = asked(&ann, "cluster-owner").await.expect(403);
     let message = refused["message"].as_str().unwrap();
     assert!(
-        message.contains("your own roles in the cluster lack"),
+        message.contains("your roles in the cluster lack"),
         "{message}"
     );
     asked(&ann, "cluster-members-view").await.expect(201);

@@ -133,7 +133,7 @@ async fn identity_link_requires_a_recent_confirmation_and_a_user_without_that_pr
         .expect(204);
     rig.me(&signed_out).await.expect(401);
     for (body, code, says) in [
-        (json!({ "from": "ann" }), 422, "another user"),
+        (json!({ "from": "ann" }), 422, "different user"),
         (json!({ "from": "nobody" }), 422, "no user"),
         (
             json!({ "from": "ann-2", "provider": "corp" }),

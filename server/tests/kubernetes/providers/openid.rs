@@ -159,7 +159,7 @@ async fn sign_in_can_be_completed_only_once_and_only_in_its_own_browser() {
         twice["message"]
             .as_str()
             .unwrap()
-            .contains("has already finished"),
+            .contains("is already complete"),
         "{twice}"
     );
 

@@ -17,8 +17,8 @@ pub(super) fn admit(
     match write.operation {
         Operation::Update if !write.changes("/spec") => Ok(()),
         Operation::Update => Err(Refusal::new(
-            "a binding is immutable, and only Drover's server sets the UIDs of its references: \
-             delete the binding and create a new binding",
+            "cannot change the spec of a binding, because the spec is immutable: delete the \
+             binding and create a new binding",
         )),
         Operation::Create => {
             let said = Said::read(write, write.object)?;
@@ -41,7 +41,7 @@ enum Said {
 
 impl Said {
     fn read(write: &Write<'_>, object: Option<&Value>) -> Result<Self, Refusal> {
-        let missing = || Refusal::new("spec is missing");
+        let missing = || Refusal::new("the object has no spec: add spec");
         Ok(match write.resource {
             "globalrolebindings" => Self::Global(spec(object)?.ok_or_else(missing)?),
             "clusterroletemplatebindings" => Self::Cluster(spec(object)?.ok_or_else(missing)?),
@@ -75,8 +75,8 @@ impl Said {
             return Ok(());
         }
         Err(Refusal::new(
-            "only Drover's server writes the uid of a reference: remove the uid, and the server \
-            will set it",
+            "only Drover's server can write the uid of a reference: remove the uid from the \
+             binding",
         ))
     }
 
@@ -93,9 +93,9 @@ impl Said {
         });
         if let Some((_, role)) = locked {
             return Err(Refusal::new(format!(
-                "the role {:?} is locked, so new bindings are not permitted: use another role, \
-                 or unset its spec.locked",
-                role.name
+                "cannot create a binding of the locked role {role:?}: use a different role, or \
+                 unset spec.locked of the role",
+                role = role.name
             )));
         }
         writer.check(|who| given.check_grantable(hub_roles.grants, who))

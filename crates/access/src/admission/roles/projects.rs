@@ -44,10 +44,10 @@ pub(super) fn admit(
         }
         return Err(Refusal::new(match pinned {
             Some(_) => format!(
-                "the project's cluster {name:?} was deleted: delete the project, and create it \
-                 again for another cluster of that name"
+                "the project's cluster {name:?} was deleted: delete the project; for a new \
+                 cluster with the name {name:?}, create a new project"
             ),
-            None => format!("there is no cluster {name:?}: correct the name in spec.cluster"),
+            None => format!("cluster {name:?} not found: correct the name in spec.cluster"),
         }));
     };
     let change = Change {
@@ -123,7 +123,8 @@ impl Change<'_> {
         let name = namespace.name.as_str();
         if is_reserved(name) {
             return Err(Refusal::new(format!(
-                "the namespace {name:?} is reserved for Kubernetes or Drover: use another name"
+                "the namespace {name:?} is reserved for Kubernetes or Drover: use a different \
+                 name"
             )));
         }
         let holder = self.holder(name);
@@ -140,8 +141,8 @@ impl Change<'_> {
                     )
                 } else {
                     format!(
-                        "the namespace {name:?} belongs to another project: use another name, or \
-                         ask an owner of the cluster"
+                        "the namespace {name:?} belongs to a different project: use a different \
+                         name, or ask an owner of the cluster"
                     )
                 },
             )),
@@ -188,7 +189,7 @@ impl Change<'_> {
             Scope::Hub | Scope::EveryCluster | Scope::Cluster(_) => "the whole cluster",
         };
         Err(Refusal::new(format!(
-            "your roles in {scope} do not permit to {verb} {resource}: ask an owner"
+            "your roles in {scope} do not allow you to {verb} {resource}: ask an owner for a role"
         )))
     }
 }
@@ -209,7 +210,7 @@ fn holds(said: &ProjectSpec) -> Result<(), Refusal> {
 
 fn uid() -> Refusal {
     Refusal::new(
-        "the cluster of a project is immutable, and only Drover's server writes its uid: do not \
-         change spec.cluster, and omit its uid in a new project",
+        "cannot write spec.cluster.uid or change spec.cluster of a project: omit \
+         spec.cluster.uid in a new project, and do not change spec.cluster of an existing project",
     )
 }

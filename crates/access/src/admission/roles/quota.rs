@@ -37,8 +37,9 @@ pub enum QuotaError {
     },
     /// The namespace quota has no value for a resource that the project's quota limits.
     #[error(
-        "spec.quota.project limits {resource:?}, but spec.quota.namespace does not: add the \
-         resource to spec.quota.namespace, or remove it from spec.quota.project"
+        "spec.quota.project limits {resource:?}, but spec.quota.namespace has no limit for \
+         {resource:?}: add the resource to spec.quota.namespace, or remove the resource from \
+         spec.quota.project"
     )]
     Unshared {
         /// Resource name, such as `requests.cpu`.
@@ -46,9 +47,9 @@ pub enum QuotaError {
     },
     /// The sum of the namespaces' quotas exceeds the project's quota.
     #[error(
-        "spec.quota.project allows {project} of {resource:?}, but {count} namespaces with \
-         {namespace} each (spec.quota.namespace) can use more: lower spec.quota.namespace, raise \
-         spec.quota.project, or remove namespaces"
+        "the sum of {count} namespace quotas of {namespace} exceeds the project quota of \
+         {project} for {resource:?}: lower spec.quota.namespace, raise spec.quota.project, or \
+         remove namespaces"
     )]
     Exceeded {
         /// Resource name, such as `requests.cpu`.
@@ -62,9 +63,9 @@ pub enum QuotaError {
     },
     /// The default request of a container exceeds its default limit.
     #[error(
-        "the default request of {resource:?} is {request} (spec.containerDefaults.requests), \
-         more than the default limit {limit} (spec.containerDefaults.limits): raise the limit, \
-         or lower the request"
+        "the default request {request} of {resource:?} (spec.containerDefaults.requests) exceeds \
+         the default limit {limit} (spec.containerDefaults.limits): raise the limit, or lower \
+         the request"
     )]
     AboveLimit {
         /// Resource name, such as `cpu`.

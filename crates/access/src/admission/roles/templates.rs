@@ -30,9 +30,8 @@ pub(super) fn admit_template(
         check_inheriting_roles(name, after, hub_roles)?;
     }
     let after = after.map(|said| {
-        resolved(name, &said, hub_roles).map_err(|problem| {
-            Refusal::new(format!("the role {name:?} cannot be stored: {problem}"))
-        })
+        resolved(name, &said, hub_roles)
+            .map_err(|problem| Refusal::new(format!("cannot store the role {name:?}: {problem}")))
     });
     let after = after.transpose()?;
     old.check(writer, hub_roles)?;
@@ -92,7 +91,9 @@ fn check_inheriting_roles(
         };
         if matches!(resolve(other, find), Some(Ok(_))) {
             return Err(Refusal::new(format!(
-                "the role {other:?} inherits from {name:?} and would become invalid: {problem}"
+                "cannot store the role {name:?}: the role {heir:?}, which inherits from \
+                 {name:?}, would become invalid: {problem}",
+                heir = other
             )));
         }
     }
@@ -115,8 +116,8 @@ fn unlocked(
     match now.iter().find(locked) {
         None => Ok(()),
         Some(name) => Err(Refusal::new(format!(
-            "spec.{field} names {name:?}, which is locked: use another role, or unset its \
-             spec.locked"
+            "spec.{field} contains the locked role {name:?}: use a different role, or unset \
+             spec.locked of {name:?}"
         ))),
     }
 }
@@ -132,8 +133,8 @@ fn check_unused(name: &str, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         .min();
     if let Some(heir) = heir {
         return Err(Refusal::new(format!(
-            "the role {heir:?} inherits from {name:?}: remove it from spec.inherits of {heir:?} \
-            first"
+            "cannot delete the role {name:?}: the role {heir:?} inherits from {name:?}; first \
+             remove {name:?} from spec.inherits of {heir:?}"
         )));
     }
     let globals = facts.global_roles.iter();
@@ -143,8 +144,8 @@ fn check_unused(name: &str, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         .min();
     if let Some(global) = global {
         return Err(Refusal::new(format!(
-            "the global role {global:?} grants {name:?} in every cluster: remove it from \
-             spec.inEveryCluster of {global:?} first"
+            "cannot delete the role {name:?}: the global role {global:?} grants {name:?} in \
+             every cluster; first remove {name:?} from spec.inEveryCluster of {global:?}"
         )));
     }
     Ok(())
@@ -177,9 +178,7 @@ pub(super) fn admit_global(
         roles
             .resolve_global_role(name, "", &said)
             .map_err(|problem| {
-                Refusal::new(format!(
-                    "the global role {name:?} cannot be stored: {problem}"
-                ))
+                Refusal::new(format!("cannot store the global role {name:?}: {problem}"))
             })
     });
     let after: Option<ResolvedRoles> = after.transpose()?;

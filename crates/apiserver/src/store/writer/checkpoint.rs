@@ -94,7 +94,7 @@ pub(in crate::store) fn restart(conn: &Connection) -> bool {
         Ok(done) => done,
         Err(error) => {
             // No data is lost: the log keeps pages that could not be moved.
-            tracing::warn!(%error, "checkpoint failed");
+            tracing::warn!(%error, "checkpoint of the store's write-ahead log failed");
             false
         }
     }
@@ -121,7 +121,7 @@ impl Checkpoints {
             }
             drop(state);
             if let Err(error) = checkpoint(conn, "PASSIVE") {
-                tracing::warn!(%error, "checkpoint failed");
+                tracing::warn!(%error, "checkpoint of the store's write-ahead log failed");
             }
             let mut state = self.state.lock();
             if *state == State::Bulk {

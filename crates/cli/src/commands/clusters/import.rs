@@ -22,9 +22,9 @@ use crate::wait::{Progress, wait_for};
 pub(super) async fn import(client: &Client, args: &ClusterImport) -> Result<(), Failure> {
     if args.wait && !CLOSES_OUTPUT && !output_is_terminal() {
         return Err(Failure::Usage(
-            "cannot use --wait in a pipe on Windows: kubectl would wait for the end of the output, \
-             and drover for the cluster. Write the manifest to a file, apply the file, and run \
-             `drover cluster get NAME`"
+            "cannot use --wait in a pipe on Windows: kubectl and drover would wait for each \
+             other. Write the manifest to a file, apply the file, and run `drover cluster get \
+             NAME`"
                 .to_owned(),
         ));
     }

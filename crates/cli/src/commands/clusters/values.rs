@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MissingValues {
     /// The manifest is not YAML.
-    #[error("cannot parse the server's manifest as YAML: {0}")]
+    #[error("cannot parse the server's manifest as YAML: {cause}", cause = .0)]
     Unreadable(String),
     /// The manifest lacks an object or field that the chart's values require.
     #[error(
-        "cannot write values: the server's manifest has no {0}; use the version of drover that the server has, or use the manifest"
+        "cannot write values: the server's manifest has no {field}; use the same version of \
+         drover as the server, or use the manifest", field = .0
     )]
     Missing(&'static str),
 }

@@ -88,7 +88,7 @@ async fn identity_link_requires_a_recently_confirmed_identity_and_an_enabled_use
             true,
             confirmed(0),
             bob(|bob| bob.status = person().status),
-            "unlink it first",
+            "unlink this identity first",
         ),
         (
             "a disabled target",
@@ -109,7 +109,7 @@ async fn identity_link_requires_a_recently_confirmed_identity_and_an_enabled_use
             true,
             confirmed(0),
             confirmed(0),
-            "another user",
+            "different user",
         ),
         (
             "a source without identity",

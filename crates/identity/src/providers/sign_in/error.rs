@@ -20,22 +20,26 @@ use drover_hub::HubError;
 #[derive(Debug, Error)]
 pub enum SignInError {
     /// No enabled provider has this name.
-    #[error("there is no identity provider {0:?} to sign in with")]
+    #[error(
+        "cannot sign in with the identity provider {name:?}: the provider does not exist or is \
+         disabled",
+        name = .0
+    )]
     NoSuch(String),
     /// The provider does not support the login method (redirect or password) of the request.
-    #[error("this provider requires {0}")]
+    #[error("this provider requires {login_method}", login_method = .0)]
     OtherWay(&'static str),
     /// The client or the user exceeded a rate limit, or too many logins run concurrently.
-    #[error("too many attempts to sign in; wait {} s and try again", .0.seconds())]
+    #[error("too many attempts to sign in; wait {seconds} s and try again", seconds = .0.seconds())]
     TooMany(RetryAfter),
     /// The browser sent no login cookie, or the cookie has expired.
-    #[error("this browser has not started the login, or the login has expired: sign in again")]
+    #[error("this browser has not started the sign-in, or the sign-in has expired: sign in again")]
     NotBegunHere,
     /// The callback is for a login other than the login in the browser's cookie.
-    #[error("the response does not belong to this login: sign in again")]
+    #[error("the provider's response does not match this sign-in: sign in again")]
     OtherSignIn,
     /// The login has already finished.
-    #[error("the login has already finished: sign in again")]
+    #[error("this sign-in is already complete: sign in again")]
     EndedBefore,
     /// The provider rejected the user or sent an invalid response.
     #[error(transparent)]
@@ -62,7 +66,7 @@ pub enum SignInError {
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The task panicked or was aborted.
-    #[error("the login was interrupted: try again")]
+    #[error("the sign-in was interrupted: try again")]
     Broken(#[from] JoinError),
 }
 

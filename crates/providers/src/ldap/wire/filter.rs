@@ -58,7 +58,7 @@ pub enum Filter {
 
 /// Error of parsing filter text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("invalid filter: {problem} at character {at} (RFC 4515)")]
+#[error("invalid filter: {problem} at character {position} (RFC 4515)", position = .at)]
 pub struct FilterError {
     /// Position of the error in bytes, counted from 1.
     pub at: usize,

@@ -53,7 +53,10 @@ pub(super) struct Resource {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UnknownResource {
     /// The cluster does not serve the resource.
-    #[error("the cluster has no resource {text:?}{}", did_you_mean(.near.as_ref()))]
+    #[error(
+        "the cluster has no resource {text:?}{suggestion}",
+        suggestion = did_you_mean(.near.as_ref())
+    )]
     NotServed {
         /// The name in the request.
         text: String,
@@ -64,8 +67,9 @@ pub(super) enum UnknownResource {
     /// available.
     #[error(
         "{text:?} is not a built-in resource of Kubernetes, and the cluster's discovery is not \
-         available ({reason}){}; add the group of a custom resource, for example widgets.example.com",
-        did_you_mean(.near.as_ref())
+         available ({reason}){suggestion}; for a custom resource, add the API group, for example \
+         widgets.example.com",
+        suggestion = did_you_mean(.near.as_ref())
     )]
     NotBuiltIn {
         /// The name in the request.

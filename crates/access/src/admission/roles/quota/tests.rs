@@ -82,8 +82,8 @@ fn quota_error_contains_the_field_and_the_conflicting_amounts() {
             quota(json!({"pods": "12"}), json!({"pods": "4"})),
             &[
                 "spec.quota.project",
-                "12 of \"pods\"",
-                "4 namespaces with 4 each",
+                "project quota of 12 for \"pods\"",
+                "4 namespace quotas of 4",
             ][..],
         ),
         (
@@ -110,7 +110,7 @@ fn quota_error_contains_the_field_and_the_conflicting_amounts() {
             defaults(json!({"cpu": "2"}), json!({"cpu": "1500m"})),
             &[
                 "spec.containerDefaults.requests",
-                "\"cpu\" is 2",
+                "default request 2 of \"cpu\"",
                 "limit 1500m",
             ],
         ),
@@ -125,7 +125,7 @@ fn quota_error_contains_the_field_and_the_conflicting_amounts() {
         (
             500,
             quota(json!({"pods": "1e19"}), json!({"pods": "1e19"})),
-            &["500 namespaces with 1e19 each"],
+            &["500 namespace quotas of 1e19"],
         ),
     ] {
         let refused = check(&project(count, more)).unwrap_err().to_string();

@@ -35,21 +35,22 @@ fn ineffective_binding_cannot_be_created_but_can_be_deleted() {
     for (spec, expected) in [
         (
             in_cluster("broken", "a"),
-            "the role \"broken\" cannot be used: \"broken\" inherits",
+            "cannot use the role \"broken\": the role \"broken\" inherits",
         ),
-        (in_cluster("nothing", "a"), "there is no role \"nothing\""),
+        (in_cluster("nothing", "a"), "role \"nothing\" not found"),
         (
             in_cluster("worker", "a"),
-            "the role \"worker\" and its binding or global role have different contexts",
+            "the context of the role \"worker\" differs from the context of the binding or \
+             global role",
         ),
-        (in_cluster("reader", "c"), "there is no cluster \"c\""),
+        (in_cluster("reader", "c"), "cluster \"c\" not found"),
         (
             json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {"user": {"name": "who"}}}),
-            "there is no user \"who\"",
+            "user \"who\" not found",
         ),
         (
             json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {"group": {"name": "system:masters"}}}),
-            "\"system:masters\" is not a group",
+            "\"system:masters\" is not a valid group name",
         ),
         (
             json!({"cluster": {"name": "a"}, "role": {"name": "reader"}, "subject": {}}),
@@ -76,7 +77,7 @@ fn binding_of_locked_role_can_be_deleted_but_not_created() {
     let made = attempt(resource, "new", None, Some(in_cluster("reader", "a")));
     let refused = made.by(&world, "root", true).unwrap_err();
     assert!(
-        refused.starts_with("the role \"reader\" is locked"),
+        refused.starts_with("cannot create a binding of the locked role \"reader\""),
         "{refused}"
     );
     let taken = attempt(resource, "new", Some(in_cluster("reader", "a")), None);
@@ -96,7 +97,7 @@ fn binding_is_immutable_and_only_server_stores_uids_of_its_references() {
         let made = attempt(resource, "new", None, Some(pinned(part)));
         let refused = made.by(&world(), "root", true).unwrap_err();
         assert!(
-            refused.contains("only Drover's server writes the uid"),
+            refused.contains("only Drover's server can write the uid"),
             "{part}: {refused}"
         );
         let changed = attempt(resource, "new", Some(plain()), Some(pinned(part)));

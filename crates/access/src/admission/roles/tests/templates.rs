@@ -77,7 +77,7 @@ fn role_write_requires_permissions_of_old_and_new_rules() {
     }
     assert_eq!(
         made(template(&["list"], &[])).as_user("eve").unwrap_err(),
-        "your own roles in every cluster lack permissions that this write requires: \
+        "your roles in every cluster lack permissions that this write requires: \
          {APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\"]}"
     );
 }
@@ -87,15 +87,17 @@ fn role_with_invalid_inheritance_or_context_is_rejected() {
     for (spec, expected) in [
         (
             template(&[], &["nothing"]),
-            "the role \"new\" cannot be stored: \"new\" inherits \"nothing\", which does not exist",
+            "cannot store the role \"new\": the role \"new\" inherits the role \"nothing\", \
+             which does not exist",
         ),
         (
             template(&[], &["new"]),
-            "the role \"new\" cannot be stored: the role inherits itself: new → new",
+            "cannot store the role \"new\": the role inherits itself: new → new",
         ),
         (
             template(&[], &["worker"]),
-            "the role \"new\" cannot be stored: \"new\" inherits \"worker\", which is for projects",
+            "cannot store the role \"new\": the role \"new\" inherits the role \"worker\", which \
+             is a role for projects",
         ),
         (
             json!({"context": "Moon"}),
@@ -122,16 +124,16 @@ fn inherited_role_cannot_be_deleted() {
     let delete = |name| attempt("roletemplates", name, Some(template(&["get"], &[])), None);
     assert_eq!(
         delete("reader").by(&world(), "root", true).unwrap_err(),
-        "the role \"heir\" inherits from \"reader\": remove it from spec.inherits of \"heir\" \
-        first"
+        "cannot delete the role \"reader\": the role \"heir\" inherits from \"reader\"; first \
+         remove \"reader\" from spec.inherits of \"heir\""
     );
     let world = World::new()
         .cluster_role("reader", &[])
         .global_role("roamer", &[], &["reader"]);
     assert_eq!(
         delete("reader").by(&world, "root", true).unwrap_err(),
-        "the global role \"roamer\" grants \"reader\" in every cluster: remove it from \
-         spec.inEveryCluster of \"roamer\" first"
+        "cannot delete the role \"reader\": the global role \"roamer\" grants \"reader\" in \
+         every cluster; first remove \"reader\" from spec.inEveryCluster of \"roamer\""
     );
     assert_eq!(delete("other").by(&world, "root", true), Ok(()));
 }
@@ -144,7 +146,7 @@ fn built_in_roles_cannot_be_changed() {
     let of_start = attempt("roletemplates", "new", spec(), other()).labelled();
     let refused = root(of_start).unwrap_err();
     assert!(
-        refused.starts_with("\"new\" is a built-in role"),
+        refused.starts_with("cannot change the built-in role \"new\""),
         "{refused}"
     );
     assert!(root(attempt("roletemplates", "new", spec(), None).labelled()).is_err());
@@ -190,12 +192,12 @@ fn global_role_write_requires_permissions_of_the_role_in_all_clusters() {
     for (spec, expected) in [
         (
             json!({"inEveryCluster": ["nothing"]}),
-            "the global role \"new\" cannot be stored: there is no role \"nothing\"",
+            "cannot store the global role \"new\": role \"nothing\" not found",
         ),
         (
             json!({"inEveryCluster": ["worker"]}),
-            "the global role \"new\" cannot be stored: the role \"worker\" and its binding or \
-             global role have different contexts",
+            "cannot store the global role \"new\": the context of the role \"worker\" differs \
+             from the context of the binding or global role",
         ),
     ] {
         let refused = made(spec).by(&world(), "root", true).unwrap_err();
@@ -227,7 +229,10 @@ fn role_change_that_invalidates_an_inheriting_role_is_rejected() {
     let refused = attempt("roletemplates", "reader", before(), Some(circle)).as_user("eve");
     let refused = refused.unwrap_err();
     assert!(
-        refused.starts_with("the role \"heir\" inherits from \"reader\" and would become invalid"),
+        refused.starts_with(
+            "cannot store the role \"reader\": the role \"heir\", which inherits \
+                             from \"reader\", would become invalid"
+        ),
         "{refused}"
     );
 }
@@ -287,7 +292,7 @@ fn users_cannot_create_role_with_built_in_name_or_remove_built_in_label() {
         assert!(
             made.by(&world(), "root", true)
                 .unwrap_err()
-                .contains("use another name")
+                .contains("use a different name")
         );
         // The removal of the label would permit later changes.
         let mut unmarked = attempt(resource, name, Some(spec.clone()), Some(spec)).labelled();
@@ -304,17 +309,17 @@ fn role_that_inherits_a_locked_role_is_rejected() {
     assert!(
         made("roletemplates", template(&[], &["reader"]))
             .unwrap_err()
-            .contains("is locked")
+            .contains("locked role")
     );
     assert!(
         made("globalroles", json!({"inEveryCluster": ["reader"]}))
             .unwrap_err()
-            .contains("is locked")
+            .contains("locked role")
     );
     assert!(
         made("globalrolebindings", global("roamer"))
             .unwrap_err()
-            .contains("is locked")
+            .contains("locked role")
     );
     // A role that inherited the locked role before may keep it.
     let had = || Some(template(&["get"], &["reader"]));
