@@ -147,7 +147,7 @@ catalogue! {
         skip = "Skip to content";
         brand = "Drover: all clusters";
         go_to = "Go to…";
-        navigation = "Main";
+        navigation = "Main menu";
         clusters = "Clusters";
         projects = "Projects";
         tokens = "Tokens";
@@ -278,7 +278,7 @@ catalogue! {
         all_namespaces = "All namespaces";
         filter(kind: &str) = format!("Filter {kind}");
         filter_hint = "name  app=web  state:failing  -not";
-        wide = "Wide";
+        wide = "All columns";
         cut = "The first 50,000 objects are shown. Select a namespace to see all of its objects.";
         empty(kind: &str, scope: &str) = format!("No {kind} in {scope}");
         empty_advice = "New objects appear here automatically.";
@@ -637,7 +637,7 @@ catalogue! {
     sign_in: SignIn {
         local_user = "Sign in as a local user";
         with_provider(provider: &str) = format!("Sign in with {provider}");
-        bad_address = "an address that the browser rejects";
+        bad_address = "the browser rejects the sign-in address";
         sign_in = "Sign in";
         with_password_of(provider: &str) -> Rich = Rich::from("Enter your user name and password of ") + strong(provider.to_owned()) + ".";
         user_name = "User name";
@@ -688,9 +688,9 @@ catalogue! {
         session_help = "Created by drover login.";
         browser_help = "Browser session.";
         password_change_help = "Allows only a password change.";
-        api_help = "For programs.";
+        api_help = "Used by programs.";
         kubeconfig_help = "Stored in a kubeconfig.";
-        credential_help = "For kubectl, created by drover credential.";
+        credential_help = "Used by kubectl, created by drover credential.";
         session_end = "The command line is signed out.";
         browser_end = "The browser is signed out.";
         password_change_end = "The user must sign in again to change the password.";
@@ -1338,7 +1338,7 @@ catalogue! {
         deleting_within(seconds: i64) = format!("The pod is being deleted. Its containers have {seconds} s to stop.");
         deleting = "The pod is being deleted.";
         container(name: &str) = format!("Container {name}");
-        container_of_role(role: &str, name: &str) = format!("{role} container {name}");
+        container_of_role(container_role: &str, name: &str) = format!("{container_role} container {name}");
         some_ready(ready: usize, all: usize) = format!("{ready} of {all} containers ready");
         unschedulable(cause: &str) = format!("No node fits the pod: {cause}");
         initializing(container: &str) = format!("Pending: init container {container}");
@@ -1491,7 +1491,7 @@ catalogue! {
         lines(count: usize) = counted(count, "line", "lines");
         container = "Container";
         since = "Since";
-        tail = "Limit";
+        tail = "Line limit";
         options = "Log options";
         follow = "Follow";
         previous = "Previous run";
@@ -1506,7 +1506,7 @@ catalogue! {
         state_interrupted(time: &LocalTime) = format!("interrupted since {time}");
         state_refused = "refused";
         state_complete = "complete";
-        newest_lines(lines: &str, limit: usize, dropped: u64) = format!("{lines}: newest {limit}, {dropped} older lines dropped");
+        newest_lines(lines: &str, limit: usize, dropped: u64) = format!("{lines} shown (maximum {limit}), {dropped} older lines dropped");
         find = "Find in log";
         show_new(lines: usize) = match lines {
             0 => "Go to the end".to_owned(),
