@@ -98,8 +98,9 @@ Examples:
   printf '%s\\n' \"$PASSWORD\" | drover login drover.example.com --username ci --password-stdin
 
 The command trusts the server's certificate if the system's certificate authorities, --ca-file or
---ca-fingerprint confirm the certificate. Otherwise the command shows the fingerprint of the server's
-certificate authority, asks for confirmation once, and stores the authority with the login.")]
+--ca-fingerprint confirm the certificate. If the certificate is not confirmed, the command shows the
+fingerprint of the server's certificate authority and asks for confirmation. After the confirmation,
+the command stores the certificate authority with the login.")]
 pub struct LoginArgs {
     /// Address of the server, for example https://drover.example.com:8443 [default: the server of
     /// the current context]

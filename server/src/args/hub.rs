@@ -48,8 +48,8 @@ pub struct DataFolder {
 /// `drover hub`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-These commands read and write the file of the embedded hub. Run them on the machine of the server, as
-the user of the server. For an external hub, back up its etcd.
+The hub commands read and write the database file of the embedded hub. Run the hub commands on the
+server's machine, as the user of the server process. For an external hub, back up the hub's etcd.
 
 Examples:
   drover hub backup /backup/drover-$(date +%F).db

@@ -28,7 +28,7 @@ Examples:
   drover agent image --output tar | ctr --namespace k8s.io images import -
   drover agent image --output tar | docker load
 
-Then set the registry that clusters pull the image from:
+To set the registry from which clusters pull the agent's image:
   drover setting set agent-image-registry registry.example.com")]
 pub struct AgentImage {
     /// The options for the name, the content and the output file of the agent's image.
@@ -74,7 +74,7 @@ pub enum ImageFormat {
 /// `drover server image`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Both programs must be statically linked, like the programs in the official image.
+The server's program and the agent's program must be statically linked.
 
 Examples:
   drover server image --file drover.tar

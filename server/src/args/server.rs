@@ -18,7 +18,8 @@ use drover_hub::admission::address::Address;
     args_conflicts_with_subcommands = true,
     after_long_help = "\
 Without --kubeconfig, and outside of a pod with a service account, the server stores its state in an
-embedded hub: in the folder \"hub\" of --data-dir, with access for its user only. See \"drover hub --help\".
+embedded hub, in the folder \"hub\" of --data-dir. Only the user of the server process can access this
+folder. See \"drover hub --help\".
 
 Examples:
   drover server
@@ -27,8 +28,8 @@ Examples:
   drover server --kubeconfig hub.yaml
   drover server --kubeconfig hub.yaml --listen 0.0.0.0:8443 --server-url https://drover.example.com:8443
 
-The first start creates the user \"admin\" and prints its password once. The user must change the
-password at the first login."
+At its first start, the server creates the user \"admin\" and prints the user's password once. The user
+must change the password at the first login."
 )]
 pub struct ServerArgs {
     /// The options of the server.
@@ -130,7 +131,7 @@ pub struct ServerOptions {
         value_delimiter = ','
     )]
     pub proxy_protocol_from: Vec<Prefix>,
-    /// URL at which users and agents reach the server, if the setting server-url is empty
+    /// URL at which users and agents connect to the server, if the setting server-url is empty
     #[arg(
         long,
         value_name = "URL",
@@ -208,7 +209,7 @@ pub struct ServerOptions {
         default_value = "text"
     )]
     pub log_format: LogFormat,
-    /// File to create, with mode 0600, for the password of the first administrator
+    /// File that the server creates, with mode 0600, for the password of the first administrator
     #[arg(
         long,
         value_name = "FILE",

@@ -85,7 +85,7 @@ Examples:
   drover access grant project-member --project shop --group drover:corp:developers
   drover access grant viewer --global --user ann
 
-You can grant only roles whose permissions you have in that scope yourself.")]
+You can grant only roles whose permissions you have in the scope of the grant.")]
 pub struct AccessGrant {
     /// Name of the role; see `drover access roles` and `drover role list --global`
     pub role: String,
@@ -116,7 +116,8 @@ Examples:
   drover access explain get certificates.cert-manager.io --cluster berlin
   drover access explain get /metrics --cluster berlin --everybody
 
-Only the roles of Drover are evaluated. For the RBAC of the cluster itself, use kubectl auth can-i.")]
+The command evaluates only the roles of Drover. To check the RBAC rules of the cluster, use
+kubectl auth can-i.")]
 pub struct AccessExplain {
     /// Verb of the action, such as get, list or delete
     pub verb: String,
@@ -213,10 +214,10 @@ pub struct ProjectCreate {
 /// Display name, quotas and pod security level of a project.
 #[derive(Debug, Args)]
 pub struct ProjectLimits {
-    /// Display name
+    /// Display name of the project
     #[arg(long, value_name = "TEXT")]
     pub display_name: Option<String>,
-    /// Description
+    /// Description of the project
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Total quota of all namespaces of the project, such as requests.cpu=20; can be repeated

@@ -22,8 +22,8 @@ Examples:
   drover audit --cluster berlin --verb delete --since 7d --limit 1000
   drover audit --outcome refused -o json | jq .path
 
-The newest records come first. The server reads the records from its audit log file: see --audit-log
-of `drover server`.")]
+The command lists the newest audit records first. The server reads the records from the audit log file
+in --audit-log of `drover server`.")]
 pub struct AuditArgs {
     /// Show only requests of this user
     #[arg(long, value_name = "NAME")]

@@ -53,8 +53,8 @@ Examples:
   drover cluster import berlin --values > values.yaml && helm install drover-agent \\
     charts/drover-agent --namespace drover-agent --create-namespace --values values.yaml
 
-The manifest contains a token that registers one cluster, once. Standard output contains only the
-manifest; messages go to standard error.")]
+The manifest contains a token that can register one cluster once. The command writes only the manifest
+to standard output, and all messages to standard error.")]
 pub struct ClusterImport {
     /// Name of the cluster: at most 63 lower-case letters, digits and "-"
     pub name: String,
@@ -145,9 +145,9 @@ pub struct ClusterDelete {
 /// Arguments of `drover credential`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-kubectl runs this command from the kubeconfigs that `drover cluster kubeconfig` creates, and keeps the
-token in memory until it expires. With provideClusterInfo in the kubeconfig, the command reads server
-and cluster from $KUBERNETES_EXEC_INFO.")]
+kubectl runs `drover credential` for kubeconfigs that `drover cluster kubeconfig` creates. kubectl keeps
+the token in memory until the token expires. With provideClusterInfo in the kubeconfig,
+`drover credential` reads the server and the cluster from $KUBERNETES_EXEC_INFO.")]
 pub struct CredentialArgs {
     /// Server that manages the cluster [default: the server in $KUBERNETES_EXEC_INFO]
     #[arg(long, value_name = "URL")]

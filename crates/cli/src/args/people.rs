@@ -33,7 +33,7 @@ Examples:
   drover token create --description 'backup job' --cluster berlin --ttl 30d
   DROVER_SERVER=https://drover.example.com DROVER_TOKEN=drover_… drover cluster list")]
 pub struct TokenCreateArgs {
-    /// Description
+    /// Description of the token
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Cluster for which the token is valid [default: all clusters that you can access]
@@ -117,14 +117,14 @@ pub struct UserName {
 /// Arguments of `drover user link`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-A person who logs in with two providers has two users until an administrator links them:
+A person who logs in with two identity providers has two users until an administrator links the users:
 
   drover user link ann --from ann-2
 
-The identity of ann-2 then logs in as ann. Sessions and tokens that were created with the identity
-end. The command prints the roles of ann-2 and does not move the roles. If ann-2 has no other way to
-log in, the server disables ann-2. The person must have logged in with the provider within the last
-day.")]
+After the link, logins with the identity of ann-2 are logins as ann. The server revokes sessions and
+tokens that were created with the identity. The command prints the roles of ann-2 and does not move
+the roles. If ann-2 then has no identity and no password, the server disables ann-2. The person must
+have logged in with the provider within the last day.")]
 pub struct UserLink {
     /// Name of the user that receives the identity
     pub name: String,
@@ -142,12 +142,12 @@ pub struct UserLink {
 /// Arguments of `drover user unlink`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Sessions and tokens that were created with the identity end. The next login with the identity creates
-a new user. To prevent logins of a person, disable the user instead.")]
+The server revokes sessions and tokens that were created with the identity. The next login with the
+identity creates a new user. To prevent logins of a person, disable the user of the person.")]
 pub struct UserUnlink {
     /// Name of the user
     pub name: String,
-    /// Identity provider
+    /// Identity provider of the identity to remove
     #[arg(long, value_name = "NAME")]
     pub provider: String,
     /// Do not ask for confirmation
@@ -171,7 +171,7 @@ pub struct NewPassword {
 pub struct UserCreate {
     /// User name for the login
     pub name: String,
-    /// Display name
+    /// Display name of the user
     #[arg(long, value_name = "TEXT")]
     pub display_name: Option<String>,
     /// Make the user an administrator, with all permissions
@@ -185,10 +185,10 @@ pub struct UserCreate {
 /// Arguments of `drover user passwd`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Without NAME the command changes your own password and asks for the current password. With NAME an
+Without NAME, the command changes your own password and asks for the current password. With NAME, an
 administrator sets the password of the user NAME, and the user must change the password at the next
-login. The command also revokes all tokens of that user, including API and kubeconfig tokens, unless
---keep-tokens is set.")]
+login. With NAME, the command revokes all tokens of the user, including API tokens and kubeconfig
+tokens, unless --keep-tokens is set.")]
 pub struct UserPassword {
     /// Name of the user whose password to set [default: yourself]
     pub name: Option<String>,

@@ -56,7 +56,8 @@ The file contains the spec of an AuthProvider without clientSecret and bindPassw
   displayName: GitHub
   github:
     clientId: Ov23liA1b2C3d4E5f6G7
-Users can log in with the provider after you enable the provider. Test the provider first.")]
+Users can log in with the provider after you enable the provider. Test the provider before you enable
+the provider.")]
 pub struct ProviderCreate {
     /// Name of the identity provider; the names of the provider's groups contain this name
     pub name: String,

@@ -73,7 +73,7 @@ The file contains the output of \"drover role get NAME -o yaml\", or only the sp
   - apiGroups: [apps]
     resources: [deployments]
     verbs: [get, list, patch]
-You can create only roles whose permissions you have in all clusters yourself.")]
+You can create only roles whose permissions you have in all clusters.")]
 pub struct RoleCreate {
     /// Name of the new role.
     #[command(flatten)]
@@ -92,10 +92,10 @@ pub struct RoleTyped {
     /// Scope in which users can grant the role: cluster or project
     #[arg(long = "in", value_name = "CONTEXT", value_parser = context, conflicts_with_all = ["file", "global"])]
     pub given_in: Option<RoleContext>,
-    /// Display name
+    /// Display name of the role
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub display_name: Option<String>,
-    /// Description
+    /// Description of the role
     #[arg(long, value_name = "TEXT", conflicts_with = "file")]
     pub description: Option<String>,
     /// Verb that the role allows, such as get; comma-separated list
@@ -163,7 +163,7 @@ Examples:
   drover role get deployer -o yaml > deployer.yaml
   drover role set deployer -f deployer.yaml
 
-The server rejects the file if the role has changed since the file was printed.")]
+The server rejects the file if the role has changed after \"drover role get\" printed the file.")]
 pub struct RoleSet {
     /// The role to replace.
     #[command(flatten)]

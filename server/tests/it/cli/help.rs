@@ -56,7 +56,7 @@ fn item(arg: &Arg) -> String {
             write!(text, ". Values: {}", values.join(", ")).unwrap();
         }
         let defaults = arg.get_default_values();
-        for value in defaults {
+        for value in defaults.iter().filter(|value| !value.is_empty()) {
             write!(text, ". Default: `{}`", value.to_string_lossy()).unwrap();
         }
     }
