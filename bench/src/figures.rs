@@ -29,14 +29,14 @@ pub(crate) enum Goal {
 impl Goal {
     fn text(self, value: f64) -> String {
         match self {
-            Self::AtMost(bound) => format!("≤ {bound}  {}", verdict(value <= bound)),
-            Self::AtLeast(bound) => format!("≥ {bound}  {}", verdict(value >= bound)),
+            Self::AtMost(bound) => format!("≤ {bound}  {}", result(value <= bound)),
+            Self::AtLeast(bound) => format!("≥ {bound}  {}", result(value >= bound)),
             Self::None => String::new(),
         }
     }
 }
 
-const fn verdict(reached: bool) -> &'static str {
+const fn result(reached: bool) -> &'static str {
     if reached { "reached" } else { "NOT reached" }
 }
 

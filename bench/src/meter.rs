@@ -60,12 +60,12 @@ pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String 
     let limited = shares
         .first()
         .is_some_and(|(_, share)| *share > GENERATOR_LIMIT);
-    let verdict = if limited {
+    let result = if limited {
         "; the generator was the limit"
     } else {
         ""
     };
-    format!("{what}: CPU of one core: {}{verdict}", list.join(", "))
+    format!("{what}: CPU of one core: {}{result}", list.join(", "))
 }
 
 /// Prints a progress message.

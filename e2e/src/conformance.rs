@@ -16,7 +16,7 @@ mod script;
 mod streams;
 mod substitute;
 
-pub use accepted::{Accepted, AcceptedError, Judgement, MAX_ACCEPTED};
+pub use accepted::{Accepted, AcceptedError, MAX_ACCEPTED, UnacceptedDifferences};
 pub use cells::{Cells, CellsError};
 pub use client::{Credential, Side, SideError};
 pub use difference::Difference;

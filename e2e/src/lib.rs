@@ -44,5 +44,5 @@ pub use scratch::ScratchError;
 pub use tools::{BuildError, Tool};
 pub use wait::{TimedOut, eventually};
 pub use world::{
-    BuiltImage, EmbeddedHub, Hub, Member, MissingImage, Person, World, WorldError, WorldOptions,
+    BuiltImage, EmbeddedHub, Hub, Member, MissingImage, TestUser, World, WorldError, WorldOptions,
 };

@@ -15,7 +15,7 @@ use crate::{AuditEvent, AuditObject, AuditUser};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
     /// The verb and the resource that the permission allows.
-    pub deed: Deed,
+    pub deed: AuditedOperation,
     /// The namespace in which the permission applies. `None` if the permission applies in all
     /// namespaces.
     pub namespace: Option<String>,
@@ -26,7 +26,7 @@ pub struct Right {
 
 /// A verb and a resource of a permission or a request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Deed {
+pub struct AuditedOperation {
     /// The verb, such as `get`.
     pub verb: String,
     /// The API group. Empty for the core group.
@@ -39,7 +39,7 @@ pub struct Deed {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     /// The verb and the resource of the request.
-    pub deed: Deed,
+    pub deed: AuditedOperation,
     /// The namespace of the request. Empty for cluster-scoped objects.
     pub namespace: String,
     /// The name of the object in the request. `None` for lists and for creations by POST, because
@@ -67,7 +67,7 @@ pub struct TooWide {
     pub excess: Excess,
 }
 
-impl Deed {
+impl AuditedOperation {
     fn new(verb: &str, group: &str, resource: &str) -> Self {
         Self {
             verb: verb.to_owned(),
@@ -135,7 +135,7 @@ fn of_rule(rule: &Value, namespace: Option<&str>) -> Vec<Right> {
     for (group, resource) in things {
         for verb in texts("verbs") {
             rights.extend(limits.iter().map(|name| Right {
-                deed: Deed::new(verb, group, resource),
+                deed: AuditedOperation::new(verb, group, resource),
                 namespace: namespace.map(str::to_owned),
                 name: name.clone(),
             }));
@@ -156,7 +156,7 @@ pub fn used(event: &AuditEvent) -> Vec<Use> {
     let Some(object) = &event.object_ref else {
         let path = event.request_uri.split('?').next().unwrap_or_default();
         return vec![Use {
-            deed: Deed::new(&event.verb, "", path),
+            deed: AuditedOperation::new(&event.verb, "", path),
             namespace: String::new(),
             name: None,
         }];
@@ -188,7 +188,7 @@ fn of_object(verb: &str, object: &AuditObject) -> Use {
         _ => &object.namespace,
     };
     Use {
-        deed: Deed::new(verb, &object.api_group, &resource),
+        deed: AuditedOperation::new(verb, &object.api_group, &resource),
         namespace: namespace.to_owned(),
         name: named.then(|| object.name.clone()),
     }
@@ -198,7 +198,7 @@ const AUTHENTICATION: &str = "authentication.k8s.io";
 
 fn impersonated(person: &AuditUser) -> Vec<Use> {
     let act = |group: &str, resource: &str, namespace: &str, name: &str| Use {
-        deed: Deed::new("impersonate", group, resource),
+        deed: AuditedOperation::new("impersonate", group, resource),
         namespace: namespace.to_owned(),
         name: Some(name.to_owned()),
     };

@@ -4,8 +4,8 @@ mod error;
 mod hub;
 mod images;
 mod member;
-mod person;
 mod server;
+mod test_user;
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ pub use error::WorldError;
 pub use hub::{EmbeddedHub, Hub};
 pub use images::{BuiltImage, MissingImage, target_of_tests};
 pub use member::Member;
-pub use person::Person;
 pub use server::Server;
+pub use test_user::TestUser;
 
 use crate::control_plane::{ControlPlane, Options};
 use crate::image::Image;
@@ -49,7 +49,7 @@ pub struct World {
     /// The hub on which the server stores its objects.
     pub hub: Hub,
     /// The first administrator, who is logged in.
-    pub admin: Person,
+    pub admin: TestUser,
     direct: CommandLine,
     through: CommandLine,
     kubeconfig: PathBuf,
@@ -120,7 +120,7 @@ impl World {
         hub: Hub,
         server: Server,
         mut east: Member,
-        admin: Person,
+        admin: TestUser,
         metrics: Option<MetricsServer>,
     ) -> Result<Self, WorldError> {
         east.wait_until_usable(&admin).await?;
@@ -165,14 +165,14 @@ impl World {
     }
 
     /// Creates a user and logs the user in with a new password.
-    pub async fn person(&self, name: &str, administrator: bool) -> Result<Person, WorldError> {
+    pub async fn person(&self, name: &str, administrator: bool) -> Result<TestUser, WorldError> {
         let create = ["user", "create", name, "--new-password-stdin"];
         let first = format!("the first password of {name}");
         let right = administrator.then_some("--administrator");
         let drover = self.admin.drover().with_stdin(format!("{first}\n"));
         drover.run(create.into_iter().chain(right)).await?;
         let people = self.hub.folder().join("people");
-        let mut person = Person::new(name, &first, &people, &self.hub.command_line())?;
+        let mut person = TestUser::new(name, &first, &people, &self.hub.command_line())?;
         let (url, fingerprint) = (self.server.url(), self.server.fingerprint()?);
         let second = format!("the second password of {name}");
         person.log_in_first(&url, &fingerprint, &second).await?;
@@ -210,12 +210,12 @@ fn named(name: &str) -> Options {
 
 /// Starts the server. Logs in as the first administrator with the first password, which the
 /// server's output contains.
-async fn serve(hub: &Hub, address: std::net::IpAddr) -> Result<(Server, Person), WorldError> {
+async fn serve(hub: &Hub, address: std::net::IpAddr) -> Result<(Server, TestUser), WorldError> {
     let mut server = Server::start(hub, address).await?;
     server.wait_for_first_password().await?;
     let people = hub.folder().join("people");
     let first = server.first_password()?;
-    let mut admin = Person::new("admin", &first, &people, &hub.command_line())?;
+    let mut admin = TestUser::new("admin", &first, &people, &hub.command_line())?;
     let (url, fingerprint) = (server.url(), server.fingerprint()?);
     admin.log_in_first(&url, &fingerprint, PASSWORD).await?;
     Ok((server, admin))

@@ -81,13 +81,13 @@ pub(crate) fn review(bytes: &[u8]) {
         let needed = admission::role_needed(&write, context);
         // What is written may as well be the role that is bound.
         for role in [None, write.object, write.old] {
-            let verdict = admission::admit(&write, context, role);
+            let decision = admission::admit(&write, context, role);
             let concerned = context.concerns(write.writer);
-            assert!(concerned || (verdict.is_ok() && needed.is_none()));
+            assert!(concerned || (decision.is_ok() && needed.is_none()));
             let unchanged = write.operation == Operation::Update && write.object == write.old;
             let own = write.group == GROUP && write.subresource.is_empty();
-            assert!(!(own && unchanged) || verdict.is_ok(), "{verdict:?}");
-            if let Err(refusal) = verdict {
+            assert!(!(own && unchanged) || decision.is_ok(), "{decision:?}");
+            if let Err(refusal) = decision {
                 assert!(refusal.to_string().len() > 20);
             }
         }

@@ -120,7 +120,7 @@ enum DesiredState {
 }
 
 /// The reason why a simulated cluster stopped.
-enum Ended {
+enum StopReason {
     /// The server stops. The cluster's state is preserved.
     Stopped,
     /// The Cluster was deleted. The state of the simulated cluster is removed.
@@ -145,8 +145,8 @@ impl Simulated {
         let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(1));
         while !self.stop.is_cancelled() {
             match Box::pin(self.live()).await {
-                Ok(Ended::Stopped) => return,
-                Ok(Ended::Gone) => return self.forget(),
+                Ok(StopReason::Stopped) => return,
+                Ok(StopReason::Gone) => return self.forget(),
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(
@@ -170,10 +170,10 @@ impl Simulated {
         }
     }
 
-    async fn live(&self) -> Result<Ended, DemoError> {
+    async fn live(&self) -> Result<StopReason, DemoError> {
         let turn = Arc::clone(&self.starting).acquire_owned().await;
         let Some(cluster) = self.member().await? else {
-            return Ok(Ended::Gone);
+            return Ok(StopReason::Gone);
         };
         let options = ClusterOptions::new(self.folder.file()?, self.plan.clone());
         let simulated = drover_simulate::Cluster::start(options).await?;
@@ -225,7 +225,7 @@ impl Simulated {
         &self,
         cluster: &Cluster,
         agent: join::Agent,
-    ) -> Result<Ended, DemoError> {
+    ) -> Result<StopReason, DemoError> {
         let uid = cluster.uid().unwrap_or_default();
         if self.fate == DesiredState::Goes && cluster.meta().deletion_timestamp.is_none() {
             let params = only(Some(uid.clone()));
@@ -247,9 +247,9 @@ impl Simulated {
             () = async { gone.await; std::future::pending().await } => {}
         }
         Ok(if self.stop.is_cancelled() {
-            Ended::Stopped
+            StopReason::Stopped
         } else {
-            Ended::Gone
+            StopReason::Gone
         })
     }
 }

@@ -29,7 +29,7 @@ use drover_hub::definitions;
 use drover_hub::definitions::InstallError;
 use drover_hub::keys::{Keys, KeysError};
 use drover_hub::lease;
-use drover_hub::lease::{Leadership, LeadershipEnd, LeaseState, Presence};
+use drover_hub::lease::{Leadership, LeadershipEnd, LeaseIdentity, LeaseState};
 use drover_hub::settings::Settings;
 use drover_hub::stores::MAX_STORE_AGE;
 use drover_hub::{Hub, HubError, Stores};
@@ -187,7 +187,7 @@ pub struct Server {
     first_password_file: Option<PathBuf>,
     /// The lock that shows other server processes that this process runs. The lock is released
     /// after all tasks have ended.
-    _presence: Presence,
+    _presence: LeaseIdentity,
     /// The connection to the hub. The server closes the connection after all tasks have ended.
     connection: Connection,
 }
@@ -265,7 +265,7 @@ struct Started {
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
-    presence: Presence,
+    presence: LeaseIdentity,
 }
 
 impl Started {
@@ -317,7 +317,7 @@ async fn start_on(
     if let Some(pem) = certificate.trust() {
         connection.trust(pem.to_owned());
     }
-    let presence = Presence::new(&hostname());
+    let presence = LeaseIdentity::new(&hostname());
     let (leadership, election) = lease::join(client, &presence, stop.clone());
 
     let base = Base {

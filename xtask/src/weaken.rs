@@ -154,10 +154,10 @@ fn detected(copy: &Copy, patch: &Patch) -> Result<bool, WeakenError> {
     copy.apply(patch)?;
     let outcome = patch.suite.run(copy.root());
     copy.restore()?;
-    let (noticed, verdict) = judge(patch, outcome);
+    let (noticed, result) = judge(patch, outcome);
     let seconds = start.elapsed().as_secs();
     print_line(&format!(
-        "  {} (group {}): {}: {verdict} ({seconds} s)",
+        "  {} (group {}): {}: {result} ({seconds} s)",
         patch.name, patch.group, patch.defence
     ));
     Ok(noticed)

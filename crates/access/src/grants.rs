@@ -27,7 +27,7 @@ use crate::roles::{Rights, Scoped, Unresolved};
 
 pub use downstream::{Bound, Downstream, DownstreamScope, OnHub};
 pub use escalation::Escalation;
-pub use explain::{Answer, Question, Through};
+pub use explain::{AllowingGrant, PermissionOrigin, Question};
 pub use facts::{Facts, ProjectFacts, ProviderFacts, RoleFacts, UserFacts};
 pub use provenance::Provenance;
 pub use resolver::{Binding, Names, ResolvedRoles, Roles};

@@ -16,7 +16,7 @@ const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
     /// A Drover user.
-    Person(Identity),
+    User(Identity),
     /// A service account of the hub.
     Account(Account),
 }
@@ -25,7 +25,7 @@ impl Principal {
     /// Reports whether a browser session authenticated the request.
     pub fn is_session(&self) -> bool {
         match self {
-            Self::Person(person) => person.token.purpose == TokenPurpose::Browser,
+            Self::User(person) => person.token.purpose == TokenPurpose::Browser,
             Self::Account(_) => false,
         }
     }

@@ -24,7 +24,7 @@ pub struct Permit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// A Drover user.
-    Person {
+    User {
         /// UID of the User object.
         user: UserUid,
         /// ID of the token that authenticated the user.
@@ -90,7 +90,7 @@ pub fn decide(
     now: Timestamp,
 ) -> Result<Permit, Denied> {
     match who {
-        Principal::Person(identity) => decide_person(identity, target, grants, now),
+        Principal::User(identity) => decide_person(identity, target, grants, now),
         Principal::Account(account) => decide_account(account, target, now),
     }
 }
@@ -123,7 +123,7 @@ fn decide_person(
     Ok(Permit {
         target: target.clone(),
         expires_at: identity.token.expires_at,
-        holder: Holder::Person {
+        holder: Holder::User {
             user: identity.user_uid.clone(),
             token_id: identity.token.id.clone(),
             identity: identity.with_groups(groups),
@@ -226,7 +226,7 @@ mod tests {
                 Err(Denied::PasswordChangeRequired),
             ),
         ] {
-            let who = Principal::Person(identity(who, purpose, scope));
+            let who = Principal::User(identity(who, purpose, scope));
             let got = decide(&who, &target, &grants, at(now));
             assert_eq!(
                 got.map(|_| ()),
@@ -241,10 +241,10 @@ mod tests {
         let world = World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
             .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
-        let who = Principal::Person(identity("ann", TokenPurpose::Api, None));
+        let who = Principal::User(identity("ann", TokenPurpose::Api, None));
         let target = Target::Cluster(ClusterUid::new("a"));
         let permit = decide(&who, &target, &world.gather(), at(1)).unwrap();
-        let Holder::Person { identity, .. } = permit.holder() else {
+        let Holder::User { identity, .. } = permit.holder() else {
             panic!("a person");
         };
         let groups: Vec<_> = identity.groups().iter().map(GroupName::as_str).collect();

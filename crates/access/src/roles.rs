@@ -23,7 +23,7 @@ pub use built_in::{
 pub use known::{known_group, rules as known_rules};
 pub use resolve::{Unresolved, resolve};
 pub(crate) use valid::check_all;
-pub use valid::{InvalidRule, Reach};
+pub use valid::{InvalidRule, ValidationScope};
 
 /// Maximum number of missing permissions in an error message.
 const MAX_LISTED_RULES: usize = 20;
@@ -48,7 +48,7 @@ pub struct Scoped {
 
 /// The permissions that an operation requires but a user does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lacking {
+pub struct MissingPermissions {
     /// The missing rules. Each rule contains a single permission.
     pub rules: Vec<Rule>,
     /// The missing ClusterRoles of the cluster.
@@ -105,7 +105,7 @@ impl Rights {
     /// The server knows only the ClusterRoles that Kubernetes defines. A cluster can add rules to
     /// these ClusterRoles by aggregation. `self` therefore contains a ClusterRole only if `self`
     /// has the same ClusterRole or all permissions.
-    pub fn missing(&self, desired: &Self) -> Option<Lacking> {
+    pub fn missing(&self, desired: &Self) -> Option<MissingPermissions> {
         let mut owned = self.rules.clone();
         owned.extend(
             self.external
@@ -118,7 +118,7 @@ impl Rights {
             let named = self.external.contains(*name);
             !everything && !named
         });
-        let lacking = Lacking {
+        let lacking = MissingPermissions {
             rules: missing(&owned, &desired.rules),
             external: external.cloned().collect(),
         };
@@ -147,7 +147,7 @@ impl Rights {
     }
 }
 
-impl fmt::Display for Lacking {
+impl fmt::Display for MissingPermissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         let listed = &self.rules[..self.rules.len().min(MAX_LISTED_RULES)];

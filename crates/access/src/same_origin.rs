@@ -257,8 +257,8 @@ mod tests {
                 request = request.header("origin", origin);
             }
             let request = request.uri("https://d.example/k8s/clusters/a/api").body(());
-            let verdict = check((&request.unwrap()).into(), &session());
-            assert_eq!(verdict, expected, "{origin:?}");
+            let decision = check((&request.unwrap()).into(), &session());
+            assert_eq!(decision, expected, "{origin:?}");
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
             .into_parts();
         assert_eq!(check((&head).into(), &session()), Ok(()));
         head.uri = "https://e.example/v1/tokens".parse().unwrap();
-        let verdict = check((&head).into(), &session());
-        assert_eq!(verdict, Err(CrossOrigin::Origin));
+        let decision = check((&head).into(), &session());
+        assert_eq!(decision, Err(CrossOrigin::Origin));
     }
 }

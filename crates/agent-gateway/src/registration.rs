@@ -211,7 +211,7 @@ pub fn declared() -> Routes<RegistrationState> {
         .add(Right::Agent, routes!(challenge))
         .add(Right::Agent, routes!(connect))
         .add(Right::Agent, routes!(import_manifest))
-        .add(Right::Person, routes!(import_cluster))
+        .add(Right::User, routes!(import_cluster))
 }
 
 /// Returns the router with the routes of [`declared`].

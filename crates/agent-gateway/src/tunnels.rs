@@ -124,11 +124,11 @@ struct ClusterTunnels {
 }
 
 /// The tunnel that the server selected for one request.
-pub struct Chosen {
+pub struct SelectedTunnel {
     entry: Arc<TunnelEntry>,
 }
 
-impl Chosen {
+impl SelectedTunnel {
     /// Returns the selected tunnel.
     pub fn tunnel(&self) -> &Tunnel {
         &self.entry.tunnel
@@ -230,12 +230,12 @@ impl Tunnels {
     }
 
     /// Selects the tunnel for a new request to a cluster.
-    pub fn choose(&self, cluster: &ClusterUid) -> Result<Chosen, NoTunnel> {
+    pub fn choose(&self, cluster: &ClusterUid) -> Result<SelectedTunnel, NoTunnel> {
         let entries = self.0.clusters.read().get(cluster).cloned();
         let entries = entries.ok_or(NoTunnel::NotConnected)?;
         let entry = entries.choose()?;
         entry.used();
-        Ok(Chosen { entry })
+        Ok(SelectedTunnel { entry })
     }
 
     /// Sends one request to a cluster on a lane. The path of the request is the API path in the

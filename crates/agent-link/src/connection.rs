@@ -348,8 +348,9 @@ impl<E: Enrollment> Connection<E> {
     }
 }
 
-type Stream =
-    ws::ByteStream<ws::Prefixed<tokio_rustls::client::TlsStream<ReadAhead<tokio::net::TcpStream>>>>;
+type Stream = ws::ByteStream<
+    ws::PrefixedStream<tokio_rustls::client::TlsStream<ReadAhead<tokio::net::TcpStream>>>,
+>;
 
 fn handshake_error(authority: &str, error: ws::DialError) -> ConnectError {
     match error {

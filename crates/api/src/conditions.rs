@@ -27,7 +27,7 @@ pub const READY: &str = "Ready";
 
 /// The new status, reason and message of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ConditionValue {
     /// The status: `True`, `False` or `Unknown`.
     pub status: Tristate,
     /// The PascalCase reason, stable across releases.
@@ -63,23 +63,23 @@ impl Tristate {
 pub fn set_condition(
     conditions: &mut Vec<Condition>,
     kind: &str,
-    verdict: &Verdict,
+    condition_value: &ConditionValue,
     generation: Option<i64>,
     now: Timestamp,
 ) -> bool {
     let fresh = |last: Time| Condition {
         last_transition_time: last,
-        message: verdict.message.clone(),
+        message: condition_value.message.clone(),
         observed_generation: generation,
-        reason: verdict.reason.to_owned(),
-        status: verdict.status.as_str().to_owned(),
+        reason: condition_value.reason.to_owned(),
+        status: condition_value.status.as_str().to_owned(),
         type_: kind.to_owned(),
     };
     let Some(old) = conditions.iter_mut().find(|c| c.type_ == kind) else {
         conditions.push(fresh(Time(now)));
         return true;
     };
-    let since = if old.status == verdict.status.as_str() {
+    let since = if old.status == condition_value.status.as_str() {
         old.last_transition_time.clone()
     } else {
         Time(now)
@@ -94,8 +94,8 @@ pub fn set_condition(
 mod tests {
     use super::*;
 
-    fn verdict(status: Tristate, message: &str) -> Verdict {
-        Verdict {
+    fn condition_value(status: Tristate, message: &str) -> ConditionValue {
+        ConditionValue {
             status,
             reason: "Because",
             message: message.to_owned(),
@@ -109,21 +109,21 @@ mod tests {
         assert!(set_condition(
             &mut list,
             READY,
-            &verdict(Tristate::True, "a"),
+            &condition_value(Tristate::True, "a"),
             None,
             at(1)
         ));
         assert!(!set_condition(
             &mut list,
             READY,
-            &verdict(Tristate::True, "a"),
+            &condition_value(Tristate::True, "a"),
             None,
             at(2)
         ));
         assert!(set_condition(
             &mut list,
             READY,
-            &verdict(Tristate::True, "b"),
+            &condition_value(Tristate::True, "b"),
             None,
             at(3)
         ));
@@ -131,7 +131,7 @@ mod tests {
         assert!(set_condition(
             &mut list,
             READY,
-            &verdict(Tristate::False, "b"),
+            &condition_value(Tristate::False, "b"),
             None,
             at(4)
         ));

@@ -96,14 +96,14 @@ impl<'a> Target<'a> {
 
 /// The decision of an authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct AuthorizationDecision {
     /// True if the request is allowed.
     pub allowed: bool,
     /// The reason for the decision, for the status of access reviews. May be empty.
     pub reason: String,
 }
 
-impl Verdict {
+impl AuthorizationDecision {
     /// Creates a decision that allows the request.
     pub fn allow(reason: impl Into<String>) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl Verdict {
 /// implementation must not block.
 pub trait Authorizer: Send + Sync {
     /// Returns the decision for the request that `attributes` describes.
-    fn authorize(&self, attributes: &Attributes<'_>) -> Verdict;
+    fn authorize(&self, attributes: &Attributes<'_>) -> AuthorizationDecision;
 
     /// Returns the rules that apply to a caller in a namespace, for a `SelfSubjectRulesReview`.
     /// Also returns the evaluation error, which is empty if the evaluation succeeded.

@@ -87,12 +87,12 @@ pub struct GoStruct {
     /// The name for decoding errors, such as `DeploymentSpec`.
     pub name: String,
     /// The fields with special encoding. The encoder writes every other field that is set.
-    pub fields: BTreeMap<String, Written>,
+    pub fields: BTreeMap<String, FieldEncoding>,
 }
 
 /// The condition under which the encoder writes a field.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Written {
+pub enum FieldEncoding {
     /// Write the field unless the value is zero, false or empty (`omitempty`).
     UnlessEmpty,
     /// Write the field always, with this value if it is unset.

@@ -18,8 +18,8 @@ use crate::lifecycle::{self, LifecycleOptions};
 use crate::resource::CatalogCache;
 use crate::resource::{Catalog, Resource};
 use crate::serve::audit::{Audit, NoAudit};
-use crate::serve::limits::fair::{Bounds, Fair};
-use crate::serve::limits::heavy::Heavy;
+use crate::serve::limits::fair::{ConcurrencyLimits, Fair};
+use crate::serve::limits::heavy::HeavyWorkLimiter;
 use crate::serve::limits::memory::MemoryLimiter;
 pub use crate::serve::limits::memory::{ByteLimit, MemoryBounds};
 use crate::serve::metrics::Metrics;
@@ -61,7 +61,7 @@ pub struct Options {
     /// The resources whose requests `connect` handles, as in an aggregated API.
     pub answered: Vec<Resource>,
     /// Limits on concurrent and queued requests.
-    pub bounds: Bounds,
+    pub bounds: ConcurrencyLimits,
     /// Limits on the memory of requests.
     pub memory: MemoryBounds,
     /// The content of `/version`.
@@ -86,7 +86,7 @@ impl Options {
             connect: None,
             kinds: Kinds::default(),
             answered: Vec::new(),
-            bounds: Bounds::default(),
+            bounds: ConcurrencyLimits::default(),
             memory: MemoryBounds::default(),
             version: Version::default(),
             tokens: TokensOptions::default(),
@@ -175,8 +175,8 @@ impl ApiServer {
             audit: options.audit,
             connect: options.connect,
             fair: Fair::new(options.bounds),
-            heavy: Heavy::default(),
-            reads: Heavy::default(),
+            heavy: HeavyWorkLimiter::default(),
+            reads: HeavyWorkLimiter::default(),
             response_memory: MemoryLimiter::new(options.memory.answers),
             watching: MemoryLimiter::new(options.memory.watches),
             bodies: MemoryLimiter::new(options.memory.bodies),

@@ -52,7 +52,7 @@ use lock::Lock;
 use pins::{Pin, Pins};
 use threads::Threads;
 use writer::checkpoint::WriterCheckpoints;
-use writer::order::{Order, Waiting};
+use writer::order::{Waiting, WriterCommand};
 use writer::size_limit::SizeLimit;
 use writer::{Tasks, Writer};
 
@@ -80,7 +80,7 @@ struct Inner {
     slots: Arc<Semaphore>,
     // The drop order matters: the writer ends without senders, then the threads are joined, then
     // the lock is released.
-    orders: Sender<Order>,
+    orders: Sender<WriterCommand>,
     threads: Threads,
     _lock: Lock,
     // This field is dropped last, because the store can be opened again afterwards.
@@ -257,7 +257,7 @@ impl Store {
             Err(_) => return Err(CommitError::Busy),
         };
         let (answer, answered) = oneshot::channel();
-        self.order(Order::Commit(Waiting {
+        self.order(WriterCommand::Commit(Waiting {
             change,
             answer,
             _slot: slot,
@@ -265,7 +265,7 @@ impl Store {
         answered.await.map_err(|_| CommitError::Closed)?
     }
 
-    fn order(&self, order: Order) -> Result<(), CommitError> {
+    fn order(&self, order: WriterCommand) -> Result<(), CommitError> {
         let orders = &self.inner.orders;
         orders.send(order).map_err(|_| CommitError::Closed)
     }
@@ -324,7 +324,7 @@ impl Store {
     pub async fn compact(&self, to: u64) -> Result<u64, CommitError> {
         let to = to.min(self.revision());
         let (done, answered) = oneshot::channel();
-        self.order(Order::Compact { to, done })?;
+        self.order(WriterCommand::Compact { to, done })?;
         answered.await.map_err(|_| CommitError::Closed)
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 
 use drover_access::admission::{HUB_LABEL, RBAC};
-use drover_access::grants::Subject as Person;
+use drover_access::grants::Subject as DroverSubject;
 use drover_access::names::{GroupName, UserName};
 use drover_api::group::ACCESS_LABEL;
 use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, RoleBinding, RoleRef, Subject};
@@ -78,7 +78,7 @@ impl UnmanagedBindings {
     /// Reads the bindings that contain a subject for which `matches` is true, page by page.
     pub async fn read(
         client: &Client,
-        matches: impl Fn(&Person) -> bool,
+        matches: impl Fn(&DroverSubject) -> bool,
     ) -> Result<Self, ApplyError> {
         let others = || Owner::without(&[ACCESS_LABEL, HUB_LABEL]);
         let (all, within) = (
@@ -99,7 +99,7 @@ impl UnmanagedBindings {
 /// maximum.
 async fn naming<K>(
     objects: &Objects<K>,
-    matches: impl Fn(&Person) -> bool,
+    matches: impl Fn(&DroverSubject) -> bool,
 ) -> Result<(Vec<K>, bool), ApplyError>
 where
     K: RoleBindingLike + Resource<DynamicType = ()> + Serialize + DeserializeOwned + Debug,
@@ -124,14 +124,14 @@ where
 }
 
 /// Returns the user or group of Drover that a subject refers to.
-pub fn person(subject: &Subject) -> Option<Person> {
+pub fn person(subject: &Subject) -> Option<DroverSubject> {
     // The API group of users and groups may also be empty.
     if !matches!(subject.api_group.as_deref(), None | Some("" | RBAC)) {
         return None;
     }
     match subject.kind.as_str() {
-        "User" => UserName::parse(&subject.name).map(Person::User),
-        "Group" => GroupName::parse(&subject.name).map(Person::Group),
+        "User" => UserName::parse(&subject.name).map(DroverSubject::User),
+        "Group" => GroupName::parse(&subject.name).map(DroverSubject::Group),
         _ => None,
     }
 }

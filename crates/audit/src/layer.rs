@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{
-    Audit, Outcome, Person, REQUEST_ID, Record, RequestTarget, Stage, Subject, short_method,
+    Audit, AuditCaller, Outcome, REQUEST_ID, Record, RequestTarget, Stage, Subject, short_method,
 };
 use drover_access::verb::Verb;
 use drover_http_edge::status::Status;
@@ -50,7 +50,7 @@ pub struct AuditNotes(Arc<Mutex<NoteFields>>);
 
 #[derive(Debug, Default)]
 struct NoteFields {
-    person: Option<Person>,
+    person: Option<AuditCaller>,
     object: Option<Box<str>>,
     cluster: Option<super::ClusterRef>,
     reason: Option<&'static str>,
@@ -63,7 +63,7 @@ impl AuditNotes {
     }
 
     /// Records the authenticated caller.
-    pub fn who(&self, person: Person) {
+    pub fn who(&self, person: AuditCaller) {
         self.0.lock().person = Some(person);
     }
 
@@ -216,7 +216,7 @@ async fn pending(audit: &Audit, head: &mut Parts) -> Pending {
 }
 
 /// Returns the object of a route without an object name in the path: the log filter, or the caller.
-fn own_object(route: Option<&str>, person: Option<&Person>) -> Option<Box<str>> {
+fn own_object(route: Option<&str>, person: Option<&AuditCaller>) -> Option<Box<str>> {
     match route? {
         LOG_FILTER => Some("log-filter".into()),
         _ => person.map(|person| (*person.name).into()),

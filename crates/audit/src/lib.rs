@@ -59,7 +59,8 @@ pub use self::read::{
     FilePosition, Filter, PageRequest, Position, PositionError, ReadAuditError, Reader, Verbs,
 };
 pub use self::record::{
-    ClusterRef, Outcome, Person, Record, RequestId, RequestTarget, Stage, Subject, short_method,
+    AuditCaller, ClusterRef, Outcome, Record, RequestId, RequestTarget, Stage, Subject,
+    short_method,
 };
 use self::writer::Writer;
 use drover_telemetry::Metrics;

@@ -261,13 +261,13 @@ struct Page<'a> {
 
 /// The next step of the search after a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Older {
+enum SearchStep {
     /// Continue the search with older lines.
     Continue,
     /// End the page. The next page continues with older lines.
-    Later,
+    EndPage,
     /// End the search, because all older records are too old.
-    No,
+    End,
 }
 
 impl<'a> Page<'a> {
@@ -280,21 +280,21 @@ impl<'a> Page<'a> {
     }
 
     /// Adds the record in the next older line to the page.
-    fn take(&mut self, line: &[u8]) -> Older {
+    fn take(&mut self, line: &[u8]) -> SearchStep {
         let Ok(record) = serde_json::from_slice::<AuditView>(line) else {
             self.unreadable += 1;
-            return Older::Continue;
+            return SearchStep::Continue;
         };
         if self.wanted.filter.ends_at(&record) {
-            return Older::No;
+            return SearchStep::End;
         }
         if self.wanted.filter.wants(&record) {
             self.items.push(record);
         }
         if self.items.len() >= self.wanted.limit {
-            return Older::Later;
+            return SearchStep::EndPage;
         }
-        Older::Continue
+        SearchStep::Continue
     }
 
     fn done(

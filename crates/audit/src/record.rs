@@ -48,7 +48,7 @@ impl From<RequestId> for HeaderValue {
 
 /// A user, or a service account of the hub, by UID and by the name at the time of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
+pub struct AuditCaller {
     /// The login name of a user, or `system:serviceaccount:<namespace>:<name>`.
     pub name: Arc<str>,
     /// UID of the user or service account.
@@ -59,7 +59,7 @@ pub struct Person {
     pub acting_as: Option<String>,
 }
 
-impl From<&Identity> for Person {
+impl From<&Identity> for AuditCaller {
     fn from(identity: &Identity) -> Self {
         Self {
             name: identity.user_name.as_str().into(),
@@ -70,7 +70,7 @@ impl From<&Identity> for Person {
     }
 }
 
-impl From<&Account> for Person {
+impl From<&Account> for AuditCaller {
     fn from(account: &Account) -> Self {
         Self {
             name: account.name.as_str().into(),
@@ -81,10 +81,10 @@ impl From<&Account> for Person {
     }
 }
 
-impl From<&Principal> for Person {
+impl From<&Principal> for AuditCaller {
     fn from(who: &Principal) -> Self {
         match who {
-            Principal::Person(identity) => identity.into(),
+            Principal::User(identity) => identity.into(),
             Principal::Account(account) => account.into(),
         }
     }
@@ -151,7 +151,7 @@ pub struct Subject {
     /// Address of the client.
     pub source: Option<IpAddr>,
     /// The caller, after authentication.
-    pub person: Option<Person>,
+    pub person: Option<AuditCaller>,
     /// The target cluster, after the path was parsed.
     pub cluster: Option<ClusterRef>,
     /// Name of the object, under `/v1`.

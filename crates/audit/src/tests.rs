@@ -14,7 +14,7 @@ pub(super) fn record(audit: &Audit) -> Record {
         id: audit.next_id(),
         received: Timestamp::UNIX_EPOCH,
         source: Some([127, 0, 0, 1].into()),
-        person: Some(Person {
+        person: Some(AuditCaller {
             name: "ann\n{\"stage\":\"end\"}".into(),
             uid: "u".into(),
             token: Some("t".into()),

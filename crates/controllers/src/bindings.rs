@@ -163,17 +163,19 @@ fn to_write<K: Resource>(
 ) -> Vec<Change<K>> {
     let stay = |object: &Arc<K>| object.meta().deletion_timestamp.is_none();
     let objects = store.all().into_iter().filter(stay);
-    let found = objects.filter_map(|object| {
-        let (decision, conditions) = decide(&object);
-        let write = match decision? {
-            Decision::Pin(spec) => Write::Patch(json!({ "spec": spec })),
-            Decision::Orphan => Write::Delete,
-            Decision::SetCondition(verdict) => Write::Conditions(changed_conditions(
-                &*object, conditions, READY, &verdict, now,
-            )?),
-        };
-        Some(Change { object, write })
-    });
+    let found =
+        objects.filter_map(|object| {
+            let (decision, conditions) = decide(&object);
+            let write =
+                match decision? {
+                    Decision::Pin(spec) => Write::Patch(json!({ "spec": spec })),
+                    Decision::Orphan => Write::Delete,
+                    Decision::SetCondition(condition_value) => Write::Conditions(
+                        changed_conditions(&*object, conditions, READY, &condition_value, now)?,
+                    ),
+                };
+            Some(Change { object, write })
+        });
     found.collect()
 }
 

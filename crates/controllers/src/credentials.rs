@@ -91,16 +91,23 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         let invalid = user
             .as_ref()
             .and_then(|user| identity_status::check_token(token, user, stores, now).err());
-        let verdict = decide::token(token, user.as_deref(), cluster.as_deref(), invalid, now);
+        let condition_value =
+            decide::token(token, user.as_deref(), cluster.as_deref(), invalid, now);
         let status = token.status.as_ref();
-        (Some(verdict), conditions_of(status.map(|s| &s.conditions)))
+        (
+            Some(condition_value),
+            conditions_of(status.map(|s| &s.conditions)),
+        )
     });
     let waiting = &stores.registration_tokens;
     let registrations = changes(waiting, USABLE, now, |token| {
         let cluster = stores.clusters.by_uid(token.spec.cluster_uid.as_str());
-        let verdict = decide::registration_token(token, cluster.as_deref(), now);
+        let condition_value = decide::registration_token(token, cluster.as_deref(), now);
         let status = token.status.as_ref();
-        (Some(verdict), conditions_of(status.map(|s| &s.conditions)))
+        (
+            Some(condition_value),
+            conditions_of(status.map(|s| &s.conditions)),
+        )
     });
     let users_writer = StatusWriter {
         operation: WRITE,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use drover_access::grants::{Names, Roles};
 use drover_access::roles::resolve;
-use drover_api::conditions::{READY, Verdict};
+use drover_api::conditions::{ConditionValue, READY};
 use drover_api::kinds::{GlobalRole, RoleTemplate};
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
@@ -65,7 +65,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
             let name = role.name_any();
             let find = |name: &str| facts.role_templates.get(name).map(|role| role.spec);
             let resolved = resolve(&name, find);
-            let verdict = resolved.map(|resolved| match resolved {
+            let condition_value = resolved.map(|resolved| match resolved {
                 Ok(_) => usable(built_in::has_reserved_name(role, &names)),
                 Err(problem) => {
                     condition_false("Unresolved", format!("the role grants nothing: {problem}"))
@@ -73,7 +73,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
             });
             let status = role.status.as_ref();
             (
-                verdict,
+                condition_value,
                 conditions_of(status.map(|status| &status.conditions)),
             )
         });
@@ -81,7 +81,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         let globals = changes(&stores.global_roles, READY, now, |role| {
             let mut roles = Roles::new(&facts, Names::Current);
             let given = roles.resolve_global_role(&role.name_any(), "", &role.spec);
-            let verdict = match given {
+            let condition_value = match given {
                 Ok(_) => usable(built_in::has_reserved_name(role, &global_names)),
                 Err(problem) => {
                     condition_false("Unresolved", format!("the role grants nothing: {problem}"))
@@ -89,7 +89,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
             };
             let status = role.status.as_ref();
             (
-                Some(verdict),
+                Some(condition_value),
                 conditions_of(status.map(|status| &status.conditions)),
             )
         });
@@ -114,7 +114,7 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
 }
 
 /// Returns the condition of a role whose rules can be resolved.
-fn usable(has_reserved_name: bool) -> Verdict {
+fn usable(has_reserved_name: bool) -> ConditionValue {
     if has_reserved_name {
         return condition_true(
             "InTheWay",

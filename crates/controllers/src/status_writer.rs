@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use drover_api::conditions::{Tristate, Verdict, set_condition};
+use drover_api::conditions::{ConditionValue, Tristate, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -41,8 +41,8 @@ pub(super) fn conditions_of(conditions: Option<&Vec<Condition>>) -> &[Condition]
 }
 
 /// Creates the content of a condition with status True.
-pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -> Verdict {
-    Verdict {
+pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -> ConditionValue {
+    ConditionValue {
         status: Tristate::True,
         reason,
         message: message.into(),
@@ -50,8 +50,8 @@ pub(super) fn condition_true(reason: &'static str, message: impl Into<String>) -
 }
 
 /// Creates the content of a condition with status False.
-pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) -> Verdict {
-    Verdict {
+pub(super) fn condition_false(reason: &'static str, message: impl Into<String>) -> ConditionValue {
+    ConditionValue {
         status: Tristate::False,
         reason,
         message: message.into(),
@@ -64,15 +64,15 @@ pub(super) fn changed_conditions(
     object: &impl Resource,
     present: &[Condition],
     kind: &str,
-    verdict: &Verdict,
+    condition_value: &ConditionValue,
     now: Timestamp,
 ) -> Option<Vec<Condition>> {
     let generation = object.meta().generation;
     let unchanged = present.iter().any(|condition| {
         condition.type_ == kind
-            && condition.status == verdict.status.as_str()
-            && condition.reason == verdict.reason
-            && condition.message == verdict.message
+            && condition.status == condition_value.status.as_str()
+            && condition.reason == condition_value.reason
+            && condition.message == condition_value.message
             && condition.observed_generation == generation
     });
     // Most objects are unchanged; return before any clone.
@@ -80,7 +80,7 @@ pub(super) fn changed_conditions(
         return None;
     }
     let mut desired = present.to_vec();
-    set_condition(&mut desired, kind, verdict, generation, now).then_some(desired)
+    set_condition(&mut desired, kind, condition_value, generation, now).then_some(desired)
 }
 
 /// Returns the objects of one kind whose condition must change. `observe` returns the desired
@@ -89,12 +89,12 @@ pub(super) fn changes<K: Resource>(
     store: &Store<K>,
     kind: &str,
     now: Timestamp,
-    observe: impl for<'a> Fn(&'a K) -> (Option<Verdict>, &'a [Condition]),
+    observe: impl for<'a> Fn(&'a K) -> (Option<ConditionValue>, &'a [Condition]),
 ) -> Vec<Change<K>> {
     let objects = store.all().into_iter();
     let changes = objects.filter_map(|object| {
-        let (verdict, present) = observe(&object);
-        let desired = changed_conditions(&*object, present, kind, &verdict?, now)?;
+        let (condition_value, present) = observe(&object);
+        let desired = changed_conditions(&*object, present, kind, &condition_value?, now)?;
         Some(Change {
             object,
             write: Write::Conditions(desired),

@@ -25,11 +25,11 @@ pub enum Right {
     /// A valid token of any purpose.
     AnyToken,
     /// A user's token that is not limited to one cluster or one purpose.
-    Person,
-    /// The token of [`Right::Person`]. The user's global roles must allow the request. The route of
+    User,
+    /// The token of [`Right::User`]. The user's global roles must allow the request. The route of
     /// a single object returns 404 if the user has no role for the object.
     Role,
-    /// The token of [`Right::Person`], if its user is an administrator.
+    /// The token of [`Right::User`], if its user is an administrator.
     Administrator,
     /// A permit for the cluster in the path.
     Permit,

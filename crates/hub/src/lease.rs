@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use self::election::Election;
-pub use self::presence::Presence;
+pub use self::presence::LeaseIdentity;
 
 /// The name of the Lease for the leader election.
 pub const LEASE: &str = "drover-server";
@@ -146,7 +146,7 @@ pub enum LeadershipEnd {
 /// server loses the Lease.
 pub fn join(
     client: Client,
-    me: &Presence,
+    me: &LeaseIdentity,
     stop: CancellationToken,
 ) -> (Leadership, impl Future<Output = ()> + Send + use<>) {
     let (state, receiver) = watch::channel(LeaseState::Waiting {

@@ -145,8 +145,8 @@ impl Accounts {
     ) -> Result<Option<Account>, LookupError> {
         let network = network(from);
         let review = match self.find_or_review(token, network)? {
-            Answer::Decided(account) => return Ok(account),
-            Answer::InReview(review) => review,
+            AccountLookup::Decided(account) => return Ok(account),
+            AccountLookup::InReview(review) => review,
         };
         let account = review.await?;
         if account.is_some() {
@@ -183,14 +183,20 @@ impl Accounts {
         runtime.run_single(options, reconciler, []).await;
     }
 
-    fn find_or_review(&self, token: AccountToken, network: IpAddr) -> Result<Answer, LookupError> {
+    fn find_or_review(
+        &self,
+        token: AccountToken,
+        network: IpAddr,
+    ) -> Result<AccountLookup, LookupError> {
         let digest = token.digest();
         let token = Arc::new(token);
         let mut cached = self.shared.cached.lock();
         match cached.get_mut(&digest) {
-            Some(CacheEntry::InReview(review)) => return Ok(Answer::InReview(review.clone())),
+            Some(CacheEntry::InReview(review)) => {
+                return Ok(AccountLookup::InReview(review.clone()));
+            }
             Some(CacheEntry::Refused(at)) if at.elapsed() < REJECTION_TTL => {
-                return Ok(Answer::Decided(None));
+                return Ok(AccountLookup::Decided(None));
             }
             Some(CacheEntry::Accepted(accepted)) if accepted.used.elapsed() < MAX_UNUSED => {
                 accepted.used = Instant::now();
@@ -199,12 +205,14 @@ impl Accounts {
                 let state = accepted.check_bound_objects(&self.shared.watched);
                 if state == BoundState::Deleted {
                     cached.insert(digest, CacheEntry::Refused(Instant::now()));
-                    return Ok(Answer::Decided(None));
+                    return Ok(AccountLookup::Decided(None));
                 }
                 if accepted.at.elapsed() < review_ttl(state) {
-                    return Ok(Answer::Decided(Some(accepted.account.clone())));
+                    return Ok(AccountLookup::Decided(Some(accepted.account.clone())));
                 }
-                return Ok(Answer::InReview(self.repeat_review(accepted, &token)));
+                return Ok(AccountLookup::InReview(
+                    self.repeat_review(accepted, &token),
+                ));
             }
             Some(CacheEntry::Refused(_) | CacheEntry::Accepted(_)) | None => {}
         }
@@ -214,7 +222,7 @@ impl Accounts {
         }
         let review = self.begin(token);
         cached.insert(digest, CacheEntry::InReview(review.clone()));
-        Ok(Answer::InReview(review))
+        Ok(AccountLookup::InReview(review))
     }
 
     fn check_rate_limits(&self, network: IpAddr) -> Result<(), LookupError> {
@@ -374,7 +382,7 @@ fn take_longest_waiting(mut due: Vec<&mut Accepted>, limit: usize) -> Vec<Arc<Ac
     due.into_iter().filter_map(queue).collect()
 }
 
-enum Answer {
+enum AccountLookup {
     Decided(Option<Account>),
     InReview(Review),
 }

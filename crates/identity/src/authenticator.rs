@@ -141,7 +141,7 @@ impl Authenticator {
     /// a rate limit applies.
     pub async fn identify(&self, head: Head<'_>) -> Result<Identity, IdentifyError> {
         match self.person_or_other(head).await? {
-            Claim::Person(identity) => Ok(*identity),
+            Claim::User(identity) => Ok(*identity),
             Claim::Other(text) if AccountToken::parse(text.expose_secret()).is_some() => {
                 Err(IdentifyError::NoPerson)
             }
@@ -156,7 +156,7 @@ impl Authenticator {
         from: IpAddr,
     ) -> Result<Principal, IdentifyError> {
         let text = match self.person_or_other(head).await? {
-            Claim::Person(identity) => return Ok(Principal::Person(*identity)),
+            Claim::User(identity) => return Ok(Principal::User(*identity)),
             Claim::Other(text) => text,
         };
         let token = AccountToken::parse(text.expose_secret()).ok_or(IdentifyError::Unknown)?;
@@ -213,7 +213,7 @@ impl Authenticator {
             Presented::Bearer(text) => text,
             Presented::Cookie(text) => {
                 let identity = self.identify_session(head, &text).await?;
-                return Ok(Claim::Person(Box::new(identity)));
+                return Ok(Claim::User(Box::new(identity)));
             }
         };
         match UserToken::parse(text.expose_secret()) {
@@ -221,7 +221,7 @@ impl Authenticator {
                 let identity = self
                     .identify_person(&bearer, TokenTransport::Bearer)
                     .await?;
-                Ok(Claim::Person(Box::new(identity)))
+                Ok(Claim::User(Box::new(identity)))
             }
             None => Ok(Claim::Other(text)),
         }
@@ -304,7 +304,7 @@ impl Authenticator {
 
 /// The result of parsing a credential.
 enum Claim {
-    Person(Box<Identity>),
+    User(Box<Identity>),
     Other(SecretString),
 }
 

@@ -13,7 +13,7 @@ use http::request::Parts;
 use kube::ResourceExt as _;
 
 use super::Authenticator;
-use drover_audit::{AuditNotes, Person};
+use drover_audit::{AuditCaller, AuditNotes};
 
 /// A user with a valid token of any purpose. The token can be limited to a password change.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ where
         let token = Authenticator::from_ref(state)
             .presented_token(Head::from(&*parts))
             .await?;
-        AuditNotes::of(&parts.extensions).who(Person {
+        AuditNotes::of(&parts.extensions).who(AuditCaller {
             name: token.spec.user_name.as_str().into(),
             uid: token.spec.user_uid.as_str().into(),
             token: Some(token.name_any().into()),
@@ -101,7 +101,7 @@ pub async fn identify(
     extensions: &Extensions,
 ) -> Result<Identity, Status> {
     let identity = authenticator.identify(head).await?;
-    AuditNotes::of(extensions).who(Person::from(&identity));
+    AuditNotes::of(extensions).who(AuditCaller::from(&identity));
     if let Some(slot) = extensions.get::<ConnectionSlot>() {
         slot.authenticated();
     }
@@ -176,8 +176,8 @@ mod tests {
                     expires_at: Timestamp::MAX,
                 },
             };
-            let verdict = check_token(&identity);
-            assert_eq!(verdict.is_ok(), allowed, "{purpose:?} {cluster:?}");
+            let result = check_token(&identity);
+            assert_eq!(result.is_ok(), allowed, "{purpose:?} {cluster:?}");
         }
     }
 }

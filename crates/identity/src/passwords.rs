@@ -117,9 +117,9 @@ impl Passwords {
         let dummy_hash = Arc::clone(&self.dummy_hash);
         self.with_slot(move || {
             let stored = stored.as_deref().unwrap_or(&dummy_hash);
-            let verdict =
+            let result =
                 Argon2::default().verify_password(password.expose_secret().as_bytes(), stored);
-            match verdict {
+            match result {
                 Ok(()) => Ok(exists),
                 Err(argon2::password_hash::Error::PasswordInvalid) => Ok(false),
                 Err(_) => Err(PasswordError::Hash),

@@ -3,7 +3,7 @@
 use drover_api::kinds::auth_provider::Allowed;
 use thiserror::Error;
 
-use crate::Person;
+use crate::ProviderUser;
 
 /// The user is authenticated but not in the list of allowed users and groups.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -23,7 +23,7 @@ pub struct NotAllowed {
 /// Without a list, every user may sign in. With a list, only the listed users and the members of
 /// the listed groups may sign in. An empty list allows no user. The check compares only IDs, byte
 /// for byte, because users and groups can change their names.
-pub fn check(allowed: Option<&Allowed>, person: &Person) -> Result<(), NotAllowed> {
+pub fn check(allowed: Option<&Allowed>, person: &ProviderUser) -> Result<(), NotAllowed> {
     let Some(Allowed { users, groups }) = allowed else {
         return Ok(());
     };
@@ -43,12 +43,12 @@ mod tests {
     use super::*;
     use crate::Group;
 
-    fn alice() -> Person {
+    fn alice() -> ProviderUser {
         let group = |id: &str, name: &str| Group {
             id: id.to_owned(),
             name: name.to_owned(),
         };
-        Person {
+        ProviderUser {
             id: "583231".to_owned(),
             login: "alice".to_owned(),
             display_name: Some("Alice Liddell".to_owned()),
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn user_without_groups_is_not_allowed_by_a_list_of_groups() {
-        let groupless = Person {
+        let groupless = ProviderUser {
             groups: Vec::new(),
             ..alice()
         };

@@ -7,6 +7,7 @@
 //! GitHub's access tokens do not expire. The tokens end when the user or an organization revokes
 //! them. The next refresh detects the revocation.
 
+mod classification;
 mod client;
 mod endpoints;
 mod grant;
@@ -14,7 +15,6 @@ pub mod link;
 mod people;
 mod problem;
 mod profile_reader;
-mod verdict;
 
 use std::fmt;
 
@@ -25,16 +25,16 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use url::Url;
 
+pub use self::classification::{RequestedAs, TemporaryFailure};
 pub use self::client::Timeouts;
 pub use self::endpoints::Endpoints;
 pub use self::people::UserProfile;
-pub use self::verdict::{RequestedAs, TemporaryFailure};
 
+use self::classification::Classification;
 use self::client::Client;
 use self::grant::{Grant, SCOPE};
-use self::verdict::Verdict;
 use crate::code_flow::{self, Pending};
-use crate::{Person, ProviderError};
+use crate::{ProviderError, ProviderUser};
 
 /// Client for one GitHub server and one OAuth app.
 pub struct Github {
@@ -47,7 +47,7 @@ pub struct Github {
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     /// The user, with the user's groups at GitHub.
-    pub person: Person,
+    pub person: ProviderUser,
     /// Organizations that hide the user's membership. See [`UserProfile::withheld`].
     pub withheld: Vec<String>,
     /// Access token of the user, with read access to the profile and the memberships.
@@ -276,18 +276,18 @@ impl Github {
             .basic_auth(&self.client_id, Some(self.client_secret.expose_secret()))
             .json(&TokenBody { access_token });
         let answer = self.client.send(what, request).await?;
-        match (answer.status, verdict::of(&answer, now)) {
+        match (answer.status, classification::of(&answer, now)) {
             (401, _) => Err(self.grant_error(Grant::WrongSecret, what)),
             (204, _) => Ok(()),
             // The token does not exist. The JSON form distinguishes GitHub's 404 from that of another
             // web server.
-            (404 | 422, _) if verdict::has_error_message(&answer) => Ok(()),
-            (_, Verdict::TemporaryFailure(not_now)) => {
+            (404 | 422, _) if classification::has_error_message(&answer) => Ok(()),
+            (_, Classification::TemporaryFailure(not_now)) => {
                 Err(self.client.unavailable(what, not_now.as_app()))
             }
-            (_, Verdict::Unexpected(problem)) => Err(self.client.invalid_response(problem)),
+            (_, Classification::Unexpected(problem)) => Err(self.client.invalid_response(problem)),
             // Both results apply to users, not to the OAuth app.
-            (status, Verdict::Refused(_) | Verdict::Withheld) => {
+            (status, Classification::Refused(_) | Classification::HiddenByOrganization) => {
                 let not_now = TemporaryFailure {
                     status,
                     until: None,
@@ -295,7 +295,7 @@ impl Github {
                 };
                 Err(self.client.unavailable(what, not_now))
             }
-            (status, Verdict::Answered | Verdict::Absent) => {
+            (status, Classification::Success | Classification::Absent) => {
                 Err(self.client.invalid_response(format!(
                     "the token endpoint returned {status}; check that github.url is the address of a GitHub server"
                 )))

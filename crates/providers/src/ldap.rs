@@ -13,9 +13,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::timeout;
 
 use crate::error::Refusal;
-use crate::{Person, ProviderError};
+use crate::{ProviderError, ProviderUser};
 
 mod account;
+mod classification;
 mod connection;
 mod connection_test;
 mod dn;
@@ -23,14 +24,13 @@ mod membership;
 mod server;
 mod session;
 mod settings;
-mod verdict;
 pub mod wire;
 
 use account::{Account, AccountStatus};
+use classification::SearchBase;
 use connection::Connection;
 use session::Session;
 use settings::Settings;
-use verdict::SearchBase;
 use wire::filter::Filter;
 
 pub use connection_test::{Check, CheckKind, ConnectionTest};
@@ -83,7 +83,7 @@ impl Directory {
         &self,
         login: &str,
         password: &SecretString,
-    ) -> Result<Person, ProviderError> {
+    ) -> Result<ProviderUser, ProviderError> {
         self.sign_in_with_hook(login, password, || ()).await
     }
 
@@ -94,7 +94,7 @@ impl Directory {
         login: &str,
         password: &SecretString,
         sending: impl FnOnce() + Send,
-    ) -> Result<Person, ProviderError> {
+    ) -> Result<ProviderUser, ProviderError> {
         // A bind with an empty password succeeds as an anonymous bind (RFC 4513 §5.1.2). Some
         // directories ignore the part of a password after a zero byte.
         if !can_sign_in(login, password) {
@@ -104,8 +104,8 @@ impl Directory {
             .await
     }
 
-    /// Reads the current state of a user by [`Person::id`].
-    pub async fn refresh(&self, id: &str) -> Result<Person, ProviderError> {
+    /// Reads the current state of a user by [`ProviderUser::id`].
+    pub async fn refresh(&self, id: &str) -> Result<ProviderUser, ProviderError> {
         self.with_timeout(self.refresh_unbounded(id)).await
     }
 
@@ -114,7 +114,7 @@ impl Directory {
         login: &str,
         password: &SecretString,
         sending: impl FnOnce() + Send,
-    ) -> Result<Person, ProviderError> {
+    ) -> Result<ProviderUser, ProviderError> {
         let mut session = Session::open(&self.settings, &self.password).await?;
         let attribute = &self.settings.people.login_attribute;
         let login_filter = Filter::Equal(attribute.clone(), login.as_bytes().to_vec());
@@ -154,21 +154,21 @@ impl Directory {
         let mut connection =
             opened.map_err(|error| session::connect_error(session.server(), error))?;
         sending();
-        let outcome = connection
-            .bind(name, password)
-            .await
-            .map_err(|failure| verdict::request_error(&provider, "check a password", failure))?;
-        let verdict = verdict::user_bind_result(&provider, self.settings.schema, status, outcome);
-        match (account, verdict) {
+        let outcome = connection.bind(name, password).await.map_err(|failure| {
+            classification::request_error(&provider, "check a password", failure)
+        })?;
+        let classification =
+            classification::user_bind_result(&provider, self.settings.schema, status, outcome);
+        match (account, classification) {
             // A missing account is rejected for every result of the bind.
             (None, Ok(()) | Err(ProviderError::Refused(_))) => {
                 Err(ProviderError::Refused(Refusal::Credentials))
             }
-            (_, verdict) => verdict,
+            (_, classification) => classification,
         }
     }
 
-    async fn refresh_unbounded(&self, id: &str) -> Result<Person, ProviderError> {
+    async fn refresh_unbounded(&self, id: &str) -> Result<ProviderUser, ProviderError> {
         let Some(condition) = self.settings.people.id.filter(id) else {
             return Err(ProviderError::Refused(Refusal::Gone));
         };
@@ -208,12 +208,12 @@ impl Directory {
         &self,
         session: &mut Session<'_>,
         account: Account,
-    ) -> Result<Person, ProviderError> {
+    ) -> Result<ProviderUser, ProviderError> {
         let groups = match &self.settings.groups {
             Some(groups) => membership::of(session, groups, &account).await?,
             None => Vec::new(),
         };
-        Ok(Person {
+        Ok(ProviderUser {
             id: account.id,
             login: account.logins.into_iter().next().unwrap_or_default(),
             display_name: account.display_name,

@@ -11,7 +11,7 @@ pub mod github;
 mod http;
 pub mod ldap;
 pub mod oidc;
-pub mod person;
+pub mod provider_user;
 
 pub use error::ProviderError;
-pub use person::{Group, Person};
+pub use provider_user::{Group, ProviderUser};

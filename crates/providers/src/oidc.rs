@@ -33,7 +33,7 @@ pub use check::Check;
 pub use pending::Pending;
 
 use crate::error::Refusal;
-use crate::{Person, ProviderError};
+use crate::{ProviderError, ProviderUser};
 use cache::MetadataCache;
 use claims::{ClaimMapping, ClaimPath, is_about};
 use exchange::{Grant, Registration, Tokens, exchange};
@@ -58,7 +58,7 @@ pub struct Oidc {
 #[derive(Debug)]
 pub struct SignedIn {
     /// The authenticated user.
-    pub person: Person,
+    pub person: ProviderUser,
     /// Refresh token, if the provider issued one.
     pub refresh_token: Option<SecretString>,
     /// ID token, used as the hint for logout at the provider.
@@ -74,7 +74,7 @@ pub struct Renewed {
     /// New ID token for logout; `None` if the previous ID token stays in use.
     pub id_token: Option<SecretString>,
     /// The updated user, or the error.
-    pub outcome: Result<Person, ProviderError>,
+    pub outcome: Result<ProviderUser, ProviderError>,
 }
 
 impl Renewed {
@@ -205,7 +205,7 @@ impl Oidc {
         tokens: &Tokens,
         id: &str,
         now: Timestamp,
-    ) -> Result<Person, ProviderError> {
+    ) -> Result<ProviderUser, ProviderError> {
         let (token, userinfo) = match self.validated_claims(metadata, tokens, None, now).await? {
             Some(claims) if claims.subject == id => {
                 let userinfo = self.missing_claims(metadata, tokens, &claims).await?;

@@ -47,7 +47,7 @@ impl Proxy {
         }
         // Check the permission before resolving names, so that a caller without the permission
         // receives the same error for every name.
-        let Holder::Person { identity: who, .. } = permit.holder() else {
+        let Holder::User { identity: who, .. } = permit.holder() else {
             return Err(Refusal::MayNotActAs);
         };
         let holder = RightsHolder {

@@ -19,7 +19,7 @@ pub(super) fn add_warning(
     if status != StatusCode::FORBIDDEN {
         return;
     }
-    let Holder::Person { provenance, .. } = permit.holder() else {
+    let Holder::User { provenance, .. } = permit.holder() else {
         return;
     };
     let roles = provenance.roles();

@@ -21,7 +21,7 @@ use super::refusal::Refusal;
 use super::upgrade::{UpgradeRequest, copy_both_ways};
 use super::{Proxy, deny_reason, timeout};
 use crate::open::in_flight::InFlightRequest;
-use drover_agent_gateway::tunnels::Chosen;
+use drover_agent_gateway::tunnels::SelectedTunnel;
 
 /// Maximum number of tunnels on which the proxy tries to send one request.
 const ATTEMPTS: usize = 3;
@@ -157,7 +157,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    fn choose(&self, cluster: &ClusterUid) -> Result<Chosen, Refusal> {
+    fn choose(&self, cluster: &ClusterUid) -> Result<SelectedTunnel, Refusal> {
         let chosen = self.proxy.tunnels.choose(cluster);
         chosen.map_err(|error| Refusal::sending(self.name, error.into()))
     }

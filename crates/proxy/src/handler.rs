@@ -29,7 +29,7 @@ use super::{Proxy, isolation};
 use crate::open::in_flight::InFlightRequest;
 use drover_access::verb::Verb;
 use drover_audit::{
-    ClusterRef, Outcome, Person, REQUEST_ID, Record, RequestId, RequestTarget, Stage, Subject,
+    AuditCaller, ClusterRef, Outcome, REQUEST_ID, Record, RequestId, RequestTarget, Stage, Subject,
     short_method,
 };
 use drover_http_edge::listen;
@@ -149,7 +149,7 @@ impl Proxy {
         // 2. Authentication: the request has exactly one valid credential.
         let from = networks::sender(&head.extensions);
         let who = self.authenticator.principal((&*head).into(), from).await?;
-        subject.person = Some(Person::from(&who));
+        subject.person = Some(AuditCaller::from(&who));
         if let Some(connection) = head.extensions.get::<listen::ConnectionSlot>() {
             connection.authenticated();
         }
@@ -353,7 +353,7 @@ fn impersonate(
     acting: Option<&KubernetesIdentity>,
 ) -> Result<(), Unrepresentable> {
     match (acting, permit.holder()) {
-        (Some(identity), _) | (None, Holder::Person { identity, .. }) => {
+        (Some(identity), _) | (None, Holder::User { identity, .. }) => {
             headers::impersonate(headers, identity)
         }
         (None, Holder::Account(account)) => headers::impersonate_account(headers, account),

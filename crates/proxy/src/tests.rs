@@ -11,7 +11,7 @@ use tower::ServiceExt as _;
 use super::{OpenStreams, Proxy};
 use drover_agent_gateway::tunnels::Tunnels;
 use drover_audit::{
-    Audit, Capacity, Destination, Outcome, Person, Record, RequestTarget, Stage, Subject,
+    Audit, AuditCaller, Capacity, Destination, Outcome, Record, RequestTarget, Stage, Subject,
 };
 use drover_identity::{Authenticator, LastUse};
 
@@ -21,7 +21,7 @@ fn record(audit: &Audit) -> Record {
         received: Timestamp::UNIX_EPOCH,
         source: Some([127, 0, 0, 1].into()),
         // The audit log only counts records without a user, so they would not fill the queue.
-        person: Some(Person {
+        person: Some(AuditCaller {
             name: "ann".into(),
             uid: "u".into(),
             token: None,

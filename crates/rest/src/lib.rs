@@ -96,7 +96,7 @@ fn declared() -> Routes<RestState> {
         .add(Right::AnyToken, routes!(me::me))
         .add(Right::Anyone, routes!(session::sign_in))
         .add(Right::AnyToken, routes!(session::read, session::sign_out))
-        .add(Right::Person, routes!(session::sign_out_everywhere))
+        .add(Right::User, routes!(session::sign_out_everywhere))
         .add(Right::Role, routes!(auth_providers::list))
         .add(Right::Administrator, routes!(auth_providers::create))
         .add(Right::Role, routes!(auth_providers::read))
@@ -112,11 +112,11 @@ fn declared() -> Routes<RestState> {
         .add(Right::Anyone, routes!(device::begin))
         // The request contains a code that only the program that started the login has.
         .add(Right::Anyone, routes!(device::fetch))
-        .add(Right::Person, routes!(device::look))
-        .add(Right::Person, routes!(device::confirm))
+        .add(Right::User, routes!(device::look))
+        .add(Right::User, routes!(device::confirm))
         .add(Right::AnyToken, routes!(me::change_password))
-        .add(Right::Person, routes!(tokens::list, tokens::create))
-        .add(Right::Person, routes!(tokens::delete))
+        .add(Right::User, routes!(tokens::list, tokens::create))
+        .add(Right::User, routes!(tokens::delete))
         .add(Right::Role, routes!(users::list, users::create))
         .add(
             Right::Role,
@@ -127,17 +127,17 @@ fn declared() -> Routes<RestState> {
         .add(Right::Role, routes!(users::refresh))
         .add(Right::Administrator, routes!(identities::link))
         .add(Right::Administrator, routes!(identities::unlink))
-        .add(Right::Person, routes!(clusters::list))
+        .add(Right::User, routes!(clusters::list))
         .add(Right::Role, routes!(clusters::create))
-        .add(Right::Person, routes!(clusters::read, clusters::delete))
+        .add(Right::User, routes!(clusters::read, clusters::delete))
         .add(
-            Right::Person,
+            Right::User,
             routes!(members::list_of_cluster, members::add_to_cluster),
         )
-        .add(Right::Person, routes!(members::remove_from_cluster))
-        .add(Right::Person, routes!(roles::list))
+        .add(Right::User, routes!(members::remove_from_cluster))
+        .add(Right::User, routes!(roles::list))
         .add(Right::Role, routes!(roles::create))
-        .add(Right::Person, routes!(roles::read))
+        .add(Right::User, routes!(roles::read))
         .add(Right::Role, routes!(roles::update, roles::delete))
         .add(
             Right::Role,
@@ -156,19 +156,19 @@ fn declared() -> Routes<RestState> {
             routes!(global_members::list, global_members::add),
         )
         .add(Right::Role, routes!(global_members::remove))
-        .add(Right::Person, routes!(projects::list, projects::create))
+        .add(Right::User, routes!(projects::list, projects::create))
         .add(
-            Right::Person,
+            Right::User,
             routes!(projects::read, projects::patch, projects::delete),
         )
         .add(
-            Right::Person,
+            Right::User,
             routes!(members::list_of_project, members::add_to_project),
         )
-        .add(Right::Person, routes!(members::remove_from_project))
-        .add(Right::Person, routes!(explain::explain))
-        .add(Right::Person, routes!(people::find))
-        .add(Right::Person, routes!(kubeconfig::create))
+        .add(Right::User, routes!(members::remove_from_project))
+        .add(Right::User, routes!(explain::explain))
+        .add(Right::User, routes!(people::find))
+        .add(Right::User, routes!(kubeconfig::create))
         .add(Right::Role, routes!(settings::list))
         // The handler requires an administrator for a setting that affects security.
         .add(Right::Role, routes!(settings::update))

@@ -72,7 +72,7 @@ pub enum PodFailure {
 
 /// The behavior that the annotations of a pod request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Behaviour {
+pub struct PodBehavior {
     /// Duration from the binding of the pod until its containers run.
     pub start: SignedDuration,
     /// Duration from the start of the containers until the pod is ready.
@@ -87,7 +87,7 @@ pub struct Behaviour {
     pub failure: Option<PodFailure>,
 }
 
-impl Behaviour {
+impl PodBehavior {
     /// Reads the annotations of a pod. Ignores invalid values.
     pub fn read(
         annotations: Option<&BTreeMap<String, String>>,
@@ -154,7 +154,7 @@ mod tests {
             ("soon", 1000),
         ] {
             let annotations = BTreeMap::from([(START_SECONDS.to_owned(), text.to_owned())]);
-            let behaviour = Behaviour::read(Some(&annotations), &timing, false);
+            let behaviour = PodBehavior::read(Some(&annotations), &timing, false);
             assert_eq!(behaviour.start.as_millis(), wanted, "{text}");
         }
     }
@@ -164,7 +164,7 @@ mod tests {
         let timing = Timing::default();
         let read = |fail: &str, of_job| {
             let annotations = BTreeMap::from([(FAIL.to_owned(), fail.to_owned())]);
-            let read = Behaviour::read(Some(&annotations), &timing, of_job);
+            let read = PodBehavior::read(Some(&annotations), &timing, of_job);
             (read.run.is_some(), read.exit_code)
         };
         assert_eq!(read("", false), (false, 0));

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-type Named = (&'static str, Weight, Check);
+type NamedCheck = (&'static str, CheckEffect, Check);
 type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// The readiness checks of `/readyz`. Clones share the checks.
 #[derive(Clone, Default)]
 pub struct Health {
-    checks: Arc<RwLock<Vec<Named>>>,
+    checks: Arc<RwLock<Vec<NamedCheck>>>,
 }
 
 /// Determines whether a failed check makes the server not ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Weight {
+enum CheckEffect {
     /// The server is not ready.
     Decides,
     /// The report contains the failure, but the server is ready.
@@ -24,7 +24,7 @@ enum Weight {
 
 /// The results of all checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Findings(Vec<(&'static str, Weight, Result<(), String>)>);
+pub struct Findings(Vec<(&'static str, CheckEffect, Result<(), String>)>);
 
 impl Health {
     /// Creates a `Health` without checks, which is ready.
@@ -41,7 +41,7 @@ impl Health {
         name: &'static str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) {
-        self.add(name, Weight::Decides, Arc::new(check));
+        self.add(name, CheckEffect::Decides, Arc::new(check));
     }
 
     /// Adds a check that does not affect readiness. The response of `/readyz` contains its result.
@@ -50,10 +50,10 @@ impl Health {
         name: &'static str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) {
-        self.add(name, Weight::IsNoted, Arc::new(check));
+        self.add(name, CheckEffect::IsNoted, Arc::new(check));
     }
 
-    fn add(&self, name: &'static str, weight: Weight, check: Check) {
+    fn add(&self, name: &'static str, weight: CheckEffect, check: Check) {
         self.checks.write().push((name, weight, check));
     }
 
@@ -73,7 +73,7 @@ impl Findings {
     /// Returns true if all checks that affect readiness passed.
     pub fn all_passed(&self) -> bool {
         let mut all = self.0.iter();
-        all.all(|(_, weight, result)| *weight == Weight::IsNoted || result.is_ok())
+        all.all(|(_, weight, result)| *weight == CheckEffect::IsNoted || result.is_ok())
     }
 
     /// Returns one line for each check, in the format of the Kubernetes API server.
@@ -82,8 +82,10 @@ impl Findings {
         for (name, weight, result) in &self.0 {
             match (result, weight) {
                 (Ok(()), _) => text.extend(["[+]", name, " ok\n"]),
-                (Err(why), Weight::Decides) => text.extend(["[-]", name, " failed: ", why, "\n"]),
-                (Err(why), Weight::IsNoted) => text.extend(["[!]", name, ": ", why, "\n"]),
+                (Err(why), CheckEffect::Decides) => {
+                    text.extend(["[-]", name, " failed: ", why, "\n"])
+                }
+                (Err(why), CheckEffect::IsNoted) => text.extend(["[!]", name, ": ", why, "\n"]),
             }
         }
         text.push_str(endpoint);

@@ -12,6 +12,6 @@ mod stream;
 
 pub use frame::{Control, Decoded, Decoder, FrameError, MAX_MESSAGE, Role};
 pub use handshake::{
-    AcceptError, DialError, DialOptions, Dialed, Prefixed, accept, accept_response, dial,
+    AcceptError, DialError, DialOptions, Dialed, PrefixedStream, accept, accept_response, dial,
 };
 pub use stream::ByteStream;

@@ -51,7 +51,7 @@ struct Entry {
 
 /// The remaining differences of a run, without the accepted differences.
 #[derive(Debug, Default)]
-pub struct Judgement {
+pub struct UnacceptedDifferences {
     /// Differences that are not accepted, each with the script and the step.
     pub differences: Vec<(String, String, Vec<Difference>)>,
     /// Number of differences that are accepted.
@@ -96,8 +96,8 @@ impl Accepted {
     }
 
     /// Removes the accepted differences from the results of a run.
-    pub fn judge(&self, outcomes: Vec<Outcome>) -> Judgement {
-        let mut judgement = Judgement::default();
+    pub fn judge(&self, outcomes: Vec<Outcome>) -> UnacceptedDifferences {
+        let mut judgement = UnacceptedDifferences::default();
         let mut used = BTreeSet::new();
         let ran: Vec<String> = outcomes
             .iter()

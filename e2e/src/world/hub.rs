@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::error::{WorldError, prepare};
-use super::{Person, Server};
+use super::{Server, TestUser};
 use crate::control_plane::{ControlPlane, Options};
 use crate::kubectl::{CommandError, CommandLine, Output};
 use crate::scratch::Scratch;
@@ -120,7 +120,11 @@ impl Hub {
 
     /// Writes a kubeconfig for the cluster `local` of an embedded hub. The kubeconfig contains a
     /// credential of the administrator.
-    pub(super) async fn open_to(&self, admin: &Person, server: &Server) -> Result<(), WorldError> {
+    pub(super) async fn open_to(
+        &self,
+        admin: &TestUser,
+        server: &Server,
+    ) -> Result<(), WorldError> {
         if let Self::Kubernetes(_) = self {
             return Ok(());
         }

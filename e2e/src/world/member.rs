@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::error::{WorldError, prepare};
-use super::person::Person;
+use super::test_user::TestUser;
 use crate::control_plane::ControlPlane;
 use crate::drover::Programs;
 use crate::kubectl::CommandLine;
@@ -49,7 +49,7 @@ impl Member {
     }
 
     /// Registers the cluster with `drover cluster import NAME | kubectl apply -f -`.
-    pub async fn import(&mut self, administrator: &Person) -> Result<(), WorldError> {
+    pub async fn import(&mut self, administrator: &TestUser) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let manifest = drover.run(["cluster", "import", self.name()]).await?.stdout;
         let kubectl = self.cluster.command_line().with_stdin(manifest.clone());
@@ -92,7 +92,7 @@ impl Member {
     }
 
     /// Waits until users can access the cluster through the server.
-    pub async fn wait_until_usable(&mut self, administrator: &Person) -> Result<(), WorldError> {
+    pub async fn wait_until_usable(&mut self, administrator: &TestUser) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let arguments = ["cluster", "get", self.name(), "--output=json"].map(str::to_owned);
         let what = format!("cluster {} to be usable", self.name());

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use drover_e2e::conformance::Judgement;
+use drover_e2e::conformance::UnacceptedDifferences;
 
 /// Prints a line. Ignores the error if standard output is closed.
 pub(crate) fn say(line: &str) {
@@ -10,7 +10,7 @@ pub(crate) fn say(line: &str) {
 }
 
 /// Prints the differences that are not accepted, and the accepted entries that match no difference.
-pub(crate) fn tell(judgement: &Judgement) {
+pub(crate) fn tell(judgement: &UnacceptedDifferences) {
     let mut script = "";
     for (name, step, differences) in &judgement.differences {
         if script != name {

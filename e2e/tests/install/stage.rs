@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use drover_e2e::{
     BuiltImage, CommandError, CommandLine, ControlPlane, JoinError, Member, MissingImage, Node,
-    Options, Person, StartError, TimedOut, Tool, WorldError, cluster_with_node, eventually, suite,
+    Options, StartError, TestUser, TimedOut, Tool, WorldError, cluster_with_node, eventually,
+    suite,
 };
 
 /// The NodePort of the server's Service.
@@ -51,7 +52,7 @@ pub(crate) struct Tools {
 /// Drover, installed from its charts: the server on the hub's node, and the member cluster `east`.
 pub(crate) struct Installed {
     // The fields are dropped in this order: clients before servers.
-    pub(crate) admin: Person,
+    pub(crate) admin: TestUser,
     pub(crate) east: Member,
     _node: Node,
     pub(crate) hub: ControlPlane,
@@ -125,7 +126,7 @@ impl Tools {
         cluster: &ControlPlane,
         url: &str,
         notes: &str,
-    ) -> Result<Person, NotInstalled> {
+    ) -> Result<TestUser, NotInstalled> {
         let look = line(notes, "first administrator is")?;
         // The server prints the password shortly after it is ready.
         let telling = eventually("the first password", SOON, async || self.shell(look).await);
@@ -139,7 +140,7 @@ impl Tools {
         let fingerprint = self.shell(line(notes, "SHA256:")?).await?;
         let people = cluster.folder().join("people");
         let password = password.unwrap_or_default();
-        let mut admin = Person::new("admin", password, &people, &self.kubectl)?;
+        let mut admin = TestUser::new("admin", password, &people, &self.kubectl)?;
         admin
             .log_in_first(url, fingerprint.trim(), PASSWORD)
             .await?;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use drover_e2e::{CommandLine, Person, Running, World, eventually};
+use drover_e2e::{CommandLine, Running, TestUser, World, eventually};
 use serde_json::Value;
 
 const SOON: Duration = Duration::from_mins(1);
@@ -69,7 +69,7 @@ fn token_id(kubeconfig: &Path) -> String {
     rest.split('_').next().unwrap().to_owned()
 }
 
-async fn with_kubeconfig(world: &World, name: &str) -> (Person, CommandLine) {
+async fn with_kubeconfig(world: &World, name: &str) -> (TestUser, CommandLine) {
     let person = world.person(name, true).await.unwrap();
     let kubeconfig = person.token_kubeconfig("east").await.unwrap();
     let kubectl = person.kubectl_with(&kubeconfig);

@@ -1,7 +1,7 @@
 //! The root component: the sign-in page, or the frame with the screens.
 
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::theme::ThemeChoice;
 use drover_ui_kit::toast::{ToastCorner, Toasts};
 use leptos::prelude::*;
@@ -69,7 +69,7 @@ fn Unreachable(advice: String) -> impl IntoView {
     let session = expect_context::<Session>();
     view! {
         <main class="sign-in-page">
-            <EmptyState why=Absence::Offline title=t().session.server_offline() advice=advice>
+            <EmptyState why=EmptyReason::Offline title=t().session.server_offline() advice=advice>
                 <drover_ui_kit::button::Button on_press=move |()| session.load()>{t().buttons.try_again()}</drover_ui_kit::button::Button>
             </EmptyState>
         </main>

@@ -75,7 +75,7 @@ pub(crate) fn Palette() -> impl IntoView {
 
 /// The typed text, the matches and the selected match.
 #[derive(Clone, Copy)]
-struct Choosing {
+struct PaletteSearch {
     open: RwSignal<bool>,
     typed: RwSignal<String>,
     place: RwSignal<usize>,
@@ -84,7 +84,7 @@ struct Choosing {
     found: Memo<Vec<usize>>,
 }
 
-impl Choosing {
+impl PaletteSearch {
     fn new(open: RwSignal<bool>) -> Self {
         let (typed, commands) = (RwSignal::new(String::new()), commands());
         let found = Memo::new(move |_| {
@@ -159,7 +159,7 @@ impl Choosing {
 
 #[component]
 fn Choice(open: RwSignal<bool>) -> impl IntoView {
-    let choosing = Choosing::new(open);
+    let choosing = PaletteSearch::new(open);
     choosing.scrolls();
     let input = NodeRef::<html::Input>::new();
     Effect::new(move || {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drover_ui_core::backoff::Backoff;
-use drover_ui_core::feed::{Ask, Feed, Form, Progress};
+use drover_ui_core::feed::{Feed, Form, NextRequest, Progress};
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::source::{Source, WATCH_SECONDS};
 use futures::future::abortable;
@@ -171,7 +171,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
     async fn go_on(self: &Rc<Self>, source: &Source, backoff: &mut Backoff) -> Result<(), Problem> {
         let ask = self.feed.borrow().ask();
         let request = Request::get(source.url(&ask)).accepting(source.accept());
-        if matches!(ask, Ask::List | Ask::More(_)) {
+        if matches!(ask, NextRequest::List | NextRequest::More(_)) {
             let body = request.bytes().await?;
             self.taking(|feed| feed.replace(&body))?;
             self.show();
@@ -209,7 +209,7 @@ impl<I: 'static, F: Form<I> + 'static, T: Clone + Send + Sync + 'static> Reflect
         let feed = self.feed.borrow();
         let _ = self.to.progress.try_set(feed.progress());
         self.to.show(feed.items().map(self.shown).collect());
-        if matches!(feed.ask(), Ask::Watch(_)) {
+        if matches!(feed.ask(), NextRequest::Watch(_)) {
             self.to.mark_live();
         }
     }

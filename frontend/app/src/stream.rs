@@ -28,7 +28,7 @@ pub(crate) struct LineStream {
     /// The timer of the silence timeout. One timer serves all lines.
     silence: Pin<Box<dyn Future<Output = ()>>>,
     lost: NetworkEvent,
-    _cut: Cut,
+    _cut: AbortOnDrop,
 }
 
 /// The reason why a stream ended before the server closed the response.
@@ -57,9 +57,9 @@ impl From<Interruption> for Problem {
 }
 
 /// Aborts the request on drop.
-struct Cut(AbortController);
+struct AbortOnDrop(AbortController);
 
-impl Drop for Cut {
+impl Drop for AbortOnDrop {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -69,7 +69,7 @@ impl LineStream {
     /// Sends a request for a stream. The stream ends if the server sends no data for `timeout`.
     pub(crate) async fn open(request: Request, timeout: Duration) -> Result<Self, Interruption> {
         let controller = AbortController::new().map_err(|_| Problem::offline())?;
-        let cut = Cut(controller);
+        let cut = AbortOnDrop(controller);
         let signal = cut.0.signal();
         let mut lost = NetworkEvent::lost();
         let sent = Box::pin(request.send(&signal));

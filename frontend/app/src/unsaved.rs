@@ -16,7 +16,7 @@ use wasm_bindgen::convert::FromWasmAbi;
 use web_sys::{Element, Event, EventTarget, HtmlAnchorElement, MouseEvent};
 
 /// A navigation that leaves the screen.
-type Departure = Arc<dyn Fn() + Send + Sync>;
+type PendingNavigation = Arc<dyn Fn() + Send + Sync>;
 
 /// The unsaved changes of the screen, and the navigation that waits for a confirmation.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub(crate) struct UnsavedGuard {
     /// True if the screen has unsaved changes; `None` if no screen is guarded.
     changed: RwSignal<Option<Memo<bool>>>,
     /// The navigation that waits for a confirmation.
-    departure: StoredValue<Option<Departure>>,
+    pending: StoredValue<Option<PendingNavigation>>,
     /// True while the dialog is open.
     asking: RwSignal<bool>,
     /// True if the user confirmed the next history step.
@@ -51,7 +51,7 @@ impl UnsavedGuard {
     pub(crate) fn provide() {
         let guard = Self {
             changed: RwSignal::new(None),
-            departure: StoredValue::new(None),
+            pending: StoredValue::new(None),
             asking: RwSignal::new(false),
             agreed: StoredValue::new(false),
             place: StoredValue::new(history::place()),
@@ -111,12 +111,12 @@ impl UnsavedGuard {
 
     /// Runs an action that leaves the screen. If the screen has unsaved changes, the user must
     /// confirm first.
-    pub(crate) fn before(self, departure: impl Fn() + Send + Sync + 'static) {
+    pub(crate) fn before(self, pending: impl Fn() + Send + Sync + 'static) {
         if untrack(move || self.would_lose()) {
-            self.departure.set_value(Some(Arc::new(departure)));
+            self.pending.set_value(Some(Arc::new(pending)));
             self.asking.set(true);
         } else {
-            departure();
+            pending();
         }
     }
 
@@ -199,8 +199,8 @@ impl UnsavedGuard {
 
     fn leave(self) {
         self.asking.set(false);
-        if let Some(departure) = self.departure.try_update_value(Option::take).flatten() {
-            departure();
+        if let Some(pending) = self.pending.try_update_value(Option::take).flatten() {
+            pending();
         }
     }
 }

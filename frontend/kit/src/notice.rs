@@ -7,7 +7,7 @@ use crate::icon::{Icon, Picture};
 
 /// The reason why a screen or list has no content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Absence {
+pub enum EmptyReason {
     /// No objects exist.
     Empty,
     /// No object matches the filter.
@@ -22,7 +22,7 @@ pub enum Absence {
     NotFound,
 }
 
-impl Absence {
+impl EmptyReason {
     const fn icon(self) -> Icon {
         match self {
             Self::Empty => Icon::Clusters,
@@ -38,7 +38,7 @@ impl Absence {
 #[component]
 pub fn EmptyState(
     /// The reason of the empty state.
-    why: Absence,
+    why: EmptyReason,
     /// The title of the empty state.
     #[prop(into)]
     title: String,

@@ -30,19 +30,19 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_min
 pub(super) struct Certificate {
     shown: ActiveCertificate,
     trust: Option<String>,
-    kept: Kept,
+    kept: CertificateSource,
 }
 
 /// The source of the next certificate.
-enum Kept {
-    Own(Box<Own>),
+enum CertificateSource {
+    OwnAuthority(Box<OwnAuthority>),
     Files(Box<WatchedFiles>),
     #[cfg(test)]
     Nowhere,
 }
 
 /// The inputs for the renewal of a certificate from the server's own CA.
-struct Own {
+struct OwnAuthority {
     hub: Hub,
     settings: Settings,
     address: SocketAddr,
@@ -66,7 +66,7 @@ pub(super) async fn prepare(
     Ok(Certificate {
         shown: ActiveCertificate::new(&serving)?,
         trust: Some(authority.pem().to_owned()),
-        kept: Kept::Own(Box::new(Own {
+        kept: CertificateSource::OwnAuthority(Box::new(OwnAuthority {
             hub: hub.clone(),
             settings: settings.clone(),
             address,
@@ -94,7 +94,7 @@ fn of_files(files: &TlsFiles) -> Result<Certificate, TlsError> {
     Ok(Certificate {
         shown,
         trust: roots.as_ref().map(Roots::to_pem),
-        kept: Kept::Files(Box::new(WatchedFiles::new(files.clone(), serving, roots))),
+        kept: CertificateSource::Files(Box::new(WatchedFiles::new(files.clone(), serving, roots))),
     })
 }
 
@@ -106,7 +106,7 @@ impl Certificate {
 
     /// Reports whether the certificate comes from files.
     pub(super) fn is_given(&self) -> bool {
-        matches!(self.kept, Kept::Files(_))
+        matches!(self.kept, CertificateSource::Files(_))
     }
 
     /// Returns the CA certificates for clients, in PEM. Returns `None` if a public CA issued the
@@ -132,7 +132,7 @@ impl Certificate {
     pub(super) async fn run(self, runtime: Runtime) {
         let runtime = runtime.in_every_replica();
         match self.kept {
-            Kept::Own(own) => {
+            CertificateSource::OwnAuthority(own) => {
                 let changed = own.hub.stores().changed();
                 let options = Options {
                     backoff: BACKOFF,
@@ -145,16 +145,16 @@ impl Certificate {
                 };
                 runtime.run_single(options, renewal, [changed]).await;
             }
-            Kept::Files(files) => files.run(self.shown, &runtime).await,
+            CertificateSource::Files(files) => files.run(self.shown, &runtime).await,
             #[cfg(test)]
-            Kept::Nowhere => {}
+            CertificateSource::Nowhere => {}
         }
     }
 }
 
 /// Renews a certificate from the server's own CA.
 struct Renewal {
-    own: Own,
+    own: OwnAuthority,
     shown: ActiveCertificate,
     /// The names in the certificate, and the time of the most recent renewal.
     renewed: Mutex<Option<(BTreeSet<String>, Instant)>>,
@@ -179,7 +179,7 @@ impl Reconciler for Renewal {
     }
 }
 
-impl Own {
+impl OwnAuthority {
     fn names(&self) -> BTreeSet<String> {
         self.settings.certificate_names(&self.address)
     }
@@ -214,7 +214,7 @@ impl Certificate {
             shown: ActiveCertificate::new(&serving)
                 .expect("key and certificate were made for each other"),
             trust: Some(serving.chain),
-            kept: Kept::Nowhere,
+            kept: CertificateSource::Nowhere,
         }
     }
 }

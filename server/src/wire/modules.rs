@@ -252,8 +252,8 @@ fn when_leading(
 fn readiness(health: &Health, stores: &Stores, leadership: &Leadership) {
     let stores = stores.clone();
     health.check("hub", move || {
-        let verdict = stores.health().check();
-        verdict.map_err(|status| status.message().to_owned())
+        let decision = stores.health().check();
+        decision.map_err(|status| status.message().to_owned())
     });
     let leadership = leadership.clone();
     health.check("lease", move || match leadership.state() {

@@ -19,11 +19,11 @@ use crate::setting::Setting;
 
 /// Reports whether only administrators may perform a write.
 pub(super) fn concerns(write: &Write<'_>) -> bool {
-    matter(write).is_some()
+    restriction(write).is_some()
 }
 
 /// The reason why a write is limited to administrators.
-enum Matter {
+enum Restriction {
     Provider,
     Setting,
     Image,
@@ -35,23 +35,25 @@ enum Matter {
 /// Fields with which an update can delete an object later, or prevent its deletion.
 const OWNERSHIP: [&str; 2] = ["ownerReferences", "finalizers"];
 
-fn matter(write: &Write<'_>) -> Option<Matter> {
+fn restriction(write: &Write<'_>) -> Option<Restriction> {
     if write.group != GROUP || !write.subresource.is_empty() {
         return None;
     }
     if let Some(field) = changed_ownership(write) {
-        return Some(Matter::Ownership(field));
+        return Some(Restriction::Ownership(field));
     }
     let deleted = write.operation == Operation::Delete;
     let stored = write.operation != Operation::Create;
     match write.resource {
-        "authproviders" => Some(Matter::Provider),
+        "authproviders" => Some(Restriction::Provider),
         "settings" if deleted || write.changes("/spec/value") => {
             let setting = Setting::parse(write.object_name())?;
-            setting.needs_administrator().then_some(Matter::Setting)
+            setting
+                .needs_administrator()
+                .then_some(Restriction::Setting)
         }
-        "clusters" if !deleted && write.changes("/spec/agent/image") => Some(Matter::Image),
-        "users" if stored && changes_rights_of_user(write) => Some(Matter::User),
+        "clusters" if !deleted && write.changes("/spec/agent/image") => Some(Restriction::Image),
+        "users" if stored && changes_rights_of_user(write) => Some(Restriction::User),
         _ => None,
     }
 }
@@ -74,7 +76,7 @@ fn changes_rights_of_user(write: &Write<'_>) -> bool {
 
 /// Returns the name of the user that a write changes or deletes.
 pub fn changed_user(write: &Write<'_>) -> Option<UserName> {
-    if !matches!(matter(write)?, Matter::User) {
+    if !matches!(restriction(write)?, Restriction::User) {
         return None;
     }
     let uid = write.of_old("/metadata/uid").and_then(Value::as_str)?;
@@ -87,18 +89,18 @@ pub(super) fn admit(
     changed: Option<&UserWithGroups>,
     hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
-    let Some(matter) = matter(write) else {
+    let Some(restriction) = restriction(write) else {
         return Ok(());
     };
-    let what = match matter {
-        Matter::Provider => "an AuthProvider determines the identity of users".to_owned(),
-        Matter::Setting => format!("the setting {:?} affects security", write.object_name()),
-        Matter::Image => "spec.agent.image runs in the cluster with all permissions".into(),
-        Matter::User if above_others(write, changed, hub_roles) => {
+    let what = match restriction {
+        Restriction::Provider => "an AuthProvider determines the identity of users".to_owned(),
+        Restriction::Setting => format!("the setting {:?} affects security", write.object_name()),
+        Restriction::Image => "spec.agent.image runs in the cluster with all permissions".into(),
+        Restriction::User if above_others(write, changed, hub_roles) => {
             format!("{:?} is an administrator", write.object_name())
         }
-        Matter::User => return Ok(()),
-        Matter::Ownership(field) => format!(
+        Restriction::User => return Ok(()),
+        Restriction::Ownership(field) => format!(
             "metadata.{field} of {} determines when Kubernetes deletes {:?}",
             write.resource,
             write.object_name()

@@ -287,9 +287,9 @@ fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
 }
 
 /// The spec of an object before a write.
-enum Before<T> {
+enum PreviousSpec<T> {
     /// The write creates the object.
-    Nothing,
+    Absent,
     /// The parsed spec before the write. For a role, also the permissions of the resolved role.
     Known(T),
     /// The spec before the write cannot be parsed or resolved. The object may have granted any
@@ -297,36 +297,36 @@ enum Before<T> {
     Unknown,
 }
 
-impl<S: DeserializeOwned> Before<S> {
+impl<S: DeserializeOwned> PreviousSpec<S> {
     fn read(old: Option<&Value>) -> Self {
         match spec(old) {
-            Ok(None) => Self::Nothing,
+            Ok(None) => Self::Absent,
             Ok(Some(said)) => Self::Known(said),
             Err(_) => Self::Unknown,
         }
     }
 }
 
-impl<T> Before<T> {
-    fn and_then<U>(self, known: impl FnOnce(T) -> Option<U>) -> Before<U> {
+impl<T> PreviousSpec<T> {
+    fn and_then<U>(self, known: impl FnOnce(T) -> Option<U>) -> PreviousSpec<U> {
         match self {
-            Self::Nothing => Before::Nothing,
-            Self::Unknown => Before::Unknown,
-            Self::Known(said) => known(said).map_or(Before::Unknown, Before::Known),
+            Self::Absent => PreviousSpec::Absent,
+            Self::Unknown => PreviousSpec::Unknown,
+            Self::Known(said) => known(said).map_or(PreviousSpec::Unknown, PreviousSpec::Known),
         }
     }
 
     fn known(&self) -> Option<&T> {
         match self {
             Self::Known(said) => Some(said),
-            Self::Nothing | Self::Unknown => None,
+            Self::Absent | Self::Unknown => None,
         }
     }
 
     /// Requires that the writer has all permissions if the spec before the write is unknown.
     fn check(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         match self {
-            Self::Nothing | Self::Known(_) => Ok(()),
+            Self::Absent | Self::Known(_) => Ok(()),
             Self::Unknown => require_all_rights(writer, hub_roles),
         }
     }

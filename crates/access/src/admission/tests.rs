@@ -64,8 +64,8 @@ fn permissions_are_checked_only_for_added_subjects_of_a_binding() {
         let write = write("drover:user:1", "clusterrolebindings", &new, &two);
         let needed = role_needed(&write, HUB);
         assert_eq!(needed.is_none(), allowed, "{new}");
-        let verdict = admit(&write, HUB, Some(&mighty));
-        assert_eq!(verdict.is_ok(), allowed, "{new}: {verdict:?}");
+        let decision = admit(&write, HUB, Some(&mighty));
+        assert_eq!(decision.is_ok(), allowed, "{new}: {decision:?}");
         // A user of the hub without Drover name may perform the write.
         let jane = Write {
             writer: "jane",
@@ -92,9 +92,9 @@ fn drover_user_cannot_bind_missing_role() {
         ("system:serviceaccount:apps:robot", true),
     ] {
         let write = write(writer, "clusterrolebindings", &ann, &bob);
-        let verdict = admit(&write, HUB, None);
-        assert_eq!(verdict.is_ok(), allowed, "{writer}: {verdict:?}");
-        let refused = verdict.map_or_else(|why| why.to_string(), |()| String::new());
+        let decision = admit(&write, HUB, None);
+        assert_eq!(decision.is_ok(), allowed, "{writer}: {decision:?}");
+        let refused = decision.map_or_else(|why| why.to_string(), |()| String::new());
         assert_eq!(
             refused.contains("the ClusterRole \"later\"") && refused.contains("role before"),
             !allowed,
@@ -127,8 +127,8 @@ fn only_added_permissions_of_a_role_are_checked() {
         (role(&["pods"], "y"), true),
     ] {
         let write = write("drover:user:1", "clusterroles", &new, &old);
-        let verdict = admit(&write, HUB, None);
-        assert_eq!(verdict.is_ok(), allowed, "{new}: {verdict:?}");
+        let decision = admit(&write, HUB, None);
+        assert_eq!(decision.is_ok(), allowed, "{new}: {decision:?}");
     }
 }
 
@@ -191,8 +191,8 @@ fn only_server_writes_hub_objects_with_drovers_prefix_or_label() {
                     old,
                     ..write(writer, resource, &plain, &plain)
                 };
-                let verdict = admit(&write, HUB, None);
-                assert_eq!(verdict.is_ok(), may, "{write:?}: {verdict:?}");
+                let decision = admit(&write, HUB, None);
+                assert_eq!(decision.is_ok(), may, "{write:?}: {decision:?}");
             }
         }
     }

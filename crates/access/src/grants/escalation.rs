@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::{Grants, RightsHolder, Scope};
-use crate::roles::{Lacking, Rights, Scoped};
+use crate::roles::{MissingPermissions, Rights, Scoped};
 
 /// The permissions that the writer needs for a write but does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -15,7 +15,7 @@ pub struct Escalation {
     /// Description of the scope. The text completes the message "your roles …".
     pub scope: &'static str,
     /// The permissions that the writer does not have in the scope.
-    pub lacking: Lacking,
+    pub lacking: MissingPermissions,
 }
 
 impl Grants {

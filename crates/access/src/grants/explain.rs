@@ -24,16 +24,16 @@ pub struct Question<'a> {
 
 /// A grant that allows the action, or possibly allows the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer<'a> {
+pub struct AllowingGrant<'a> {
     /// The grant, with its binding.
     pub grant: &'a Grant,
     /// The rule or the ClusterRole that allows the action.
-    pub through: Through,
+    pub through: PermissionOrigin,
 }
 
 /// The rule or the ClusterRole of a role that allows an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Through {
+pub enum PermissionOrigin {
     /// A rule of the role.
     Rule,
     /// A ClusterRole of the cluster. Drover knows its rules.
@@ -45,12 +45,12 @@ pub enum Through {
 
 impl Grants {
     /// Returns all grants that allow the action or possibly allow the action.
-    pub fn who_can(&self, question: Question<'_>) -> Vec<Answer<'_>> {
+    pub fn who_can(&self, question: Question<'_>) -> Vec<AllowingGrant<'_>> {
         let grants = self.in_cluster(question.cluster);
         grants
             .filter_map(|grant| {
                 let through = self.allows(grant, question)?;
-                Some(Answer { grant, through })
+                Some(AllowingGrant { grant, through })
             })
             .collect()
     }
@@ -79,7 +79,7 @@ impl Grants {
         namespaces.map(String::as_str).collect()
     }
 
-    fn allows(&self, grant: &Grant, question: Question<'_>) -> Option<Through> {
+    fn allows(&self, grant: &Grant, question: Question<'_>) -> Option<PermissionOrigin> {
         let scoped = &grant.role.scoped;
         let whole = through(&scoped.cluster, question);
         let in_project = match &grant.scope {
@@ -93,30 +93,30 @@ impl Grants {
             .then(|| through(&scoped.project, question))
             .flatten();
         match (whole, part) {
-            (Some(Through::Perhaps(_)), Some(sure)) => Some(sure),
+            (Some(PermissionOrigin::Perhaps(_)), Some(sure)) => Some(sure),
             (whole, part) => whole.or(part),
         }
     }
 }
 
-fn through(rights: &Rights, question: Question<'_>) -> Option<Through> {
+fn through(rights: &Rights, question: Question<'_>) -> Option<PermissionOrigin> {
     let allows = |rule: &Rule| rule.allows(question.verb, question.rule_target);
     // Rules about Drover's own kinds do not concern the cluster.
     if rights.downstream().rules.iter().any(allows) {
-        return Some(Through::Rule);
+        return Some(PermissionOrigin::Rule);
     }
     let known = rights
         .external
         .iter()
         .find(|name| known_rules(name).iter().any(allows));
     if let Some(name) = known {
-        return Some(Through::Known(name.clone()));
+        return Some(PermissionOrigin::Known(name.clone()));
     }
     let open = rights
         .external
         .iter()
         .find(|name| may_gather(name, question.rule_target));
-    open.map(|name| Through::Perhaps(name.clone()))
+    open.map(|name| PermissionOrigin::Perhaps(name.clone()))
 }
 
 /// Reports whether a ClusterRole of the cluster can contain rules that Drover does not know and

@@ -11,7 +11,7 @@ use drover_api::kinds::{
 
 use super::{Escalation, Facts, Grants, Problem, RightsHolder, Role, Scope, Subject};
 use crate::names::{GroupName, UserName};
-use crate::roles::{Reach, Rights, Scoped, Unresolved, check_all, resolve};
+use crate::roles::{Rights, Scoped, Unresolved, ValidationScope, check_all, resolve};
 
 /// The spec of a binding.
 #[derive(Clone, Copy, Debug)]
@@ -251,12 +251,12 @@ impl<'a> Roles<'a> {
 
 /// Checks that the rules of a GlobalRole are valid for the hub.
 fn check_global(name: &str, spec: &GlobalRoleSpec) -> Result<(), Problem> {
-    let whole = check_all("rules", &spec.rules, Reach::Cluster);
+    let whole = check_all("rules", &spec.rules, ValidationScope::Cluster);
     let mut namespaced = spec.namespaced_rules.iter();
     let all = whole.and_then(|()| {
         namespaced.try_for_each(|(namespace, rules)| {
             let field = format!("namespacedRules[{namespace}]");
-            check_all(&field, rules, Reach::Namespaces)
+            check_all(&field, rules, ValidationScope::Namespaces)
         })
     });
     all.map_err(|source| Problem::Role {

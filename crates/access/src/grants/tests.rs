@@ -445,7 +445,7 @@ fn impersonation_requires_all_permissions_of_impersonated_user() {
         .in_cluster("two", "writer", "a", &user("bob"))
         .in_cluster("three", "reader", "b", &group("drover:oidc:devs"));
     let grants = world.gather();
-    let may = |who: &world::Somebody, other: &world::Somebody| {
+    let may = |who: &world::TestUser, other: &world::TestUser| {
         grants
             .may_act_for(who.rights_holder(), other.rights_holder())
             .is_ok()
@@ -475,14 +475,14 @@ fn project_namespaces_of_a_user_exclude_namespaces_of_other_clusters() {
         .in_cluster("five", "reader", "a", &user("bob"));
     let grants = world.gather();
     let ann = user("ann").in_groups(&["drover:oidc:devs"]);
-    let of = |who: &world::Somebody| {
+    let of = |who: &world::TestUser| {
         let found = grants.project_namespaces(who.rights_holder(), &cluster("a"));
         found.into_iter().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(of(&ann), "shop shop-test till");
     assert_eq!(of(&user("bob")), "");
     let a = cluster("a");
-    let lists = |who: &world::Somebody, namespace| {
+    let lists = |who: &world::TestUser, namespace| {
         let rule_target = RuleTarget::Resource {
             group: "",
             resource: "pods",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drover_api::kinds::{RoleContext, RoleTemplateSpec};
 use thiserror::Error;
 
-use super::{InvalidRule, Reach, Rights, Scoped, check_all};
+use super::{InvalidRule, Rights, Scoped, ValidationScope, check_all};
 
 /// Maximum depth of inheritance.
 const MAX_DEPTH: usize = 16;
@@ -188,11 +188,17 @@ impl<'a, F: Fn(&str) -> Option<&'a RoleTemplateSpec>> Walk<F> {
 /// Checks whether Kubernetes accepts the rules in the role's own spec.
 fn check(name: &str, role: &RoleTemplateSpec, context: RoleContext) -> Result<(), Unresolved> {
     let reach = match context {
-        RoleContext::Cluster => Reach::Cluster,
-        RoleContext::Project => Reach::Namespaces,
+        RoleContext::Cluster => ValidationScope::Cluster,
+        RoleContext::Project => ValidationScope::Namespaces,
     };
     let rules = check_all("rules", &role.rules, reach);
-    let rules = rules.and_then(|()| check_all("clusterRules", &role.cluster_rules, Reach::Cluster));
+    let rules = rules.and_then(|()| {
+        check_all(
+            "clusterRules",
+            &role.cluster_rules,
+            ValidationScope::Cluster,
+        )
+    });
     rules.map_err(|source| Unresolved::Invalid {
         role: name.to_owned(),
         source,

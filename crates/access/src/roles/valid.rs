@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// The scope for which a role's rules are validated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum ValidationScope {
     /// The whole cluster, including paths such as `/metrics`.
     Cluster,
     /// Namespaces only. Rules for non-resource paths are invalid.
@@ -33,7 +33,7 @@ pub struct InvalidRule {
 pub(crate) fn check_all(
     field: &str,
     rules: &[PolicyRule],
-    reach: Reach,
+    reach: ValidationScope,
 ) -> Result<(), InvalidRule> {
     rules.iter().enumerate().try_for_each(|(index, rule)| {
         check(&super::rule(rule), reach).map_err(|problem| InvalidRule {
@@ -44,7 +44,7 @@ pub(crate) fn check_all(
     })
 }
 
-fn check(rule: &Rule, reach: Reach) -> Result<(), &'static str> {
+fn check(rule: &Rule, reach: ValidationScope) -> Result<(), &'static str> {
     if rule.verbs.is_empty() {
         return Err("verbs is empty, so the rule grants nothing: add verbs, such as get");
     }
@@ -60,7 +60,7 @@ fn check(rule: &Rule, reach: Reach) -> Result<(), &'static str> {
         }
         return Ok(());
     }
-    if reach == Reach::Namespaces {
+    if reach == ValidationScope::Namespaces {
         return Err("nonResourceURLs do not apply to namespaces: move them to cluster-wide rules");
     }
     if !rule.groups.is_empty() || !rule.resources.is_empty() || !rule.names.is_empty() {
@@ -97,9 +97,13 @@ mod tests {
                 names: Vec::new(),
                 urls: list(urls),
             };
-            assert_eq!(check(&rule, Reach::Cluster).is_ok(), in_cluster, "{rule:?}");
             assert_eq!(
-                check(&rule, Reach::Namespaces).is_ok(),
+                check(&rule, ValidationScope::Cluster).is_ok(),
+                in_cluster,
+                "{rule:?}"
+            );
+            assert_eq!(
+                check(&rule, ValidationScope::Namespaces).is_ok(),
                 in_namespaces,
                 "{rule:?}"
             );

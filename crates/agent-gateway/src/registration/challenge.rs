@@ -220,8 +220,8 @@ mod tests {
     fn challenge_is_invalid_after_a_restart() {
         let a = ClusterUid::new("a");
         let nonce = Challenges::default().issue(&key(1), &a, at(0)).unwrap();
-        let verdict = Challenges::default().check(&key(1), &a, &nonce, at(1));
-        assert_eq!(verdict.err(), Some(ChallengeError::Foreign));
+        let decision = Challenges::default().check(&key(1), &a, &nonce, at(1));
+        assert_eq!(decision.err(), Some(ChallengeError::Foreign));
     }
 
     fn genuine(cluster: &str, n: usize, made_at: Timestamp) -> ValidNonce {
@@ -271,8 +271,8 @@ mod tests {
             let mut bytes = URL_SAFE_NO_PAD.decode(&nonce).unwrap();
             bytes[index] ^= flip;
             let changed = URL_SAFE_NO_PAD.encode(bytes);
-            let verdict = challenges.check(&key(1), &a, &changed, at(0)).err();
-            prop_assert_eq!(verdict, Some(ChallengeError::Foreign));
+            let decision = challenges.check(&key(1), &a, &changed, at(0)).err();
+            prop_assert_eq!(decision, Some(ChallengeError::Foreign));
         }
 
         #[test]

@@ -39,7 +39,7 @@ pub enum TokenState {
 
 /// The decision on a registration request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RegistrationDecision {
     /// The key is already bound to the Cluster. The server sends the same response as for a new
     /// binding.
     AlreadyBound,
@@ -120,7 +120,7 @@ impl Refusal {
 /// The checks run in this order: the Cluster, the signature, the bound key, the token. The function
 /// checks the token only if the Cluster has no bound key. Therefore a used token is worthless, and
 /// a bound key requires no token.
-pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
+pub fn decide(observed: &Observed<'_>) -> Result<RegistrationDecision, Refusal> {
     let cluster = observed.cluster.ok_or(Refusal::NoSuchCluster)?;
     if cluster.metadata.deletion_timestamp.is_some() {
         return Err(Refusal::ClusterDeleted);
@@ -130,7 +130,7 @@ pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
     }
     if let Some(bound) = bound_key(cluster) {
         return if *bound == observed.key.encode() {
-            Ok(Verdict::AlreadyBound)
+            Ok(RegistrationDecision::AlreadyBound)
         } else {
             Err(Refusal::AlreadyRegistered)
         };
@@ -144,7 +144,7 @@ pub fn decide(observed: &Observed<'_>) -> Result<Verdict, Refusal> {
     };
     match observed.held_by {
         Some(other) => Err(Refusal::KeyOfOtherCluster(other.to_owned())),
-        None => Ok(Verdict::Bind { token_id }),
+        None => Ok(RegistrationDecision::Bind { token_id }),
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
             cluster(Some(&OTHER), false),
             cluster(Some(&KEY), true),
         );
-        let bind = Ok(Verdict::Bind {
+        let bind = Ok(RegistrationDecision::Bind {
             token_id: "t".into(),
         });
         let held = Some("b");
@@ -204,7 +204,7 @@ mod tests {
                 true,
                 valid(),
                 None,
-                Ok(Verdict::AlreadyBound),
+                Ok(RegistrationDecision::AlreadyBound),
             ),
             (
                 "same key, token gone",
@@ -212,7 +212,7 @@ mod tests {
                 true,
                 Invalid,
                 None,
-                Ok(Verdict::AlreadyBound),
+                Ok(RegistrationDecision::AlreadyBound),
             ),
             (
                 "same key, no token",
@@ -220,7 +220,7 @@ mod tests {
                 true,
                 Absent,
                 None,
-                Ok(Verdict::AlreadyBound),
+                Ok(RegistrationDecision::AlreadyBound),
             ),
             (
                 "same key, expired",
@@ -228,7 +228,7 @@ mod tests {
                 true,
                 Expired,
                 None,
-                Ok(Verdict::AlreadyBound),
+                Ok(RegistrationDecision::AlreadyBound),
             ),
             (
                 "stolen key, unsigned",

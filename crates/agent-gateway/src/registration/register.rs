@@ -19,7 +19,7 @@ use kube::api::{DeleteParams, PostParams, Preconditions};
 
 use super::RegistrationState;
 use super::claim::{self, Claim};
-use super::decide::{Observed, Refusal, TokenState, Verdict, bound_key, decide};
+use super::decide::{Observed, Refusal, RegistrationDecision, TokenState, bound_key, decide};
 use drover_http_edge::status::Status;
 use drover_hub::{Hub, HubError, call};
 
@@ -64,7 +64,7 @@ pub async fn register(
     let signed = key.verify(&message, &request.signature).is_ok();
     for _ in 0..MAX_ATTEMPTS {
         let cluster = current_cluster(&state.hub, &request.cluster_uid).await?;
-        let verdict = decide(&Observed {
+        let decision = decide(&Observed {
             cluster: cluster.as_ref(),
             key: &key,
             signed,
@@ -74,10 +74,10 @@ pub async fn register(
         let Some(cluster) = cluster else {
             return Err(refusal(&Refusal::NoSuchCluster));
         };
-        let cluster = match verdict {
+        let cluster = match decision {
             Err(refused) => return Err(refuse(state, &cluster, &refused).await),
-            Ok(Verdict::AlreadyBound) => cluster,
-            Ok(Verdict::Bind { token_id }) => {
+            Ok(RegistrationDecision::AlreadyBound) => cluster,
+            Ok(RegistrationDecision::Bind { token_id }) => {
                 match claim::take(&state.hub, &key, &cluster).await? {
                     Claim::Ours => {}
                     Claim::Changed => continue,

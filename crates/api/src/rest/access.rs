@@ -260,7 +260,7 @@ wire! {
         /// cluster.
         binding: String,
         /// The origin of the permission: a rule of the role, or a ClusterRole.
-        through: Through,
+        through: PermissionOrigin,
         /// Name of the ClusterRole, if the permission comes from a ClusterRole.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cluster_role: Option<String>,
@@ -270,7 +270,7 @@ wire! {
 /// The origin of a permission in a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub enum Through {
+pub enum PermissionOrigin {
     /// A rule of the role itself.
     Rule,
     /// A ClusterRole that is built into Kubernetes. Drover knows its rules.

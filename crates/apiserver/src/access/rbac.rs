@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use serde_json::Value;
 
-use super::{Attributes, Authorizer, Caller, Rule, Target, Verdict};
+use super::{Attributes, AuthorizationDecision, Authorizer, Caller, Rule, Target};
 use crate::status::ApiError;
 pub(crate) use bindings::RoleRef;
 use bindings::{Binding, Bindings};
@@ -245,23 +245,25 @@ impl Rbac {
 }
 
 impl Authorizer for Rbac {
-    fn authorize(&self, attributes: &Attributes<'_>) -> Verdict {
+    fn authorize(&self, attributes: &Attributes<'_>) -> AuthorizationDecision {
         if attributes.caller.is_privileged() {
-            return Verdict::allow("");
+            return AuthorizationDecision::allow("");
         }
         let namespace = match attributes.target {
             Target::Resource { namespace, .. } => namespace,
             Target::Path(_) => "",
         };
         let asked = attributes.target.asked();
-        let mut verdict = None;
+        let mut decision = None;
         let mut errors = Vec::new();
         self.index
             .read()
             .visit(attributes.caller, namespace, |visited| match visited {
                 Ok((binding, subject, rule)) if rule.allows(attributes.verb, asked) => {
                     let source = binding.describe(subject);
-                    verdict = Some(Verdict::allow(format!("RBAC: allowed by {source}")));
+                    decision = Some(AuthorizationDecision::allow(format!(
+                        "RBAC: allowed by {source}"
+                    )));
                     true
                 }
                 Ok(_) => false,
@@ -270,12 +272,12 @@ impl Authorizer for Rbac {
                     false
                 }
             });
-        verdict.unwrap_or_else(|| {
+        decision.unwrap_or_else(|| {
             let reason = match aggregate(errors).as_str() {
                 "" => String::new(),
                 errors => format!("RBAC: {errors}"),
             };
-            Verdict::deny(reason)
+            AuthorizationDecision::deny(reason)
         })
     }
 

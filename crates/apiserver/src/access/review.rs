@@ -147,15 +147,15 @@ impl Reviews<'_> {
             let asked = &spec["nonResourceAttributes"];
             (text(&asked["verb"]), Target::Path(text(&asked["path"])))
         };
-        let verdict = self.authorizer.authorize(&Attributes {
+        let decision = self.authorizer.authorize(&Attributes {
             caller,
             verb,
             target,
         });
         let mut answer = request.clone();
-        let mut status = json!({ "allowed": verdict.allowed });
-        if !verdict.reason.is_empty() {
-            status["reason"] = verdict.reason.into();
+        let mut status = json!({ "allowed": decision.allowed });
+        if !decision.reason.is_empty() {
+            status["reason"] = decision.reason.into();
         }
         if let Some(error) = selectors::evaluation_error(asked) {
             status["evaluationError"] = error.into();

@@ -92,7 +92,7 @@ pub struct OwnerReference {
 }
 
 #[derive(Deserialize)]
-struct Whole {
+struct ObjectWithMetadata {
     #[serde(default)]
     metadata: Metadata,
 }
@@ -100,7 +100,11 @@ struct Whole {
 impl Metadata {
     /// Parses the metadata from JSON text; `None` if the text is not a JSON object.
     pub fn read(object: &[u8]) -> Option<Self> {
-        Some(serde_json::from_slice::<Whole>(object).ok()?.metadata)
+        Some(
+            serde_json::from_slice::<ObjectWithMetadata>(object)
+                .ok()?
+                .metadata,
+        )
     }
 
     /// Extracts the metadata of a parsed object.

@@ -9,7 +9,7 @@ use super::path::Path;
 use super::set::Set;
 use super::typed::Type;
 use crate::resource::{Origin, Resource};
-use crate::schema::{Node, Shape, Written};
+use crate::schema::{FieldEncoding, Node, Shape};
 
 /// A kind in the version of a request.
 #[derive(Debug, Clone)]
@@ -117,7 +117,7 @@ fn zero(node: &Node) -> Map<String, Value> {
     go.fields
         .iter()
         .filter_map(|(name, written)| {
-            let Written::Always(value) = written else {
+            let FieldEncoding::Always(value) = written else {
                 return None;
             };
             let value = match (value, properties.get(name)) {

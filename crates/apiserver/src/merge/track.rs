@@ -10,7 +10,8 @@ use super::managers::{ManagerId, Managers, Owned};
 use super::path::Path;
 use super::set::Set;
 use super::typed::{
-    self, Comparison, Duplicates, Misfits, combine, compare, field_set, remove, with_named_fields,
+    self, Comparison, Duplicates, TypeMismatches, combine, compare, field_set, remove,
+    with_named_fields,
 };
 
 /// The handling of fields that other managers own with a different value.
@@ -24,11 +25,11 @@ pub(super) enum Force {
 #[derive(Debug)]
 pub(super) enum TrackError {
     Conflicts(Vec<Conflict>),
-    Compare(Misfits),
-    Merge(Misfits),
+    Compare(TypeMismatches),
+    Merge(TypeMismatches),
     /// The object cannot be converted to another version, because it does not match the schema of
     /// that version. The first field is the prefix of kube-apiserver's error message.
-    Convert(&'static str, Misfits),
+    Convert(&'static str, TypeMismatches),
 }
 
 impl From<TrackError> for ApplyError {

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::path::{Path, PathElement};
 use super::value;
-use crate::schema::{ListType, Node, Shape, Written};
+use crate::schema::{FieldEncoding, ListType, Node, Shape};
 
 /// The type of a value during a merge.
 #[derive(Debug, Clone, Copy)]
@@ -282,7 +282,7 @@ impl ListAtom<'_> {
         };
         let written = node.go.as_ref().and_then(|go| go.fields.get(key));
         Ok(match written {
-            Some(Written::Always(zero)) if !zero.is_null() => Some(zero),
+            Some(FieldEncoding::Always(zero)) if !zero.is_null() => Some(zero),
             _ => None,
         })
     }
@@ -312,18 +312,18 @@ fn entries(value: Option<&Value>) -> Option<&Map<String, Value>> {
 
 /// An error about a value that does not match its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct TypeMismatch {
     pub(super) path: Path,
     pub(super) message: String,
 }
 
 /// All type errors of a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Misfits(pub(super) Vec<Misfit>);
+pub(super) struct TypeMismatches(pub(super) Vec<TypeMismatch>);
 
-impl Misfits {
+impl TypeMismatches {
     pub(super) fn add(&mut self, path: &[PathElement], message: impl Into<String>) {
-        self.0.push(Misfit {
+        self.0.push(TypeMismatch {
             path: Path(path.to_vec()),
             message: message.into(),
         });
@@ -338,7 +338,7 @@ impl Misfits {
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for TypeMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.0.is_empty() {
             f.write_str(&self.message)
@@ -348,7 +348,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-impl fmt::Display for Misfits {
+impl fmt::Display for TypeMismatches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [one] = self.0.as_slice() {
             return one.fmt(f);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::definition::is_zero;
-use super::{GoStruct, Node, Shape, Written, report_unknown};
+use super::{FieldEncoding, GoStruct, Node, Shape, report_unknown};
 use drover_quantity::{Quantity, QuantityError};
 
 /// Errors of decoding a built-in object.
@@ -243,12 +243,12 @@ impl Node {
 /// Removes and adds fields by the Go struct tags.
 fn write_fields(node: &Node, go: &GoStruct, map: &mut Map<String, Value>) {
     map.retain(|key, value| match go.fields.get(key) {
-        Some(Written::UnlessEmpty) => !is_zero(value),
-        Some(Written::Always(_)) => true,
+        Some(FieldEncoding::UnlessEmpty) => !is_zero(value),
+        Some(FieldEncoding::Always(_)) => true,
         None => !value.is_null(),
     });
     for (key, written) in &go.fields {
-        let Written::Always(zero) = written else {
+        let FieldEncoding::Always(zero) = written else {
             continue;
         };
         if map.get(key).is_some_and(|value| !value.is_null()) {

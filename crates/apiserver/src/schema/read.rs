@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::definition::{Additional, Definition, GroupVersionKind, RuleDefinition, is_zero};
-use super::{GoStruct, Limits, Node, Pattern, Shape, Written};
+use super::{FieldEncoding, GoStruct, Limits, Node, Pattern, Shape};
 
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
@@ -107,8 +107,8 @@ impl Reader {
     fn go_struct(&mut self, name: &str) -> GoStruct {
         let fields = self.encodings.remove(name).unwrap_or_default();
         let fields = fields.into_iter().map(|(field, written)| match written {
-            Value::String(text) if text == "-" => (field, Written::UnlessEmpty),
-            zero => (field, Written::Always(zero)),
+            Value::String(text) if text == "-" => (field, FieldEncoding::UnlessEmpty),
+            zero => (field, FieldEncoding::Always(zero)),
         });
         GoStruct {
             name: name.rsplit('.').next().unwrap_or(name).to_owned(),

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use crate::serve::input::negotiate::{Format, Transforms, accepted, header};
-use crate::serve::limits::heavy::Heavy;
+use crate::serve::limits::heavy::HeavyWorkLimiter;
 use crate::status::ApiError;
 
 /// The response header with the request ID. Audit records contain the same ID.
@@ -112,7 +112,7 @@ fn line(value: &Value) -> Vec<u8> {
 /// Creates a response with serialized JSON. Compresses a long body if the client accepts
 /// compression.
 pub(crate) async fn json(
-    reads: &Heavy,
+    reads: &HeavyWorkLimiter,
     code: StatusCode,
     headers: &HeaderMap,
     body: Vec<u8>,
@@ -219,7 +219,7 @@ mod tests {
     async fn long_responses_are_compressed_if_the_client_accepts_gzip() {
         let body = vec![b' '; COMPRESS_ABOVE + 1];
         let mut headers = HeaderMap::new();
-        let reads = Heavy::default();
+        let reads = HeavyWorkLimiter::default();
         let plain = json(&reads, StatusCode::OK, &headers, body.clone()).await;
         assert!(!plain.headers().contains_key(CONTENT_ENCODING));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("br, gzip"));

@@ -46,11 +46,11 @@ impl Exchange {
     pub(crate) fn of(shared: &Arc<Shared>, request: http::Request<Body>) -> Self {
         let (parts, body) = request.into_parts();
         let mut query = Query::of(&parts.uri);
-        let old_watch = request::old_watch(&parts.method, parts.uri.path());
-        if let Some(old) = &old_watch {
+        let path_watch = request::path_watch(&parts.method, parts.uri.path());
+        if let Some(old) = &path_watch {
             query = query.watching(old.name.as_deref());
         }
-        let path = old_watch
+        let path = path_watch
             .as_ref()
             .map_or_else(|| parts.uri.path(), |old| old.collection.as_str());
         let watch = query.flag("watch").unwrap_or(false);

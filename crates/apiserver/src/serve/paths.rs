@@ -14,7 +14,7 @@ use crate::discovery::{self, AGGREGATED, Aggregated};
 use crate::openapi::Documents;
 use crate::serve::exchange::Exchange;
 use crate::serve::input::negotiate::{Format, Transforms, accepted, clauses, header};
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::{answer, health};
 use crate::status::ApiError;
 
@@ -207,9 +207,9 @@ async fn openapi_v2(exchange: &Exchange) -> Result<Response, ApiError> {
     let shared = &exchange.shared;
     let documents = shared.openapi.get(&shared.catalog.load_full());
     let weight = if documents.is_v2_built() {
-        Weight::Light
+        WorkCost::Light
     } else {
-        Weight::Heavy
+        WorkCost::HeavyWorkLimiter
     };
     let work = || {
         documents.v2();
@@ -251,9 +251,9 @@ async fn documents_of(exchange: &Exchange, path: Option<&str>) -> Arc<Documents>
     let shared = &exchange.shared;
     let documents = shared.openapi.get(&shared.catalog.load_full());
     let weight = if documents.is_built(path) {
-        Weight::Light
+        WorkCost::Light
     } else {
-        Weight::Heavy
+        WorkCost::HeavyWorkLimiter
     };
     let work = || match path {
         None => drop(documents.index()),

@@ -108,11 +108,11 @@ fn priority(caller: &Caller) -> Priority {
 /// Authorizes the request; returns 403 if the caller lacks the permission.
 pub(crate) fn authorize(exchange: &Exchange) -> Result<(), ApiError> {
     let attributes = attributes(exchange, &exchange.caller);
-    let verdict = exchange.shared.authorizer.authorize(&attributes);
-    if verdict.allowed {
+    let decision = exchange.shared.authorizer.authorize(&attributes);
+    if decision.allowed {
         Ok(())
     } else {
-        Err(forbidden(&attributes, &verdict.reason))
+        Err(forbidden(&attributes, &decision.reason))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::serve::audit::Audit;
 use crate::serve::events;
 use crate::serve::input::request::ResourcePath;
 use crate::serve::limits::fair::Fair;
-use crate::serve::limits::heavy::Heavy;
+use crate::serve::limits::heavy::HeavyWorkLimiter;
 use crate::serve::limits::memory::MemoryLimiter;
 use crate::serve::metadata;
 use crate::serve::metrics::Metrics;
@@ -45,10 +45,10 @@ pub(crate) struct Shared {
     /// The resources whose requests `connect` handles.
     pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
-    pub(crate) heavy: Heavy,
+    pub(crate) heavy: HeavyWorkLimiter,
     /// Limits CPU-heavy reads. Reads and writes have separate limits, so that long lists do not
     /// delay writes.
-    pub(crate) reads: Heavy,
+    pub(crate) reads: HeavyWorkLimiter,
     /// Limits the memory of responses.
     pub(crate) response_memory: MemoryLimiter,
     /// Limits the memory of watches.

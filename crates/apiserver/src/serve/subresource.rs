@@ -20,7 +20,7 @@ use crate::serve::input::incoming;
 use crate::serve::input::negotiate::{Accepted, Transforms, accepted, body_format};
 use crate::serve::input::options::{DryRun, WriteOptions, WriteVerb};
 use crate::serve::input::request::ResourcePath;
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::read::list;
 use crate::serve::resources::{patch_route, update_route};
 use crate::serve::shared::{Target, object_at};
@@ -179,7 +179,7 @@ pub(crate) async fn review(
     let accepted = accepted(&exchange.headers, Transforms::None)?;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
     let mut request = incoming::read(exchange, &target.resource, options.validation).await?;
-    let weight = Weight::of_values(&target.resource, &[&request]);
+    let weight = WorkCost::of_values(&target.resource, &[&request]);
     let work = || create::track(exchange, target, &options, None, &mut request);
     exchange.shared.heavy.run(weight, work).await;
     let shared = &exchange.shared;
@@ -201,7 +201,7 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let bytes = exchange.body().await?;
     let mut request = incoming::decode(format, &bytes, "TokenRequest")?.value;
     let options = WriteOptions::of(WriteVerb::Create, &exchange.query, &exchange.headers)?;
-    let weight = Weight::of_bytes(bytes.len());
+    let weight = WorkCost::of_bytes(bytes.len());
     let work = || add_managed_fields(&options, &mut request);
     exchange.shared.heavy.run(weight, work).await?;
     let asked = Some(&request);

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::resource::{Origin, Resource};
 use crate::serve::answer;
 use crate::serve::exchange::Exchange;
-use crate::serve::input::negotiate::{Accepted, Format, MetaVersion, Shape};
-use crate::serve::limits::heavy::Weight;
+use crate::serve::input::negotiate::{Accepted, Format, MetaVersion, Representation};
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::shared::Target;
 use crate::status::ApiError;
 use crate::store::Stored;
@@ -125,14 +125,14 @@ pub(crate) async fn answer_object(
     let is_status = object["kind"] == "Status" && object["apiVersion"] == "v1";
     let value = match accepted.shape {
         _ if is_status => object,
-        Shape::Plain => object,
-        Shape::Metadata(version) => metadata_only(&object, version),
-        Shape::MetadataList(_) => {
+        Representation::Plain => object,
+        Representation::Metadata(version) => metadata_only(&object, version),
+        Representation::MetadataList(_) => {
             return Err(not_acceptable(
                 "you requested PartialObjectMetadataList, but the requested object is not a list",
             ));
         }
-        Shape::Table(version) => {
+        Representation::Table(version) => {
             let options = TableOptions::of(&exchange.query)?;
             let meta = json!({
                 "resourceVersion": object["metadata"]["resourceVersion"],
@@ -161,7 +161,7 @@ pub(crate) async fn answer_list(
         let value = list_value(exchange, target, accepted.shape, meta, items)?;
         answer::encode(accepted.format, &value)
     };
-    let body = reads.run(Weight::of_stored(items), work).await?;
+    let body = reads.run(WorkCost::of_stored(items), work).await?;
     Ok(match accepted.format {
         Format::Json => answer::json(reads, StatusCode::OK, &exchange.headers, body).await,
         Format::Yaml => answer::bytes(StatusCode::OK, accepted.format.media_type(), body),
@@ -171,7 +171,7 @@ pub(crate) async fn answer_list(
 fn list_value(
     exchange: &Exchange,
     target: &Target,
-    shape: Shape,
+    shape: Representation,
     meta: &ListMeta<'_>,
     items: &[Stored],
 ) -> Result<Value, ApiError> {
@@ -180,7 +180,7 @@ fn list_value(
         .map(|stored| target.show(stored))
         .collect::<Result<_, _>>()?;
     Ok(match shape {
-        Shape::Table(version) => {
+        Representation::Table(version) => {
             let options = TableOptions::of(&exchange.query)?;
             table::of(
                 target,
@@ -190,14 +190,14 @@ fn list_value(
                 &objects,
             )
         }
-        Shape::MetadataList(version) => metadata_list(&objects, version, meta),
-        Shape::Metadata(_) => {
+        Representation::MetadataList(version) => metadata_list(&objects, version, meta),
+        Representation::Metadata(_) => {
             let kind = go_list(&target.resource);
             return Err(not_acceptable(&format!(
                 "you requested PartialObjectMetadata, but the requested object is a list ({kind})"
             )));
         }
-        Shape::Plain => json!({
+        Representation::Plain => json!({
             "kind": target.resource.list_kind,
             "apiVersion": target.resource.group_version.to_string(),
             "metadata": meta.to_value(target.resource.origin), "items": objects,

@@ -14,7 +14,7 @@ use crate::crd;
 use crate::lifecycle::Propagation as OwnPropagation;
 use crate::lifecycle::{Act, Hub, ObjectPath, Observed, Page, observe};
 use crate::resource::{Catalog, GroupResource, Resource, key, prefix};
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::options::{DeleteOptions, Propagation};
 use crate::serve::shared::{Shared, object_at};
 use crate::serve::write::own::{ControllerWrite, ControllerWriteKind};
@@ -132,7 +132,7 @@ impl Hub for ServerHub {
             let end = page.items.last().map(|stored| stored.key.to_string());
             let read = || page.items.iter().map(Stored::object).collect();
             let items: Result<Vec<Value>, _> = {
-                let weight = Weight::of_stored(&page.items);
+                let weight = WorkCost::of_stored(&page.items);
                 self.0.reads.run(weight, read).await
             };
             Ok(Page {

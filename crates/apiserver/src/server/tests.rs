@@ -8,7 +8,7 @@ use tower::ServiceExt as _;
 
 use super::*;
 use crate::access::Caller;
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -70,7 +70,7 @@ fn long_lists_do_not_delay_small_requests_and_service_account_writes() {
                 begins.notify_one();
                 wait.recv().is_err()
             };
-            tokio::spawn(async move { shared.reads.run(Weight::Heavy, work).await });
+            tokio::spawn(async move { shared.reads.run(WorkCost::HeavyWorkLimiter, work).await });
             begun.notified().await;
             ends.push(end);
         }

@@ -28,7 +28,7 @@ const MAX_UNDISTRIBUTED_BYTES: usize = 64 << 20;
 
 /// Memory limits of watches.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct WatchMemoryLimits {
     pub(super) ring_events: usize,
     pub(super) ring_bytes: usize,
     pub(super) queue_events: usize,
@@ -39,11 +39,11 @@ pub(super) struct Bounds {
 /// The state of the feed that the writer, the thread and the watchers share.
 #[derive(Debug)]
 pub(super) struct Feed {
-    bounds: Bounds,
+    bounds: WatchMemoryLimits,
     ring: Mutex<Ring>,
     more: Condvar,
     subscribers: Mutex<Subscribers>,
-    /// The revision up to which the queues of the watchers contain all events. Written under the
+    /// The revision up to which the queues of the watchers contain all events. TransactionResult under the
     /// lock of `subscribers`.
     dispatched: AtomicU64,
     /// The last revision that is durable and in the ring.
@@ -90,7 +90,7 @@ fn topics(key: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Feed {
-    pub(super) fn new(bounds: Bounds, revision: u64) -> Self {
+    pub(super) fn new(bounds: WatchMemoryLimits, revision: u64) -> Self {
         Self {
             bounds,
             ring: Mutex::new(Ring {
@@ -241,7 +241,7 @@ impl Feed {
 impl Ring {
     /// Drops the oldest events from the ring. Undistributed events have higher limits, so that a
     /// burst does not end all watches.
-    fn trim(&mut self, bounds: &Bounds) {
+    fn trim(&mut self, bounds: &WatchMemoryLimits) {
         loop {
             let Some(oldest) = self.events.front() else {
                 return;
@@ -290,7 +290,7 @@ impl Subscribers {
             .collect()
     }
 
-    fn send(&mut self, topic: &str, round: &Round, bounds: &Bounds) {
+    fn send(&mut self, topic: &str, round: &Round, bounds: &WatchMemoryLimits) {
         let Some(subscribers) = self.topics.get(topic) else {
             return;
         };
@@ -364,7 +364,7 @@ impl Subscribers {
 impl Subscriber {
     /// Queues a round; returns false if the watcher is too slow or was dropped. A watcher with an
     /// empty queue is never too slow, regardless of the size of the round.
-    fn offer(&self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
+    fn offer(&self, round: &Round, bytes: usize, bounds: &WatchMemoryLimits) -> bool {
         self.queue.lock().offer(round, bytes, bounds) && self.more.send(()).is_ok()
     }
 }
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn event_queue_of_a_lagging_watcher_is_dropped() {
-        let bounds = Bounds {
+        let bounds = WatchMemoryLimits {
             ring_events: 1,
             ring_bytes: 1 << 20,
             queue_events: 4,
@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn memory_of_shared_events_is_counted_once_and_limit_closes_slowest_watchers() {
         const EVENT: usize = 64 << 10;
-        let bounds = Bounds {
+        let bounds = WatchMemoryLimits {
             ring_events: 1,
             ring_bytes: EVENT,
             queue_events: 4096,
@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn large_batch_of_events_does_not_close_a_watcher_with_an_empty_queue() {
         const EVENT: usize = 64 << 10;
-        let bounds = Bounds {
+        let bounds = WatchMemoryLimits {
             ring_events: 1,
             ring_bytes: EVENT,
             queue_events: 4096,

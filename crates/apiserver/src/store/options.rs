@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::feed::Bounds;
+use super::feed::WatchMemoryLimits;
 use super::layout::{self, Role};
 use super::pins::Pins;
 use super::writer::compact::Retention;
@@ -98,8 +98,8 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    pub(super) fn bounds(&self) -> Bounds {
-        Bounds {
+    pub(super) fn bounds(&self) -> WatchMemoryLimits {
+        WatchMemoryLimits {
             ring_events: self.ring_changes,
             ring_bytes: self.ring_bytes,
             queue_events: self.watch_changes,

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 
 use self::checkpoint::WriterCheckpoints;
 use self::compact::{Retention, Step};
-use self::order::{Order, Waiting};
+use self::order::{Waiting, WriterCommand};
 use self::schedule::CompactionSchedule;
 use self::size_limit::{SizeLimit, SpaceUse, is_full};
 use super::change::Outcome;
@@ -51,7 +51,7 @@ pub(super) struct Writer {
     pub(super) conn: Connection,
     /// Opens a new connection to the database.
     pub(super) reopen: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
-    pub(super) orders: Receiver<Order>,
+    pub(super) orders: Receiver<WriterCommand>,
     pub(super) feed: Arc<Feed>,
     pub(super) floors: Arc<RwLock<Floors>>,
     pub(super) retention: Retention,
@@ -65,7 +65,7 @@ pub(super) struct Writer {
 /// The pending work of the writer, except changes.
 pub(super) struct Tasks {
     /// An order from the queue that did not fit into the batch.
-    next: Option<Order>,
+    next: Option<WriterCommand>,
     /// The requested oldest revision of the history.
     forced: u64,
     forced_done: Vec<(u64, oneshot::Sender<u64>)>,
@@ -95,7 +95,7 @@ impl Tasks {
 }
 
 /// The result of a transaction.
-struct Written {
+struct TransactionResult {
     outcomes: Vec<Outcome>,
     revision: u64,
     /// The size of the history in bytes after the transaction.
@@ -108,11 +108,11 @@ impl Writer {
     pub(super) fn run(mut self) -> Connection {
         loop {
             match self.next_order() {
-                Ok(Order::Commit(first)) => {
+                Ok(WriterCommand::Commit(first)) => {
                     let batch = self.gather(first);
                     self.commit(batch);
                 }
-                Ok(Order::Compact { to, done }) => {
+                Ok(WriterCommand::Compact { to, done }) => {
                     self.tasks.forced = self.tasks.forced.max(to);
                     self.tasks.forced_done.push((to, done));
                     self.tasks.schedule.force();
@@ -126,7 +126,7 @@ impl Writer {
     }
 
     /// Waits for an order while no other work is pending.
-    fn next_order(&mut self) -> Result<Order, RecvTimeoutError> {
+    fn next_order(&mut self) -> Result<WriterCommand, RecvTimeoutError> {
         if let Some(order) = self.tasks.next.take() {
             return Ok(order);
         }
@@ -152,7 +152,7 @@ impl Writer {
         let mut batch = vec![first];
         while batch.len() < MAX_BATCH_CHANGES && bytes < MAX_BATCH_BYTES {
             match self.orders.try_recv() {
-                Ok(Order::Commit(next)) => {
+                Ok(WriterCommand::Commit(next)) => {
                     bytes += next.change.weight();
                     batch.push(next);
                 }
@@ -200,7 +200,7 @@ impl Writer {
 
     /// Runs one transaction. An error means that the transaction made no change, or that the
     /// outcome is unknown.
-    fn attempt(&mut self, batch: &[Waiting]) -> rusqlite::Result<Written> {
+    fn attempt(&mut self, batch: &[Waiting]) -> rusqlite::Result<TransactionResult> {
         let before = self.feed.revision();
         let now = compact::now_ms();
         let floors = self.floors.read().clone();
@@ -214,7 +214,7 @@ impl Writer {
         let transaction = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut written = Written {
+        let mut written = TransactionResult {
             outcomes: Vec::with_capacity(batch.len()),
             revision: before,
             history: self.history,
@@ -255,7 +255,7 @@ impl Writer {
     }
 
     /// Publishes the events of a transaction, then acknowledges the changes.
-    fn answer(&mut self, batch: Vec<Waiting>, written: Written) {
+    fn answer(&mut self, batch: Vec<Waiting>, written: TransactionResult) {
         let bytes = batch.iter().map(|waiting| waiting.change.weight()).sum();
         let step = written.step.as_ref();
         let cut = step.map_or(0, |step| step.cut + step.pages);

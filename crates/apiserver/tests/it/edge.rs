@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use drover_apiserver::access::Caller;
 use drover_apiserver::serve::audit::{Audit, Record, Stage};
-use drover_apiserver::serve::fair::Bounds;
+use drover_apiserver::serve::fair::ConcurrencyLimits;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -373,11 +373,11 @@ async fn audit_records_contain_received_and_completed_requests() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn caller_with_many_requests_does_not_delay_other_callers() {
-    let bounds = Bounds {
+    let bounds = ConcurrencyLimits {
         running: 1,
         reserve: 0,
         waiting: 200,
-        ..Bounds::default()
+        ..ConcurrencyLimits::default()
     };
     let hub = Arc::new(Hub::with(|options| options.bounds = bounds).await);
     hub.create(MAPS, config_map("a")).await;

@@ -11,7 +11,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::super::numbered;
-use super::{FilePosition, Older, Page, PageRequest, Position, ReadAuditError, oldest_time};
+use super::{FilePosition, Page, PageRequest, Position, ReadAuditError, SearchStep, oldest_time};
 
 /// Maximum number of bytes read for one page. The page contains only matches within these bytes.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -80,8 +80,8 @@ impl Files {
             let (older, before) =
                 read_back(log, end, &mut page, &mut budget).map_err(|error| log.failed(error))?;
             match older {
-                Older::Continue => {}
-                Older::Later => {
+                SearchStep::Continue => {}
+                SearchStep::EndPage => {
                     let last = before == 0 && index + 1 == logs.len();
                     next = (!last).then_some(Position::File(FilePosition {
                         file: log.fingerprint,
@@ -89,7 +89,7 @@ impl Files {
                     }));
                     break;
                 }
-                Older::No => break,
+                SearchStep::End => break,
             }
         }
         Ok(page.done(AuditSource::File, oldest, next))
@@ -186,7 +186,7 @@ fn read_back(
     end: u64,
     page: &mut Page<'_>,
     budget: &mut usize,
-) -> io::Result<(Older, u64)> {
+) -> io::Result<(SearchStep, u64)> {
     let mut back = Backwards::new(log, end);
     loop {
         let line = back.line();
@@ -194,11 +194,11 @@ fn read_back(
         let before = back.start + back.held.len() as u64;
         match line {
             Some(line) => match page.take(&line) {
-                Older::Continue => {}
+                SearchStep::Continue => {}
                 older => return Ok((older, before)),
             },
-            None if back.start == 0 => return Ok((Older::Continue, 0)),
-            None if *budget == 0 => return Ok((Older::Later, before)),
+            None if back.start == 0 => return Ok((SearchStep::Continue, 0)),
+            None if *budget == 0 => return Ok((SearchStep::EndPage, before)),
             None => {
                 *budget = budget.saturating_sub(back.read_more()?);
                 page.unreadable += u64::from(back.drop_too_long());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use drover_api::rest::{AuditList, AuditSource};
 use parking_lot::RwLock;
 
-use super::{Older, Page, PageRequest, Position, ReadAuditError, oldest_time};
+use super::{Page, PageRequest, Position, ReadAuditError, SearchStep, oldest_time};
 
 /// Maximum number of stored records, and maximum size of all stored records in bytes.
 const MAX: (usize, usize) = (10_000, 8 * 1024 * 1024);
@@ -62,15 +62,15 @@ impl Recent {
         let mut next = None;
         for (index, line) in older.lines.iter().enumerate().rev() {
             match page.take(line) {
-                Older::Continue => {}
-                Older::Later => {
+                SearchStep::Continue => {}
+                SearchStep::EndPage => {
                     next = (index > 0).then_some(Position::Memory {
                         start: older.start,
                         before: older.first + index as u64,
                     });
                     break;
                 }
-                Older::No => break,
+                SearchStep::End => break,
             }
         }
         let kept_since = older.lines.first().and_then(|oldest| oldest_time(oldest));

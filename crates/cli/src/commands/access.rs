@@ -1,8 +1,8 @@
 //! Implements `drover access`.
 
 use drover_api::rest::{
-    Explanation, List, MemberCreate, MemberIdentity, MemberView, PersonView, RoleView, Through,
-    ThroughView,
+    Explanation, List, MemberCreate, MemberIdentity, MemberView, PermissionOrigin, PersonView,
+    RoleView, ThroughView,
 };
 use jiff::Timestamp;
 use reqwest::Method;
@@ -185,9 +185,11 @@ impl Listed for MemberView {
 fn through(one: &ThroughView) -> String {
     let role = one.cluster_role.as_deref().unwrap_or_default();
     match one.through {
-        Through::Rule => "rules of the role".to_owned(),
-        Through::Known => format!("ClusterRole {role:?}"),
-        Through::Perhaps => format!("possibly ClusterRole {role:?}, its rules are not known"),
+        PermissionOrigin::Rule => "rules of the role".to_owned(),
+        PermissionOrigin::Known => format!("ClusterRole {role:?}"),
+        PermissionOrigin::Perhaps => {
+            format!("possibly ClusterRole {role:?}, its rules are not known")
+        }
     }
 }
 

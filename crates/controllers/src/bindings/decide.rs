@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use drover_access::grants::{Binding, BindingId, BindingKind, Problem};
 use drover_access::names::GroupName;
 use drover_access::pin::{Candidate, PinError, pin};
-use drover_api::conditions::{READY, Tristate, Verdict};
+use drover_api::conditions::{ConditionValue, READY, Tristate};
 use drover_api::kinds::Project;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -21,7 +21,7 @@ pub(crate) enum Decision {
     /// Store these UIDs: a merge patch of the spec.
     Pin(Value),
     /// Write this condition to the status.
-    SetCondition(Verdict),
+    SetCondition(ConditionValue),
     /// The stores do not contain the subject, cluster or project of the binding. The controller
     /// deletes the binding if the hub confirms that this object was deleted.
     Orphan,
@@ -50,13 +50,13 @@ pub(crate) fn binding(
         kind: kind(binding),
         name: meta.name.clone()?,
     };
-    let verdict = match problems.get(&id) {
+    let condition_value = match problems.get(&id) {
         // The binding was pinned after the grants were computed.
         Some(Problem::Unpinned(_)) => return None,
         Some(problem) => impeded(stores, binding, problem),
         None => subject(stores, binding),
     };
-    Some(Decision::SetCondition(verdict))
+    Some(Decision::SetCondition(condition_value))
 }
 
 /// Reports whether the stores lack the user, cluster or project with the UID in the binding. UIDs
@@ -152,7 +152,7 @@ pub(crate) fn project(stores: &Stores, project: &Project) -> Option<Decision> {
         condition.type_ == READY && ["Gone", "Missing", "Newer"].contains(&&*condition.reason)
     });
     ours.next().map(|_| {
-        Decision::SetCondition(Verdict {
+        Decision::SetCondition(ConditionValue {
             status: Tristate::Unknown,
             reason: "Pending",
             message: "the project's cluster exists; its namespaces were not checked yet".to_owned(),
@@ -273,7 +273,7 @@ impl Pins {
     }
 }
 
-fn unpinned(error: &PinError) -> Verdict {
+fn unpinned(error: &PinError) -> ConditionValue {
     let reason = match error {
         PinError::Missing { .. } => "Missing",
         PinError::Newer { .. } => "Newer",
@@ -282,7 +282,7 @@ fn unpinned(error: &PinError) -> Verdict {
 }
 
 /// Returns the reason why a binding with stored UIDs grants no access.
-fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> Verdict {
+fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> ConditionValue {
     // A project is in a cluster only after its own cluster is pinned.
     if let (Problem::Gone { what, name }, Binding::Project(spec)) = (problem, binding)
         && *what == "project"
@@ -308,7 +308,7 @@ fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> Verdict 
 
 /// Decides the condition of a binding from the state of its subject. The condition is False for a
 /// disabled user and for a group of a disabled provider.
-fn subject(stores: &Stores, binding: Binding<'_>) -> Verdict {
+fn subject(stores: &Stores, binding: Binding<'_>) -> ConditionValue {
     let subject = binding.subject();
     if let Some(user) = &subject.user {
         let known = stores.users.by_name(&user.name);

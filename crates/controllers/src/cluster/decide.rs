@@ -1,17 +1,17 @@
 //! Pure functions that decide the conditions of a cluster from the facts about the cluster.
 
-mod verdicts;
+mod condition_values;
 
 use std::time::Duration;
 
 use drover_api::conditions::{
-    AGENT_UP_TO_DATE, CONNECTED, READY, Tristate, Verdict, set_condition,
+    AGENT_UP_TO_DATE, CONNECTED, ConditionValue, READY, Tristate, set_condition,
 };
 use drover_api::kinds::{AgentStatus, Cluster, ClusterStatus};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-use self::verdicts::{verdict, verdicts};
+use self::condition_values::{condition_value, condition_values};
 use crate::managed::ClusterFacts;
 
 /// Maximum time between two reports of a connected cluster. If no report arrives within this time,
@@ -31,13 +31,19 @@ pub(crate) fn decide(
     let present = cluster.status.clone().unwrap_or_default();
     let mut status = present.clone();
     let generation = cluster.metadata.generation;
-    let (retained, events): (Vec<_>, Vec<_>) = verdicts(cluster, facts, image)
+    let (retained, events): (Vec<_>, Vec<_>) = condition_values(cluster, facts, image)
         .into_iter()
-        .partition(|(kind, verdict)| is_retained(&present, facts, kind, verdict));
-    for (kind, verdict) in &events {
-        set_condition(&mut status.conditions, kind, verdict, generation, now);
+        .partition(|(kind, condition_value)| is_retained(&present, facts, kind, condition_value));
+    for (kind, condition_value) in &events {
+        set_condition(
+            &mut status.conditions,
+            kind,
+            condition_value,
+            generation,
+            now,
+        );
     }
-    let verdict = match first_not_true(&events) {
+    let condition_value = match first_not_true(&events) {
         Some(wrong) => Some(wrong),
         // A retained condition that is not True was the reason for the present Ready condition, so
         // Ready stays.
@@ -49,8 +55,14 @@ pub(crate) fn decide(
         }
         None => Some(ready()),
     };
-    if let Some(verdict) = verdict {
-        set_condition(&mut status.conditions, READY, &verdict, generation, now);
+    if let Some(condition_value) = condition_value {
+        set_condition(
+            &mut status.conditions,
+            READY,
+            &condition_value,
+            generation,
+            now,
+        );
     }
     if retained.is_empty() {
         status.observed_generation = generation;
@@ -81,14 +93,14 @@ fn is_retained(
     present: &ClusterStatus,
     facts: &ClusterFacts,
     kind: &str,
-    verdict: &Verdict,
+    condition_value: &ConditionValue,
 ) -> bool {
     let Some(before) = condition(present, kind) else {
         return false;
     };
     // Replicas reconnect one after the other. The condition shows their number only after all had
     // time to reconnect.
-    let returning = kind == CONNECTED && before.status == verdict.status.as_str();
+    let returning = kind == CONNECTED && before.status == condition_value.status.as_str();
     facts.settling && (returning || !facts.has_facts_for(kind))
 }
 
@@ -161,17 +173,17 @@ fn is_required_for_ready(kind: &str) -> bool {
 /// Returns the first required condition that is not True. Its type and message become the reason
 /// and message of Ready.
 fn first_not_true<'a>(
-    verdicts: impl IntoIterator<Item = &'a (&'static str, Verdict)>,
-) -> Option<Verdict> {
-    let mut needed = verdicts
+    condition_values: impl IntoIterator<Item = &'a (&'static str, ConditionValue)>,
+) -> Option<ConditionValue> {
+    let mut needed = condition_values
         .into_iter()
         .filter(|(kind, _)| is_required_for_ready(kind));
-    let wrong = needed.find(|(_, verdict)| verdict.status != Tristate::True);
+    let wrong = needed.find(|(_, condition_value)| condition_value.status != Tristate::True);
     wrong.map(|(_, first)| first.clone())
 }
 
-fn ready() -> Verdict {
-    verdict(Tristate::True, "Ready", "the cluster can be used")
+fn ready() -> ConditionValue {
+    condition_value(Tristate::True, "Ready", "the cluster can be used")
 }
 
 #[cfg(test)]

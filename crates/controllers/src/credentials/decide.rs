@@ -1,6 +1,6 @@
 //! Pure functions that decide the conditions of Users, Tokens and ClusterRegistrationTokens.
 
-use drover_api::conditions::Verdict;
+use drover_api::conditions::ConditionValue;
 use drover_api::kinds::{
     Cluster, ClusterRegistrationToken, IdentityState, ProviderIdentity, Token, TokenPurpose, User,
 };
@@ -13,7 +13,10 @@ use drover_identity::authenticator::is_idle;
 
 /// Decides condition `Ready` of a User. `invalid` lists each identity of the user, with the reason
 /// if the identity is invalid.
-pub(crate) fn user(user: &User, invalid: &[(&ProviderIdentity, Option<InvalidReason>)]) -> Verdict {
+pub(crate) fn user(
+    user: &User,
+    invalid: &[(&ProviderIdentity, Option<InvalidReason>)],
+) -> ConditionValue {
     let name = user.name_any();
     if !user.spec.enabled {
         return condition_false(
@@ -68,7 +71,7 @@ pub(crate) fn token(
     cluster: Option<&Cluster>,
     invalid: Option<InvalidReason>,
     now: Timestamp,
-) -> Verdict {
+) -> ConditionValue {
     if now >= token.spec.expires_at.0 {
         return condition_false(
             "Expired",
@@ -138,7 +141,7 @@ pub(crate) fn registration_token(
     token: &ClusterRegistrationToken,
     cluster: Option<&Cluster>,
     now: Timestamp,
-) -> Verdict {
+) -> ConditionValue {
     let name = &token.spec.cluster_name;
     let Some(cluster) = cluster.filter(|held| held.metadata.deletion_timestamp.is_none()) else {
         return condition_false(

@@ -16,10 +16,10 @@ use super::CREATED_WITH_ANNOTATION;
 /// Metadata of the cluster's namespaces by name.
 pub(crate) type Namespaces = BTreeMap<String, ObjectMeta>;
 
-/// The changes and impediments of each project of a cluster, by project UID.
+/// The changes and blocked reasons of each project of a cluster, by project UID.
 pub(crate) type Decisions = BTreeMap<String, Decision>;
 
-/// The namespaces that one project keeps, gains and creates, and the impediments of the project.
+/// The namespaces that one project keeps, gains and creates, and the blocked reasons of the project.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Decision {
     /// Namespaces that the project owns already and keeps: UIDs by name.
@@ -29,12 +29,12 @@ pub(crate) struct Decision {
     /// Missing namespaces that the server creates for the project.
     pub(crate) to_create: BTreeSet<String>,
     /// The problems that prevent the server from applying the quota, the limits or a namespace.
-    pub(crate) impediments: Vec<Impediment>,
+    pub(crate) blocked_reasons: Vec<BlockedReason>,
 }
 
 /// A problem that prevents the server from applying the quota and limits, or a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Impediment {
+pub(crate) enum BlockedReason {
     /// The quota or the defaults are invalid. The controller does not change the quota and limits
     /// in the namespaces.
     Limits(quota::QuotaError),
@@ -72,8 +72,8 @@ impl Decision {
 
     /// Reports whether the quota and the defaults are valid.
     pub(crate) fn has_valid_limits(&self) -> bool {
-        let limits = |it: &Impediment| matches!(it, Impediment::Limits(_));
-        !self.impediments.iter().any(limits)
+        let limits = |it: &BlockedReason| matches!(it, BlockedReason::Limits(_));
+        !self.blocked_reasons.iter().any(limits)
     }
 }
 
@@ -154,7 +154,7 @@ impl<'a> Claims<'a> {
             return;
         }
         if let Err(error) = quota::check(&project.spec) {
-            decision.impediments.push(Impediment::Limits(error));
+            decision.blocked_reasons.push(BlockedReason::Limits(error));
         }
         for desired in &project.spec.namespaces {
             let name = &desired.name;
@@ -162,11 +162,11 @@ impl<'a> Claims<'a> {
                 continue;
             }
             let found = found.get(name);
-            if let Some(problem) = self.impediments(project, desired, found) {
+            if let Some(problem) = self.blocked_reasons(project, desired, found) {
                 let name = name.clone();
                 decision
-                    .impediments
-                    .push(Impediment::Namespace { name, problem });
+                    .blocked_reasons
+                    .push(BlockedReason::Namespace { name, problem });
                 continue;
             }
             // More namespaces would exceed the project's quota.
@@ -181,7 +181,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    fn impediments(
+    fn blocked_reasons(
         &self,
         project: &Project,
         desired: &ProjectNamespace,

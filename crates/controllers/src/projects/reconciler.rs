@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::act::{Outcome, apply, observe};
 use super::decide::{
-    Decision, Decisions, Impediment, Namespaces, OwnershipProblem, adopted, decide,
+    BlockedReason, Decision, Decisions, Namespaces, OwnershipProblem, adopted, decide,
     is_being_deleted, pending_namespace, uid,
 };
 use super::{of_cluster, status};
@@ -304,13 +304,13 @@ async fn write_result(
         }
     }
     let status = resulting_status(project, outcome.own.get(&uid(project)));
-    let verdict = status::verdict(decision, &failures);
-    let status = status::with_condition(project, status, &verdict);
+    let condition_value = status::condition_value(decision, &failures);
+    let status = status::with_condition(project, status, &condition_value);
     status::write(hub, project, &status).await?;
-    let awaited = decision.impediments.iter().any(|it| {
+    let awaited = decision.blocked_reasons.iter().any(|it| {
         let problem = match it {
-            Impediment::Namespace { problem, .. } => problem,
-            Impediment::Limits(_) => return false,
+            BlockedReason::Namespace { problem, .. } => problem,
+            BlockedReason::Limits(_) => return false,
         };
         matches!(
             problem,

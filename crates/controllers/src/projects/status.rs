@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use drover_api::conditions::{READY, Tristate, Verdict, set_condition};
+use drover_api::conditions::{ConditionValue, READY, Tristate, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{Project, ProjectStatus};
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime, finalizer};
@@ -12,7 +12,7 @@ use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::decide::{Decision, Impediment, OwnershipProblem, is_being_deleted, uid};
+use super::decide::{BlockedReason, Decision, OwnershipProblem, is_being_deleted, uid};
 use super::reconciler::RETRY_AFTER;
 use drover_apply::ApplyError;
 use drover_hub::{Hub, HubError, call};
@@ -24,8 +24,8 @@ const INTERVAL: Duration = Duration::from_mins(1);
 /// Pause after a search for projects whose cluster does not exist. Merges a burst of changes into
 /// one search.
 const COOLDOWN: Duration = Duration::from_secs(1);
-/// Maximum number of impediments that a message lists. The message contains the number of further
-/// impediments.
+/// Maximum number of blocked reasons that a message lists. The message contains the number of further
+/// blocked reasons.
 const MAX_NAMED: usize = 3;
 
 /// Reports whether a finalizer delays the deletion of a project.
@@ -117,17 +117,23 @@ fn parameters() -> PatchParams {
 pub(super) fn with_condition(
     project: &Project,
     mut status: ProjectStatus,
-    verdict: &Verdict,
+    condition_value: &ConditionValue,
 ) -> ProjectStatus {
     let generation = project.metadata.generation;
     let conditions = &mut status.conditions;
-    set_condition(conditions, READY, verdict, generation, Timestamp::now());
+    set_condition(
+        conditions,
+        READY,
+        condition_value,
+        generation,
+        Timestamp::now(),
+    );
     status
 }
 
 /// Decides condition Ready of a project. `failures` are the failed operations in the project's
 /// namespaces.
-pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict {
+pub(super) fn condition_value(decision: &Decision, failures: &[&ApplyError]) -> ConditionValue {
     if let Some(first) = failures.first() {
         let others = failures.len() - 1;
         let more = if others == 0 {
@@ -141,9 +147,9 @@ pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict 
             format!("{first}{more}; the server retries within {again} s"),
         );
     }
-    let limits = decision.impediments.iter().find_map(|it| match it {
-        Impediment::Limits(error) => Some(error),
-        Impediment::Namespace { .. } => None,
+    let limits = decision.blocked_reasons.iter().find_map(|it| match it {
+        BlockedReason::Limits(error) => Some(error),
+        BlockedReason::Namespace { .. } => None,
     });
     if let Some(error) = limits {
         let message = format!(
@@ -152,11 +158,11 @@ pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict 
         );
         return no("LimitsInvalid", message);
     }
-    if let Some(first) = decision.impediments.first() {
-        return no(reason(first), describe(&decision.impediments));
+    if let Some(first) = decision.blocked_reasons.first() {
+        return no(reason(first), describe(&decision.blocked_reasons));
     }
     let count = decision.retained.len() + decision.gained.len() + decision.to_create.len();
-    Verdict {
+    ConditionValue {
         status: Tristate::True,
         reason: "Applied",
         message: match count {
@@ -168,8 +174,8 @@ pub(super) fn verdict(decision: &Decision, failures: &[&ApplyError]) -> Verdict 
 }
 
 /// Returns the condition while no agent of the cluster is connected.
-pub(super) fn disconnected() -> Verdict {
-    Verdict {
+pub(super) fn disconnected() -> ConditionValue {
+    ConditionValue {
         status: Tristate::Unknown,
         reason: "ClusterNotConnected",
         message:
@@ -180,22 +186,22 @@ pub(super) fn disconnected() -> Verdict {
 }
 
 /// Returns the condition after a failed read of the cluster's namespaces.
-pub(super) fn failed(error: &ApplyError) -> Verdict {
-    verdict(&Decision::default(), &[error])
+pub(super) fn failed(error: &ApplyError) -> ConditionValue {
+    condition_value(&Decision::default(), &[error])
 }
 
-fn no(reason: &'static str, message: String) -> Verdict {
-    Verdict {
+fn no(reason: &'static str, message: String) -> ConditionValue {
+    ConditionValue {
         status: Tristate::False,
         reason,
         message,
     }
 }
 
-fn reason(impediment: &Impediment) -> &'static str {
-    match impediment {
-        Impediment::Limits(_) => "LimitsInvalid",
-        Impediment::Namespace { problem, .. } => match problem {
+fn reason(blocked: &BlockedReason) -> &'static str {
+    match blocked {
+        BlockedReason::Limits(_) => "LimitsInvalid",
+        BlockedReason::Namespace { problem, .. } => match problem {
             OwnershipProblem::Reserved => "NamespaceReserved",
             OwnershipProblem::Taken(_) | OwnershipProblem::Exists => "NamespaceTaken",
             OwnershipProblem::Missing => "NamespaceNotFound",
@@ -205,10 +211,10 @@ fn reason(impediment: &Impediment) -> &'static str {
     }
 }
 
-fn describe(impediments: &[Impediment]) -> String {
-    let named = impediments.iter().take(MAX_NAMED).map(|impediment| match impediment {
-        Impediment::Limits(error) => error.to_string(),
-        Impediment::Namespace { name, problem } => match problem {
+fn describe(blocked_reasons: &[BlockedReason]) -> String {
+    let named = blocked_reasons.iter().take(MAX_NAMED).map(|blocked| match blocked {
+        BlockedReason::Limits(error) => error.to_string(),
+        BlockedReason::Namespace { name, problem } => match problem {
             OwnershipProblem::Reserved => format!(
                 "namespace {name:?} is reserved for Kubernetes or Drover: remove it from the \
                 project"
@@ -236,8 +242,8 @@ fn describe(impediments: &[Impediment]) -> String {
         },
     });
     let mut describe = named.collect::<Vec<_>>().join("; ");
-    if impediments.len() > MAX_NAMED {
-        describe = format!("{describe}; and {} more", impediments.len() - MAX_NAMED);
+    if blocked_reasons.len() > MAX_NAMED {
+        describe = format!("{describe}; and {} more", blocked_reasons.len() - MAX_NAMED);
     }
     describe
 }

@@ -1,6 +1,6 @@
 //! The condition of a Cluster that is being deleted.
 
-use drover_api::conditions::{CLEANED_UP, Tristate, Verdict, set_condition};
+use drover_api::conditions::{CLEANED_UP, ConditionValue, Tristate, set_condition};
 use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, PROJECT_LABEL};
 use drover_api::kinds::Cluster;
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
 use drover_hub::Writer;
 
 /// Returns the condition at the start of the clean-up.
-pub(super) fn started(connected: bool) -> Verdict {
+pub(super) fn started(connected: bool) -> ConditionValue {
     let (reason, message) = if connected {
         (
             "CleaningUp",
@@ -26,7 +26,7 @@ pub(super) fn started(connected: bool) -> Verdict {
         );
         ("WaitingForAgent", message)
     };
-    Verdict {
+    ConditionValue {
         status: Tristate::Unknown,
         reason,
         message,
@@ -34,12 +34,12 @@ pub(super) fn started(connected: bool) -> Verdict {
 }
 
 /// Returns the condition after the timeout. `problem` is the last error of the cluster, if any.
-pub(super) fn failed(problem: Option<&str>) -> Verdict {
+pub(super) fn failed(problem: Option<&str>) -> ConditionValue {
     let (reason, why) = match problem {
         Some(problem) => ("CleanUpFailed", problem),
         None => ("AgentGone", "no agent of the cluster connected in time"),
     };
-    Verdict {
+    ConditionValue {
         status: Tristate::False,
         reason,
         message: format!(
@@ -62,21 +62,27 @@ fn commands() -> String {
 }
 
 /// Writes the condition, and an event for a failure. Logs a failed write.
-pub(super) async fn report(managed: &ManagedCluster, verdict: &Verdict) {
+pub(super) async fn report(managed: &ManagedCluster, condition_value: &ConditionValue) {
     let Some(cluster) = managed.object() else {
         return;
     };
     let name = cluster.name_any();
-    if verdict.status == Tristate::False {
-        tracing::warn!(cluster.name = name, "{}", verdict.message);
+    if condition_value.status == Tristate::False {
+        tracing::warn!(cluster.name = name, "{}", condition_value.message);
         let notices = &managed.controllers.notices;
         notices
-            .warn(&cluster, verdict.reason, &verdict.message)
+            .warn(&cluster, condition_value.reason, &condition_value.message)
             .await;
     }
     let mut status = cluster.status.clone().unwrap_or_default();
     let (generation, now) = (cluster.metadata.generation, Timestamp::now());
-    set_condition(&mut status.conditions, CLEANED_UP, verdict, generation, now);
+    set_condition(
+        &mut status.conditions,
+        CLEANED_UP,
+        condition_value,
+        generation,
+        now,
+    );
     let desired = Cluster {
         status: Some(status),
         ..Cluster::clone(&cluster)
@@ -129,11 +135,17 @@ mod tests {
             (None, "AgentGone", "no agent"),
             (Some("could not delete x: 403"), "CleanUpFailed", "403"),
         ] {
-            let verdict = failed(problem);
-            assert_eq!((verdict.status, verdict.reason), (Tristate::False, reason));
-            assert!(verdict.message.contains(cause), "{verdict:?}");
+            let condition_value = failed(problem);
+            assert_eq!(
+                (condition_value.status, condition_value.reason),
+                (Tristate::False, reason)
+            );
+            assert!(
+                condition_value.message.contains(cause),
+                "{condition_value:?}"
+            );
             let run = "kubectl delete namespace drover-agent";
-            assert!(verdict.message.contains(run), "{verdict:?}");
+            assert!(condition_value.message.contains(run), "{condition_value:?}");
         }
     }
 

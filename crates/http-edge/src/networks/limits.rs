@@ -20,11 +20,11 @@ struct Inner {
     all: usize,
     /// The limits of an address's three prefixes.
     each: [usize; 3],
-    held: Mutex<Held>,
+    held: Mutex<SlotCounts>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct SlotCounts {
     all: usize,
     by_prefix: HashMap<Prefix, usize>,
 }

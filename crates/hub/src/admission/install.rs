@@ -325,8 +325,8 @@ impl Installer {
                 // The hub has not loaded the webhook yet.
                 Ok(_) => sleep(PROBE_INTERVAL).await,
                 Err(error) => {
-                    let verdict = verdict(error, name, address);
-                    return verdict.map_err(|error| error.redacted(self.reviews.segment()));
+                    let condition_value = condition_value(error, name, address);
+                    return condition_value.map_err(|error| error.redacted(self.reviews.segment()));
                 }
             }
         }
@@ -336,7 +336,7 @@ impl Installer {
 
 /// Converts the hub's error to the result of a probe: the server's webhook denied the object, or
 /// the hub did not connect to the server.
-fn verdict(error: HubError, object: &str, address: &Address) -> Result<(), InstallError> {
+fn condition_value(error: HubError, object: &str, address: &Address) -> Result<(), InstallError> {
     let message = error.answer().map(|status| status.message.clone());
     let message = message.unwrap_or_default();
     if message.contains("failed calling webhook") {

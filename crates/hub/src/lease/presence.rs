@@ -20,12 +20,12 @@ const FOLDER: &str = "/dev/shm";
 /// This process's name in the election, and the lock that proves that the process runs. Drop the
 /// value only after all tasks of the server have ended.
 #[derive(Debug)]
-pub struct Presence {
+pub struct LeaseIdentity {
     name: String,
     held: Option<(PathBuf, File)>,
 }
 
-impl Presence {
+impl LeaseIdentity {
     /// Creates a unique name that starts with the host name.
     pub fn new(host: &str) -> Self {
         let id = Uuid::new_v4();
@@ -59,7 +59,7 @@ impl Presence {
     }
 }
 
-impl Drop for Presence {
+impl Drop for LeaseIdentity {
     fn drop(&mut self) {
         if let Some((path, _)) = &self.held {
             // A failure leaves only an empty file.
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn process_is_detected_as_ended_when_its_file_is_unlocked() {
-        let running = Presence::new("host");
+        let running = LeaseIdentity::new("host");
         let Some((path, _)) = &running.held else {
             // Without tmpfs the end of a process is never certain.
             assert!(!in_memory(Path::new(FOLDER), &mounts()));

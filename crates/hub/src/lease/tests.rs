@@ -59,7 +59,10 @@ impl Hub {
     }
 
     /// Runs the election in the background.
-    fn join(&self, me: &Presence) -> (Leadership, CancellationToken, tokio::task::JoinHandle<()>) {
+    fn join(
+        &self,
+        me: &LeaseIdentity,
+    ) -> (Leadership, CancellationToken, tokio::task::JoinHandle<()>) {
         let stop = CancellationToken::new();
         let (leadership, election) = join(self.client(), me, stop.clone());
         (leadership, stop, tokio::spawn(election))
@@ -99,7 +102,7 @@ fn only_lease_holder_serves_requests_and_only_confirmed_holder_runs_controllers(
 #[tokio::test(start_paused = true)]
 async fn leader_with_hanging_calls_becomes_unconfirmed_before_lease_expires() {
     let hub = Hub::default();
-    let me = Presence::new("a");
+    let me = LeaseIdentity::new("a");
     let (leadership, _stop, _task) = hub.join(&me);
     leads(&leadership).await;
     // The wait is long enough for several renewals.
@@ -134,7 +137,7 @@ async fn leader_with_hanging_calls_becomes_unconfirmed_before_lease_expires() {
 #[tokio::test(start_paused = true)]
 async fn server_exits_if_its_lease_is_unconfirmed_for_too_long() {
     let hub = Hub::default();
-    let me = Presence::new("a");
+    let me = LeaseIdentity::new("a");
     let (leadership, _stop, _task) = hub.join(&me);
     leads(&leadership).await;
     let most = Duration::from_mins(10);
@@ -159,7 +162,7 @@ async fn server_exits_if_its_lease_is_unconfirmed_for_too_long() {
 #[tokio::test(start_paused = true)]
 async fn stopped_server_releases_the_lease() {
     let hub = Hub::default();
-    let me = Presence::new("a");
+    let me = LeaseIdentity::new("a");
     let (leadership, stop, task) = hub.join(&me);
     leads(&leadership).await;
     assert_eq!(hub.holder().as_deref(), Some(me.name()));
@@ -177,7 +180,7 @@ async fn expired_lease_is_taken_immediately() {
         lease.metadata.resource_version = Some("7".to_owned());
         lease
     });
-    let me = Presence::new("a");
+    let me = LeaseIdentity::new("a");
     let started = Instant::now();
     let (leadership, _stop, _task) = hub.join(&me);
     let waited = leads(&leadership).await - started;
@@ -191,7 +194,7 @@ async fn expired_lease_is_taken_immediately() {
 #[tokio::test(start_paused = true)]
 async fn lease_of_ended_local_process_is_taken_before_expiry() {
     let hub = Hub::default();
-    let (killed, second) = (Presence::new("a"), Presence::new("a"));
+    let (killed, second) = (LeaseIdentity::new("a"), LeaseIdentity::new("a"));
     let (leadership, _stop, task) = hub.join(&killed);
     leads(&leadership).await;
     task.abort();

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use drover_access::setting::Setting;
-use drover_api::conditions::{Tristate, VALID, Verdict, set_condition};
+use drover_api::conditions::{ConditionValue, Tristate, VALID, set_condition};
 use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec, SettingStatus};
 use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
@@ -128,11 +128,11 @@ fn decide(
         in_effect: settings.resolve(setting, &stored.spec.value),
         conditions: before.conditions.clone(),
     };
-    let verdict = verdict(settings, setting, &stored.spec.value);
+    let condition_value = condition_value(settings, setting, &stored.spec.value);
     set_condition(
         &mut after.conditions,
         VALID,
-        &verdict,
+        &condition_value,
         stored.metadata.generation,
         now,
     );
@@ -143,27 +143,27 @@ fn decide(
     }
 }
 
-fn verdict(settings: &Settings, setting: Setting, value: &str) -> Verdict {
+fn condition_value(settings: &Settings, setting: Setting, value: &str) -> ConditionValue {
     let checked = Settings::check(setting, value);
     if let (Ok(()), Some(reason)) = (&checked, settings.override_reason(setting)) {
-        return Verdict {
+        return ConditionValue {
             status: Tristate::True,
             reason: "Overruled",
             message: format!("not in effect: {reason}"),
         };
     }
     match checked {
-        Ok(()) if value.is_empty() => Verdict {
+        Ok(()) if value.is_empty() => ConditionValue {
             status: Tristate::True,
             reason: "Default",
             message: "the setting is empty; the default is in effect".to_owned(),
         },
-        Ok(()) => Verdict {
+        Ok(()) => ConditionValue {
             status: Tristate::True,
             reason: "Set",
             message: "the value is in effect".to_owned(),
         },
-        Err(error) => Verdict {
+        Err(error) => ConditionValue {
             status: Tristate::False,
             reason: "Invalid",
             message: format!("{error}; the default is in effect"),
@@ -231,8 +231,11 @@ mod tests {
             (&with_option, "debug", "True", "Overruled"),
             (&with_option, "a=loud", "False", "Invalid"),
         ] {
-            let verdict = verdict(settings, Setting::LogFilter, value);
-            assert_eq!((verdict.status.as_str(), verdict.reason), (status, reason));
+            let condition_value = condition_value(settings, Setting::LogFilter, value);
+            assert_eq!(
+                (condition_value.status.as_str(), condition_value.reason),
+                (status, reason)
+            );
         }
     }
 

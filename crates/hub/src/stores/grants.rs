@@ -39,14 +39,14 @@ pub struct LiveGrants(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    gathered: ArcSwap<Gathered>,
+    gathered: ArcSwap<ComputedGrants>,
     /// The lock that serializes computations.
     gathering: Mutex<()>,
     changed: Changed,
 }
 
 #[derive(Debug, Default)]
-struct Gathered {
+struct ComputedGrants {
     grants: Arc<Grants>,
     /// The change counters of the stores from which the grants were computed.
     versions: StoreVersions,
@@ -133,7 +133,7 @@ impl LiveGrants {
         } else {
             Arc::new(Grants::gather(&Objects::with(users, stores).facts()))
         };
-        let gathered = Gathered {
+        let gathered = ComputedGrants {
             grants,
             versions,
             people,

@@ -84,7 +84,7 @@ fn device_user_code_is_compared_without_case_and_separators() {
 
 /// The state of the fake hub.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mood {
+enum FakeHubBehavior {
     /// The hub returns an error.
     Fails,
     /// The hub accepts writes and has no token.
@@ -104,7 +104,7 @@ fn log_in() -> Token {
 
 /// Returns device logins with a fake hub on which `u1` has a session. The second value records the
 /// requests to the hub.
-fn devices(mood: Mood) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
+fn devices(mood: FakeHubBehavior) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
     let asked: Arc<Mutex<Vec<String>>> = Arc::default();
     let noted = Arc::clone(&asked);
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
@@ -118,8 +118,8 @@ fn devices(mood: Mood) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
                 .lock()
                 .push(format!("{method} {ends}").trim().to_owned());
             let (code, body) = match &*method {
-                _ if mood == Mood::Fails => (500, Status::internal("down").to_meta()),
-                "GET" if mood == Mood::HasTheLogIn => {
+                _ if mood == FakeHubBehavior::Fails => (500, Status::internal("down").to_meta()),
+                "GET" if mood == FakeHubBehavior::HasTheLogIn => {
                     let body = kube::client::Body::from(serde_json::to_vec(&log_in())?);
                     return Ok::<_, tower::BoxError>(http::Response::new(body));
                 }
@@ -164,7 +164,7 @@ fn who() -> Identity {
 
 #[tokio::test(start_paused = true)]
 async fn device_login_is_confirmed_only_once_and_only_by_a_login_token() {
-    let (devices, _) = devices(Mood::HasTheLogIn);
+    let (devices, _) = devices(FakeHubBehavior::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
     for purpose in [
@@ -188,7 +188,7 @@ async fn device_login_is_confirmed_only_once_and_only_by_a_login_token() {
 
 #[tokio::test(start_paused = true)]
 async fn confirmed_device_login_creates_one_token() {
-    let (devices, asked) = devices(Mood::HasTheLogIn);
+    let (devices, asked) = devices(FakeHubBehavior::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
     devices.confirm(&codes.user, &who(), now).unwrap();
@@ -200,7 +200,7 @@ async fn confirmed_device_login_creates_one_token() {
 
 #[tokio::test(start_paused = true)]
 async fn token_of_device_login_is_deleted_if_the_confirming_session_is_revoked() {
-    let (devices, asked) = devices(Mood::HasNothing);
+    let (devices, asked) = devices(FakeHubBehavior::HasNothing);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
     devices.confirm(&codes.user, &who(), now).unwrap();
@@ -215,7 +215,7 @@ async fn token_of_device_login_is_deleted_if_the_confirming_session_is_revoked()
 
 #[tokio::test(start_paused = true)]
 async fn confirmed_device_login_can_be_fetched_again_after_hub_failure() {
-    let (devices, _) = devices(Mood::Fails);
+    let (devices, _) = devices(FakeHubBehavior::Fails);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
     devices.confirm(&codes.user, &who(), now).unwrap();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use drover_api::conditions::{READY, Tristate, Verdict, set_condition};
+use drover_api::conditions::{ConditionValue, READY, Tristate, set_condition};
 use drover_api::kinds::{AuthProvider, AuthProviderStatus};
 use drover_providers::ProviderError;
 use drover_reconcile::{Action, Attempt, Controller, Options, Reconciler, Runtime, on_change_of};
@@ -75,7 +75,13 @@ impl ProviderConditions {
         self.tested
             .lock()
             .insert(uid.to_owned(), Arc::clone(&tested));
-        write(&self.hub, &self.provider_logins, provider, &tested.verdict).await
+        write(
+            &self.hub,
+            &self.provider_logins,
+            provider,
+            &tested.condition_value,
+        )
+        .await
     }
 }
 
@@ -108,7 +114,7 @@ struct TestResult {
     /// The client that was tested. A change of the spec or the Secret creates a new client.
     configured: Option<Arc<Configured>>,
     next: Instant,
-    verdict: Verdict,
+    condition_value: ConditionValue,
 }
 
 /// Tests a provider. Returns `None` if the previous result is still current.
@@ -118,10 +124,10 @@ async fn test(
     before: Option<&TestResult>,
 ) -> Option<TestResult> {
     let (well, ill) = TEST_INTERVALS;
-    let untested = |verdict| TestResult {
+    let untested = |condition_value| TestResult {
         configured: None,
         next: Instant::now(),
-        verdict,
+        condition_value,
     };
     if !provider.spec.enabled {
         let name = provider.name_any();
@@ -144,7 +150,7 @@ async fn test(
     if unchanged.is_some() {
         return None;
     }
-    let verdict = match provider_logins.callback_url(&provider.name_any()) {
+    let condition_value = match provider_logins.callback_url(&provider.name_any()) {
         Err(error) => verdict_of_provider_error(&error),
         Ok(back) => {
             let trying = connection_test::run(&configured, &back, None, Timestamp::now());
@@ -157,15 +163,15 @@ async fn test(
             }
         }
     };
-    let works = verdict.status == Tristate::True;
+    let works = condition_value.status == Tristate::True;
     Some(TestResult {
         configured: Some(configured),
         next: Instant::now() + if works { well } else { ill },
-        verdict,
+        condition_value,
     })
 }
 
-fn verdict_of_test(test: &ConnectionTest) -> Verdict {
+fn verdict_of_test(test: &ConnectionTest) -> ConditionValue {
     match (test.works, test.problem()) {
         (true, None) => condition_true("the provider responds, and users can sign in".to_owned()),
         (true, Some((check, _))) => condition_true(format!(
@@ -174,10 +180,10 @@ fn verdict_of_test(test: &ConnectionTest) -> Verdict {
             check.sentence()
         )),
         (false, Some((check, error))) => {
-            let verdict = verdict_of_provider_error(error);
-            Verdict {
-                message: format!("{}: {}", check.what, verdict.message),
-                ..verdict
+            let condition_value = verdict_of_provider_error(error);
+            ConditionValue {
+                message: format!("{}: {}", check.what, condition_value.message),
+                ..condition_value
             }
         }
         (false, None) => condition_false(
@@ -187,14 +193,14 @@ fn verdict_of_test(test: &ConnectionTest) -> Verdict {
     }
 }
 
-fn verdict_of_use_error(error: &UseError) -> Verdict {
+fn verdict_of_use_error(error: &UseError) -> ConditionValue {
     match error {
         UseError::Provider(error) => verdict_of_provider_error(error),
         UseError::NoSuch(_) | UseError::Hub(_) => condition_false("Unknown", reasons(error)),
     }
 }
 
-fn verdict_of_provider_error(error: &ProviderError) -> Verdict {
+fn verdict_of_provider_error(error: &ProviderError) -> ConditionValue {
     let reason = match error {
         ProviderError::Refused(_) => "Refused",
         ProviderError::Unavailable { .. } => "Unavailable",
@@ -204,16 +210,16 @@ fn verdict_of_provider_error(error: &ProviderError) -> Verdict {
     condition_false(reason, reasons(error))
 }
 
-fn condition_true(message: String) -> Verdict {
-    Verdict {
+fn condition_true(message: String) -> ConditionValue {
+    ConditionValue {
         status: Tristate::True,
         reason: "Answers",
         message,
     }
 }
 
-fn condition_false(reason: &'static str, message: String) -> Verdict {
-    Verdict {
+fn condition_false(reason: &'static str, message: String) -> ConditionValue {
+    ConditionValue {
         status: Tristate::False,
         reason,
         message,
@@ -224,7 +230,7 @@ async fn write(
     hub: &Hub,
     provider_logins: &ProviderLogins,
     provider: &AuthProvider,
-    verdict: &Verdict,
+    condition_value: &ConditionValue,
 ) -> Result<(), HubError> {
     let now = Timestamp::now();
     let before = provider.status.clone().unwrap_or_default();
@@ -232,7 +238,7 @@ async fn write(
     let answered = provider_logins.providers().last_answer(&uid);
     let Some(after) = desired_status(
         &before,
-        verdict,
+        condition_value,
         answered,
         provider.metadata.generation,
         now,
@@ -253,17 +259,23 @@ async fn write(
 /// has increased by less than [`MIN_INCREASE`].
 fn desired_status(
     before: &AuthProviderStatus,
-    verdict: &Verdict,
+    condition_value: &ConditionValue,
     answered: Option<Timestamp>,
     generation: Option<i64>,
     now: Timestamp,
 ) -> Option<AuthProviderStatus> {
     let mut after = before.clone();
-    let verdict = Verdict {
-        message: verdict.message.chars().take(MAX_MESSAGE).collect(),
-        ..verdict.clone()
+    let condition_value = ConditionValue {
+        message: condition_value.message.chars().take(MAX_MESSAGE).collect(),
+        ..condition_value.clone()
     };
-    let mut differs = set_condition(&mut after.conditions, READY, &verdict, generation, now);
+    let mut differs = set_condition(
+        &mut after.conditions,
+        READY,
+        &condition_value,
+        generation,
+        now,
+    );
     let written = before.last_answer_at.as_ref().map(|time| time.0);
     if let Some(answered) = answered
         && written.is_none_or(|written| answered.duration_since(written) > MIN_INCREASE)

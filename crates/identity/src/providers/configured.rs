@@ -461,10 +461,10 @@ mod tests {
         let provider = configured();
         let now = Timestamp::UNIX_EPOCH;
         let until = now + SignedDuration::from_hours(1);
-        let error = not_now(RequestedAs::Person, until);
+        let error = not_now(RequestedAs::User, until);
         provider.record_answer(Err::<&(), _>(&error), now);
         assert!(provider.check_backoff(now).is_ok());
-        assert_eq!(not_before(&error, RequestedAs::Person), Some(until));
+        assert_eq!(not_before(&error, RequestedAs::User), Some(until));
     }
 
     #[tokio::test(start_paused = true)]

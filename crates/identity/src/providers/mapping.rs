@@ -2,7 +2,7 @@
 
 use drover_access::names::GroupName;
 use drover_api::kinds::{IdentityGroup, IdentityState, ProviderIdentity, TokenProvider};
-use drover_providers::Person;
+use drover_providers::ProviderUser;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -20,7 +20,11 @@ const MAX_NUMBER_SUFFIX: usize = 6;
 /// The identity contains only groups whose ID is valid in a group name, and the number of omitted
 /// groups. The function does not escape an invalid ID, because the result can equal the ID of a
 /// different group.
-pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> ProviderIdentity {
+pub fn identity(
+    provider: &TokenProvider,
+    person: &ProviderUser,
+    now: Timestamp,
+) -> ProviderIdentity {
     let named = person.groups.iter().filter_map(|group| {
         let name = GroupName::of(&provider.name, &group.id)?;
         Some(IdentityGroup {
@@ -45,7 +49,7 @@ pub fn identity(provider: &TokenProvider, person: &Person, now: Timestamp) -> Pr
 }
 
 /// Converts an identity to the provider's user, for a comparison with the list of allowed users.
-pub fn person(identity: &ProviderIdentity) -> Person {
+pub fn person(identity: &ProviderIdentity) -> ProviderUser {
     let groups = identity.groups.iter().filter_map(|group| {
         let start = format!("{}{}:", drover_access::names::PREFIX, identity.provider);
         let id = group.name.strip_prefix(&start)?;
@@ -54,7 +58,7 @@ pub fn person(identity: &ProviderIdentity) -> Person {
             name: group.display_name.clone(),
         })
     });
-    Person {
+    ProviderUser {
         id: identity.id.clone(),
         login: identity.login.clone(),
         display_name: None,
@@ -129,12 +133,12 @@ mod tests {
         }
     }
 
-    fn ann(groups: &[&str]) -> Person {
+    fn ann(groups: &[&str]) -> ProviderUser {
         let group = |id: &&str| Group {
             id: (*id).to_owned(),
             name: format!("the {id}"),
         };
-        Person {
+        ProviderUser {
             id: "583231".to_owned(),
             login: "Ann.Lee@acme.example".to_owned(),
             display_name: None,

@@ -15,7 +15,7 @@ use drover_api::kinds::auth_provider::Allowed;
 use drover_api::kinds::{AuthProvider, IdentityState, ProviderIdentity, User};
 use drover_providers::allowed;
 use drover_providers::github::RequestedAs;
-use drover_providers::{Person, ProviderError};
+use drover_providers::{ProviderError, ProviderUser};
 use drover_reconcile::{
     Action, Attempt, Controller, Options, Reconciler, Runtime, Shutdown, Trigger, on_change,
 };
@@ -200,7 +200,7 @@ impl Refresher {
         user: &User,
         known: &ProviderIdentity,
         now: Timestamp,
-    ) -> Result<Option<Result<Person, ProviderError>>, RefreshError> {
+    ) -> Result<Option<Result<ProviderUser, ProviderError>>, RefreshError> {
         let _permit = match provider.acquire(now).await {
             Ok(turn) => turn,
             Err(error) => return Ok(Some(Err(error))),
@@ -260,7 +260,7 @@ impl Refresher {
         provider: &AuthProvider,
         user: &User,
         known: &ProviderIdentity,
-        response: Result<Person, ProviderError>,
+        response: Result<ProviderUser, ProviderError>,
         now: Timestamp,
     ) -> Result<Outcome, RefreshError> {
         let (identity, outcome) = match response {
@@ -289,7 +289,7 @@ impl Refresher {
                     "failed to refresh a user's identity"
                 );
                 let silent = mapping::unreachable(known, &error.to_string(), now);
-                let outcome = not_before(&error, RequestedAs::Person);
+                let outcome = not_before(&error, RequestedAs::User);
                 (
                     silent,
                     outcome.map_or(Outcome::Unreachable, Outcome::Postponed),

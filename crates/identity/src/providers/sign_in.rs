@@ -10,7 +10,7 @@ use drover_api::kinds::{AuthProvider, ProviderIdentity, Token, TokenProvider, To
 use drover_providers::allowed;
 use drover_providers::error::Refusal;
 use drover_providers::ldap::can_sign_in;
-use drover_providers::{Person, ProviderError};
+use drover_providers::{ProviderError, ProviderUser};
 use jiff::Timestamp;
 use reqwest::Url;
 use secrecy::SecretString;
@@ -169,7 +169,7 @@ impl ProviderLogins {
     fn record_response(
         &self,
         provider: &Configured,
-        redeemed: &Result<(Person, ProviderTokens), SignInError>,
+        redeemed: &Result<(ProviderUser, ProviderTokens), SignInError>,
         now: Timestamp,
     ) {
         match redeemed {
@@ -182,7 +182,7 @@ impl ProviderLogins {
             }
             Err(SignInError::Provider(ProviderError::Refused(_))) => {}
             Err(SignInError::Provider(error)) => {
-                provider.record_answer(Err::<&Person, _>(error), now);
+                provider.record_answer(Err::<&ProviderUser, _>(error), now);
             }
             Err(_) => {}
         }
@@ -231,7 +231,7 @@ impl ProviderLogins {
         login: &str,
         password: &SecretString,
         sent: &mut bool,
-    ) -> Result<(Arc<Configured>, Person), SignInError> {
+    ) -> Result<(Arc<Configured>, ProviderUser), SignInError> {
         let provider = self.providers.enabled(name).await?;
         let ProtocolClient::Ldap(directory) = &provider.client else {
             return Err(SignInError::OtherWay("its own login page"));
@@ -253,7 +253,7 @@ impl ProviderLogins {
     async fn create_token(
         &self,
         provider: &Configured,
-        person: Person,
+        person: ProviderUser,
         new_tokens: ProviderTokens,
         by: LoginClient,
     ) -> Result<CompletedLogin, SignInError> {
@@ -269,7 +269,7 @@ impl ProviderLogins {
     async fn create_token_uncancelled(
         &self,
         reference: &TokenProvider,
-        person: &Person,
+        person: &ProviderUser,
         new_tokens: ProviderTokens,
         by: LoginClient,
     ) -> Result<CompletedLogin, SignInError> {
@@ -329,7 +329,11 @@ impl ProviderLogins {
 
     /// Checks the user against the provider's current list of allowed users. A deleted or disabled
     /// provider allows no user.
-    fn check_allowed(&self, provider: &TokenProvider, person: &Person) -> Result<(), SignInError> {
+    fn check_allowed(
+        &self,
+        provider: &TokenProvider,
+        person: &ProviderUser,
+    ) -> Result<(), SignInError> {
         let current = self
             .hub
             .stores()
@@ -390,7 +394,7 @@ async fn redeem(
     pending: &Pending,
     query: &str,
     now: Timestamp,
-) -> Result<(Person, ProviderTokens), SignInError> {
+) -> Result<(ProviderUser, ProviderTokens), SignInError> {
     match (&provider.client, pending) {
         (ProtocolClient::Oidc(oidc), Pending::Oidc(pending)) => {
             let signed_in = oidc.redeem(query, pending, now).await?;

@@ -7,7 +7,7 @@ use drover_api::kinds::{
     BindingSubject, GlobalRole, GlobalRoleBinding, GlobalRoleBindingSpec, ProviderIdentity,
     RoleReference, User, UserReference, UserSpec,
 };
-use drover_providers::Person;
+use drover_providers::ProviderUser;
 use jiff::Timestamp;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource as _, ResourceExt as _};
@@ -84,7 +84,7 @@ fn is(user: &User, provider: &ProviderUid, id: &str) -> bool {
 /// Creates the user of a new identity, and binds the default roles.
 pub async fn create_with_roles(
     hub: &Hub,
-    person: &Person,
+    person: &ProviderUser,
     identity: &ProviderIdentity,
 ) -> Result<Arc<User>, ProviderUserError> {
     let made = create(hub, person).await?;
@@ -119,7 +119,7 @@ pub async fn grant_default_roles(hub: &Hub, user: &User) -> Result<(), HubError>
     Ok(())
 }
 
-async fn create(hub: &Hub, person: &Person) -> Result<User, ProviderUserError> {
+async fn create(hub: &Hub, person: &ProviderUser) -> Result<User, ProviderUserError> {
     let shown = person.display_name.as_ref();
     let spec = UserSpec {
         display_name: shown.map(|name| name.chars().take(MAX_DISPLAY_NAME).collect()),

@@ -9,8 +9,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::de::DeserializeOwned;
 use url::Url;
 
+use super::classification::{self, Classification};
 use super::endpoints::Endpoints;
-use super::verdict::{self, Verdict};
 use crate::ProviderError;
 use crate::http::{self, MAX_BYTES};
 
@@ -46,7 +46,7 @@ pub(super) struct Client {
 }
 
 /// A response. Callers must not log the response, because it may contain a token.
-pub(super) struct Answer {
+pub(super) struct GithubResponse {
     /// HTTP status code.
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
@@ -56,9 +56,9 @@ pub(super) struct Answer {
 
 /// Result of reading a resource.
 pub(super) enum ReadResult {
-    Answer(Answer),
+    Response(GithubResponse),
     /// The rules of an organization hide the resource from Drover.
-    Withheld,
+    HiddenByOrganization,
     /// The resource does not exist, or the user cannot see it.
     Absent,
 }
@@ -138,14 +138,14 @@ impl Client {
         &self,
         what: &str,
         request: RequestBuilder,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<GithubResponse, ProviderError> {
         let failed = |error: reqwest::Error| self.unavailable(what, error.without_url());
         let mut response = request.send().await.map_err(failed)?;
         let body = http::body(&mut response).await.map_err(failed)?;
         let body = body.ok_or_else(|| {
             self.invalid_response(format!("the response has more than {MAX_BYTES} bytes"))
         })?;
-        Ok(Answer {
+        Ok(GithubResponse {
             status: response.status().as_u16(),
             headers: std::mem::take(response.headers_mut()),
             body,
@@ -163,18 +163,21 @@ impl Client {
         let request = self.rest(Method::GET, url);
         let request = request.bearer_auth(token.expose_secret());
         let answer = self.send(what, request).await?;
-        match verdict::of(&answer, now) {
-            Verdict::Answered => Ok(ReadResult::Answer(answer)),
-            Verdict::Withheld => Ok(ReadResult::Withheld),
-            Verdict::Absent => Ok(ReadResult::Absent),
-            Verdict::Refused(refusal) => Err(ProviderError::Refused(refusal)),
-            Verdict::TemporaryFailure(not_now) => Err(self.unavailable(what, not_now)),
-            Verdict::Unexpected(problem) => Err(self.invalid_response(problem)),
+        match classification::of(&answer, now) {
+            Classification::Success => Ok(ReadResult::Response(answer)),
+            Classification::HiddenByOrganization => Ok(ReadResult::HiddenByOrganization),
+            Classification::Absent => Ok(ReadResult::Absent),
+            Classification::Refused(refusal) => Err(ProviderError::Refused(refusal)),
+            Classification::TemporaryFailure(not_now) => Err(self.unavailable(what, not_now)),
+            Classification::Unexpected(problem) => Err(self.invalid_response(problem)),
         }
     }
 
     /// Parses a JSON response.
-    pub(super) fn parse<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, ProviderError> {
+    pub(super) fn parse<T: DeserializeOwned>(
+        &self,
+        answer: &GithubResponse,
+    ) -> Result<T, ProviderError> {
         // The decoder's own message may quote the response.
         serde_json::from_slice(&answer.body).map_err(|error| {
             self.invalid_response(format!(

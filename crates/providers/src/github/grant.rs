@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::client::Answer;
-use super::verdict::{self, TemporaryFailure, Verdict};
+use super::classification::{self, Classification, TemporaryFailure};
+use super::client::GithubResponse;
 
 /// Requested scope. The scope `read:org` is the minimal scope that lists all organizations and
 /// teams of the user, including private memberships. User ID, name and public email need no scope.
@@ -48,18 +48,18 @@ struct TokenResponse {
 }
 
 /// Parses a response.
-pub(super) fn read(answer: &Answer, now: Timestamp) -> Grant {
+pub(super) fn read(answer: &GithubResponse, now: Timestamp) -> Grant {
     // A wrong client ID or secret returns 404, or 401 or 400 in some versions.
     if !matches!(answer.status, 400 | 401 | 404) {
-        match verdict::of(answer, now) {
-            Verdict::Answered => {}
-            Verdict::TemporaryFailure(not_now) => {
+        match classification::of(answer, now) {
+            Classification::Success => {}
+            Classification::TemporaryFailure(not_now) => {
                 return Grant::TemporaryFailure(not_now.as_app());
             }
-            Verdict::Refused(_) => return Grant::Denied,
-            Verdict::Unexpected(problem) => return Grant::Unexpected(problem),
+            Classification::Refused(_) => return Grant::Denied,
+            Classification::Unexpected(problem) => return Grant::Unexpected(problem),
             // Organization rules do not apply to the token endpoint.
-            Verdict::Withheld | Verdict::Absent => {
+            Classification::HiddenByOrganization | Classification::Absent => {
                 return Grant::Unexpected(format!("the token endpoint returned {}", answer.status));
             }
         }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn outcome(status: u16, body: &str) -> String {
-        let answer = Answer {
+        let answer = GithubResponse {
             status,
             headers: HeaderMap::new(),
             body: body.as_bytes().to_vec(),

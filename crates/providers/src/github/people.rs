@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use serde::Deserialize;
 
-use crate::person::is_plain;
-use crate::{Group, Person};
+use crate::provider_user::is_plain;
+use crate::{Group, ProviderUser};
 
 /// Maximum number of organizations and teams of one user.
 pub(super) const MAX_GROUPS: usize = 1000;
@@ -19,7 +19,7 @@ pub struct UserProfile {
     /// The user. The ID is GitHub's numeric user ID. The groups are organizations and teams:
     /// `org:<number>` with names such as `acme`, and `team:<number>` with names such as
     /// `acme/platform`.
-    pub person: Person,
+    pub person: ProviderUser,
     /// Organizations (`org:<number>`) that hide the membership until the user signs in with the
     /// organization's single sign-on. The groups do not contain these organizations and their
     /// teams. Sorted.
@@ -89,7 +89,7 @@ pub(super) fn person(
     user: User,
     organizations: &BTreeMap<NonZeroU64, String>,
     teams: &BTreeMap<NonZeroU64, String>,
-) -> Result<Person, &'static str> {
+) -> Result<ProviderUser, &'static str> {
     let organizations = organizations
         .iter()
         .map(|(id, name)| (organization(*id), name));
@@ -110,7 +110,7 @@ pub(super) fn person(
     if !is_name(&user.login) || !groups.iter().all(|group| is_name(&group.name)) {
         return Err("a login, organization name or team name is invalid");
     }
-    Ok(Person {
+    Ok(ProviderUser {
         id: user.id.to_string(),
         login: user.login,
         // Users choose these values freely.
@@ -129,7 +129,7 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn user(json: serde_json::Value) -> Result<Person, String> {
+    fn user(json: serde_json::Value) -> Result<ProviderUser, String> {
         let user = serde_json::from_value(json).map_err(|error| error.to_string())?;
         person(user, &BTreeMap::new(), &BTreeMap::new()).map_err(str::to_owned)
     }

@@ -9,12 +9,12 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::client::{Answer, Client, ReadResult};
+use super::classification::{RequestedAs, TemporaryFailure};
+use super::client::{Client, GithubResponse, ReadResult};
 use super::link;
 use super::people::{
     MAX_GROUPS, Membership, Team, User, UserProfile, active, organization, person,
 };
-use super::verdict::{RequestedAs, TemporaryFailure};
 use crate::ProviderError;
 use crate::error::Refusal;
 
@@ -82,14 +82,14 @@ impl ProfileReader<'_> {
     async fn user(&mut self) -> Result<User, ProviderError> {
         let what = "read the user's profile";
         match self.get(what, self.client.endpoints.rest("user")).await? {
-            ReadResult::Answer(answer) => self.client.parse(&answer),
+            ReadResult::Response(answer) => self.client.parse(&answer),
             // The IP allow list of an enterprise can apply to all requests of its users.
-            ReadResult::Withheld => Err(self.client.unavailable(
+            ReadResult::HiddenByOrganization => Err(self.client.unavailable(
                 what,
                 TemporaryFailure {
                     status: 403,
                     until: None,
-                    requested_as: RequestedAs::Person,
+                    requested_as: RequestedAs::User,
                 },
             )),
             ReadResult::Absent => Err(self.client.invalid_response(
@@ -111,8 +111,8 @@ impl ProfileReader<'_> {
         while let Some(url) = next {
             let what = "read the organizations and teams of the user";
             let answer = match self.get(what, url).await? {
-                ReadResult::Answer(answer) => answer,
-                ReadResult::Withheld => break,
+                ReadResult::Response(answer) => answer,
+                ReadResult::HiddenByOrganization => break,
                 // A 404 is not an empty list, which would end the user's access.
                 ReadResult::Absent => {
                     return Err(self
@@ -130,7 +130,7 @@ impl ProfileReader<'_> {
         Ok(items)
     }
 
-    fn following(&self, answer: &Answer) -> Result<Option<Url>, ProviderError> {
+    fn following(&self, answer: &GithubResponse) -> Result<Option<Url>, ProviderError> {
         let values = answer.headers.get_all(LINK).iter();
         let values: Result<Vec<_>, _> = values.map(|value| value.to_str()).collect();
         values
@@ -139,7 +139,7 @@ impl ProfileReader<'_> {
             .map_err(|error| self.client.invalid_response(error.to_string()))
     }
 
-    fn record_withheld(&mut self, answer: &Answer) {
+    fn record_withheld(&mut self, answer: &GithubResponse) {
         let values = answer.headers.get_all("x-github-sso").iter();
         let ids = values.filter_map(|value| value.to_str().ok());
         self.withheld
@@ -177,7 +177,7 @@ impl ProfileReader<'_> {
             let path = format!("organizations/{organization}/team/{}", team.id);
             let url = self.client.endpoints.rest(&path);
             // A parent team that the user cannot see does not count.
-            if let ReadResult::Answer(answer) = self.get("read a parent team", url).await? {
+            if let ReadResult::Response(answer) = self.get("read a parent team", url).await? {
                 let answer: Team = self.client.parse(&answer)?;
                 if answer.itself.id != team.id {
                     let problem = "the REST API returned another team than requested";

@@ -7,7 +7,7 @@ use drover_api::kinds::LdapSchema;
 use super::settings::Settings;
 use super::wire::message::Entry;
 use crate::ProviderError;
-use crate::person::is_plain;
+use crate::provider_user::is_plain;
 
 /// `UF_ACCOUNTDISABLE` of `userAccountControl` (MS-ADTS §2.2.16).
 const ACCOUNT_DISABLED: i64 = 0x2;

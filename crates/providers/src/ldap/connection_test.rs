@@ -4,12 +4,12 @@ use futures::future::join_all;
 use secrecy::SecretString;
 
 use super::Directory;
+use super::classification::SearchBase;
 use super::connection::Connection;
 use super::session::{Complete, NO_ATTRIBUTES, Session, connect_error, reasons};
 use super::settings::{GroupSettings, Settings};
-use super::verdict::SearchBase;
 use super::wire::filter::Filter;
-use crate::{Person, ProviderError};
+use crate::{ProviderError, ProviderUser};
 
 /// Maximum number of counted users and groups.
 const MAX_COUNTED: usize = 1_000;
@@ -20,7 +20,7 @@ pub struct ConnectionTest {
     /// Executed steps, in order. Does not contain steps that the test skipped.
     pub checks: Vec<Check>,
     /// The user of the test sign-in. `None` if the sign-in failed or was not tested.
-    pub person: Option<Person>,
+    pub person: Option<ProviderUser>,
 }
 
 impl ConnectionTest {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::account::{Account, displayable};
+use super::classification::SearchBase;
 use super::session::Session;
 use super::settings::{GroupSettings, Members};
-use super::verdict::SearchBase;
 use super::wire::filter::Filter;
 use super::wire::message::Entry;
 use crate::{Group, ProviderError};

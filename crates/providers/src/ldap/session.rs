@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use secrecy::SecretString;
 
 use super::account::{self, Account};
+use super::classification::{self, SearchBase};
 use super::connection::{Connection, OPERATION_TIMEOUT, OpenError};
 use super::server::Server;
 use super::settings::Settings;
-use super::verdict::{self, SearchBase};
 use super::wire::filter::Filter;
 use super::wire::message::{Entry, Page, Query, Scope};
 use crate::ProviderError;
@@ -118,9 +118,10 @@ impl<'a> Session<'a> {
     ) -> Result<Self, ProviderError> {
         let provider = server.to_string();
         let bound = connection.bind(&settings.bind_dn, password).await;
-        let bound = bound
-            .map_err(|failure| verdict::request_error(&provider, "bind as ldap.bindDn", failure))?;
-        verdict::service_bind_result(&provider, bound)?;
+        let bound = bound.map_err(|failure| {
+            classification::request_error(&provider, "bind as ldap.bindDn", failure)
+        })?;
+        classification::service_bind_result(&provider, bound)?;
         Ok(Self {
             settings,
             server,
@@ -152,13 +153,14 @@ impl<'a> Session<'a> {
             ..self.query(SearchBase::People, Scope::Subtree, &filter, &attributes)
         };
         let found = self.connection.search(&query, None, 2).await;
-        let mut found =
-            found.map_err(|failure| verdict::request_error(&self.provider(), "search", failure))?;
+        let mut found = found.map_err(|failure| {
+            classification::request_error(&self.provider(), "search", failure)
+        })?;
         if found.entries.len() > 1 {
             return Err(ambiguous());
         }
         let count = found.entries.len();
-        verdict::search_result(&self.provider(), SearchBase::People, count, found.outcome)?;
+        classification::search_result(&self.provider(), SearchBase::People, count, found.outcome)?;
         let read =
             |entry: &Entry| Account::read(entry, settings, &self.provider(), SystemTime::now());
         found.entries.pop().map(|entry| read(&entry)).transpose()
@@ -212,16 +214,17 @@ impl<'a> Session<'a> {
                 .connection
                 .search(&query, Some(&page), MAX_ENTRIES_PER_RESPONSE)
                 .await;
-            let found = found
-                .map_err(|failure| verdict::request_error(&self.provider(), "search", failure))?;
+            let found = found.map_err(|failure| {
+                classification::request_error(&self.provider(), "search", failure)
+            })?;
             entries.extend(found.entries);
             let complete = if entries.len() > max {
                 entries.truncate(max);
                 Complete::Bounded
-            } else if verdict::is_limit(&found.outcome) {
+            } else if classification::is_limit(&found.outcome) {
                 Complete::Limited
             } else {
-                verdict::search_result(
+                classification::search_result(
                     &self.provider(),
                     search_base,
                     entries.len(),
@@ -250,10 +253,11 @@ impl<'a> Session<'a> {
         let anything = Filter::Present("objectClass".to_owned());
         let query = self.query(search_base, Scope::Base, &anything, attributes);
         let found = self.connection.search(&query, None, 1).await;
-        let mut found =
-            found.map_err(|failure| verdict::request_error(&self.provider(), "search", failure))?;
+        let mut found = found.map_err(|failure| {
+            classification::request_error(&self.provider(), "search", failure)
+        })?;
         let count = found.entries.len();
-        verdict::search_result(&self.provider(), search_base, count, found.outcome)?;
+        classification::search_result(&self.provider(), search_base, count, found.outcome)?;
         found.entries.pop().ok_or_else(|| search_base.unreadable())
     }
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::id_token::subject;
-use crate::person::is_plain;
-use crate::{Group, Person, ProviderError};
+use crate::provider_user::is_plain;
+use crate::{Group, ProviderError, ProviderUser};
 
 /// Maximum number of groups per user.
 const MAX_GROUPS: usize = 1000;
@@ -83,7 +83,7 @@ impl ClaimMapping {
         id: &str,
         token: &Map<String, Value>,
         userinfo: &Map<String, Value>,
-    ) -> Result<Person, ProviderError> {
+    ) -> Result<ProviderUser, ProviderError> {
         let shown = |find: &dyn Fn(&Map<String, Value>) -> Option<String>| {
             find(token).or_else(|| find(userinfo))
         };
@@ -94,7 +94,7 @@ impl ClaimMapping {
         let unverified = [token, userinfo]
             .iter()
             .any(|claims| claims.get("email_verified") == Some(&Value::Bool(false)));
-        Ok(Person {
+        Ok(ProviderUser {
             id: id.to_owned(),
             login: login.unwrap_or_else(|| id.to_owned()),
             display_name: shown(&member("name")),

@@ -9,7 +9,7 @@ use super::issuer::quoted;
 use super::metadata::{ClientAuthentication, Metadata};
 use super::object::object;
 use super::pending::Pending;
-use super::web::{Answer, Web};
+use super::web::{ProviderResponse, Web};
 use crate::ProviderError;
 use crate::error::Refusal;
 
@@ -142,7 +142,7 @@ pub(super) fn no_client_authentication() -> ProviderError {
 ///
 /// Only error codes about the grant itself become `Refused`. A temporary failure or a wrong
 /// configuration does not end sessions.
-fn error_of(web: &Web, answer: &Answer, grant: Grant<'_>) -> ProviderError {
+fn error_of(web: &Web, answer: &ProviderResponse, grant: Grant<'_>) -> ProviderError {
     #[derive(Deserialize)]
     struct Document {
         error: String,

@@ -18,13 +18,13 @@ pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A response that is neither a redirect nor a temporary failure (408, 429, 5xx).
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ProviderResponse {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-impl Answer {
+impl ProviderResponse {
     /// Returns the media type without parameters.
     pub(super) fn media_type(&self) -> Option<&str> {
         let value = self.headers.get(CONTENT_TYPE)?.to_str().ok()?;
@@ -71,7 +71,7 @@ impl Web {
         &self,
         what: &str,
         request: RequestBuilder,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<ProviderResponse, ProviderError> {
         let request = request.header(ACCEPT, "application/json");
         let mut response = request
             .send()
@@ -93,7 +93,7 @@ impl Web {
         let body = body
             .map_err(|error| self.transport_error(what, error))?
             .ok_or_else(|| self.invalid_response("the response is longer than 1 MiB"))?;
-        Ok(Answer {
+        Ok(ProviderResponse {
             status,
             headers,
             body,

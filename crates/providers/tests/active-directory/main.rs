@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use drover_api::kinds::{LdapGroups, LdapSchema, LdapSpec, LdapUsers};
 use drover_providers::error::Refusal;
 use drover_providers::ldap::Directory;
-use drover_providers::{Person, ProviderError};
+use drover_providers::{ProviderError, ProviderUser};
 use samba::{Samba, USERS};
 use secrecy::SecretString;
 
@@ -87,14 +87,14 @@ fn entries() -> String {
     entries
 }
 
-fn refusal(answer: Result<Person, ProviderError>) -> Refusal {
+fn refusal(answer: Result<ProviderUser, ProviderError>) -> Refusal {
     match answer {
         Err(ProviderError::Refused(refusal)) => refusal,
         other => panic!("expected a refusal: {other:?}"),
     }
 }
 
-fn names(person: &Person) -> Vec<&str> {
+fn names(person: &ProviderUser) -> Vec<&str> {
     person
         .groups
         .iter()

@@ -74,7 +74,7 @@ async fn sign_in(fake: &Fake, github: &Github, account: u64) -> Result<SignedIn,
 }
 
 /// Returns the IDs and names of a user's groups.
-fn groups(person: &drover_providers::Person) -> Vec<(&str, &str)> {
+fn groups(person: &drover_providers::ProviderUser) -> Vec<(&str, &str)> {
     let groups = person.groups.iter();
     groups.map(|group| (&*group.id, &*group.name)).collect()
 }

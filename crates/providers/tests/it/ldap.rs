@@ -12,7 +12,7 @@ mod transport;
 use drover_api::kinds::{LdapGroups, LdapSpec, LdapUsers};
 use drover_providers::error::Refusal;
 use drover_providers::ldap::Directory;
-use drover_providers::{Person, ProviderError};
+use drover_providers::{ProviderError, ProviderUser};
 use drover_testkit::slapd::{DROVER, DROVER_PASSWORD, Slapd};
 use secrecy::SecretString;
 
@@ -48,7 +48,7 @@ fn directory(spec: &LdapSpec) -> Directory {
 }
 
 /// Returns the sorted names of a user's groups.
-fn groups_of(person: &Person) -> Vec<&str> {
+fn groups_of(person: &ProviderUser) -> Vec<&str> {
     let groups = person.groups.iter();
     let mut names: Vec<&str> = groups.map(|group| group.name.as_str()).collect();
     names.sort_unstable();

@@ -51,7 +51,7 @@ fn as_sign_in(renewed: Renewed) -> Result<SignedIn, ProviderError> {
 
 /// Result variant without its data, for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum ResultKind {
     Accepted,
     Refused(Refusal),
     Unavailable,
@@ -59,13 +59,13 @@ enum Verdict {
     InvalidResponse,
 }
 
-fn verdict<T>(result: &Result<T, ProviderError>) -> Verdict {
+fn result_kind<T>(result: &Result<T, ProviderError>) -> ResultKind {
     match result {
-        Ok(_) => Verdict::Accepted,
-        Err(ProviderError::Refused(refusal)) => Verdict::Refused(*refusal),
-        Err(ProviderError::Unavailable { .. }) => Verdict::Unavailable,
-        Err(ProviderError::Misconfigured { field, .. }) => Verdict::Misconfigured(field),
-        Err(ProviderError::InvalidResponse { .. }) => Verdict::InvalidResponse,
+        Ok(_) => ResultKind::Accepted,
+        Err(ProviderError::Refused(refusal)) => ResultKind::Refused(*refusal),
+        Err(ProviderError::Unavailable { .. }) => ResultKind::Unavailable,
+        Err(ProviderError::Misconfigured { field, .. }) => ResultKind::Misconfigured(field),
+        Err(ProviderError::InvalidResponse { .. }) => ResultKind::InvalidResponse,
     }
 }
 

@@ -62,8 +62,8 @@ impl OpenRequests {
         let grants = stores.grants.fresh(stores);
         let aborted = self.open.abort_if(|permit, in_flight| {
             if trusted {
-                let verdict = withdrawn(permit, (stores, &grants), accounts, last_use, now);
-                abort_reason(&verdict, in_flight).or_else(|| acted_as_gone(in_flight, stores))
+                let validity = withdrawn(permit, (stores, &grants), accounts, last_use, now);
+                abort_reason(&validity, in_flight).or_else(|| acted_as_gone(in_flight, stores))
             } else {
                 Some(AbortReason::HubUnreachable)
             }
@@ -129,9 +129,9 @@ pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken)
 }
 
 /// The validity of a permit according to the stores.
-enum Verdict {
-    Holds,
-    Withdrawn(AbortReason),
+enum PermitValidity {
+    Valid,
+    Revoked(AbortReason),
     /// An object that the permit requires is missing: it was deleted, or the watch has not
     /// delivered it yet.
     Missing(AbortReason),
@@ -139,14 +139,14 @@ enum Verdict {
 
 /// Returns the reason for aborting the request. Returns `None` while its permit is valid, or while
 /// a new token may not have reached the stores.
-fn abort_reason(verdict: &Verdict, in_flight: &InFlightRequest) -> Option<AbortReason> {
-    match verdict {
-        Verdict::Holds => {
+fn abort_reason(validity: &PermitValidity, in_flight: &InFlightRequest) -> Option<AbortReason> {
+    match validity {
+        PermitValidity::Valid => {
             in_flight.seen_in_memory();
             None
         }
-        Verdict::Withdrawn(reason) => Some(*reason),
-        Verdict::Missing(reason) => {
+        PermitValidity::Revoked(reason) => Some(*reason),
+        PermitValidity::Missing(reason) => {
             let new = !in_flight.was_in_memory() && in_flight.opened().elapsed() < NEW_TOKEN_GRACE;
             (!new).then_some(*reason)
         }
@@ -170,7 +170,7 @@ pub(crate) fn may_be_acted_as(user: &User) -> bool {
 /// Returns true if the stores contain all objects that a permit requires.
 pub(crate) fn is_in_memory(permit: &Permit, stores: &Stores, now: Timestamp) -> bool {
     match permit.holder() {
-        Holder::Person { user, token_id, .. } => {
+        Holder::User { user, token_id, .. } => {
             let token = stores.tokens.by_name(token_id);
             let standing = valid_person(user, token.as_deref(), stores, now);
             standing.is_ok()
@@ -186,12 +186,12 @@ fn withdrawn(
     accounts: &Accounts,
     last_use: &LastUse,
     now: Timestamp,
-) -> Verdict {
+) -> PermitValidity {
     if now >= permit.expires_at() {
-        return Verdict::Withdrawn(AbortReason::TokenExpired);
+        return PermitValidity::Revoked(AbortReason::TokenExpired);
     }
     let right = match permit.holder() {
-        Holder::Person {
+        Holder::User {
             user,
             token_id,
             provenance,
@@ -204,23 +204,23 @@ fn withdrawn(
             }
             match valid_person(user, token.as_deref(), stores, now) {
                 Ok(person) => has_roles(&person, provenance, (stores, grants), now),
-                Err(verdict) => verdict,
+                Err(validity) => validity,
             }
         }
         Holder::Account(account) => match accounts.validity(account.token) {
-            TokenValidity::Valid => Verdict::Holds,
-            TokenValidity::Revoked => Verdict::Withdrawn(AbortReason::TokenRevoked),
-            TokenValidity::Unknown => Verdict::Withdrawn(AbortReason::HubUnreachable),
+            TokenValidity::Valid => PermitValidity::Valid,
+            TokenValidity::Revoked => PermitValidity::Revoked(AbortReason::TokenRevoked),
+            TokenValidity::Unknown => PermitValidity::Revoked(AbortReason::HubUnreachable),
         },
     };
-    let (Verdict::Holds, Target::Cluster(uid)) = (&right, permit.target()) else {
+    let (PermitValidity::Valid, Target::Cluster(uid)) = (&right, permit.target()) else {
         return right;
     };
     let cluster = stores.clusters.by_uid(uid.as_str());
     if cluster.is_some_and(|cluster| cluster.metadata.deletion_timestamp.is_none()) {
-        Verdict::Holds
+        PermitValidity::Valid
     } else {
-        Verdict::Withdrawn(AbortReason::ClusterDeleted)
+        PermitValidity::Revoked(AbortReason::ClusterDeleted)
     }
 }
 
@@ -230,25 +230,25 @@ fn valid_person(
     token: Option<&Token>,
     stores: &Stores,
     now: Timestamp,
-) -> Result<Arc<User>, Verdict> {
+) -> Result<Arc<User>, PermitValidity> {
     let token = match token {
-        None => return Err(Verdict::Missing(AbortReason::TokenRevoked)),
+        None => return Err(PermitValidity::Missing(AbortReason::TokenRevoked)),
         // A token that was recreated under the same ID is a different token.
         Some(token)
             if token.metadata.deletion_timestamp.is_some() || token.spec.user_uid != *user =>
         {
-            return Err(Verdict::Withdrawn(AbortReason::TokenRevoked));
+            return Err(PermitValidity::Revoked(AbortReason::TokenRevoked));
         }
         Some(token) => token,
     };
     match stores.users.by_uid(user.as_str()) {
-        None => Err(Verdict::Missing(AbortReason::UserDisabled)),
+        None => Err(PermitValidity::Missing(AbortReason::UserDisabled)),
         Some(user) if !user.spec.enabled || user.metadata.deletion_timestamp.is_some() => {
-            Err(Verdict::Withdrawn(AbortReason::UserDisabled))
+            Err(PermitValidity::Revoked(AbortReason::UserDisabled))
         }
         Some(user) => match identity_status::check_token(token, &user, stores, now) {
             Ok(()) => Ok(user),
-            Err(_) => Err(Verdict::Withdrawn(AbortReason::ProviderSessionEnded)),
+            Err(_) => Err(PermitValidity::Revoked(AbortReason::ProviderSessionEnded)),
         },
     }
 }
@@ -259,7 +259,7 @@ fn has_roles(
     provenance: &Provenance,
     (stores, grants): (&Stores, &Grants),
     now: Timestamp,
-) -> Verdict {
+) -> PermitValidity {
     let user = UserName::of(&UserUid::new(person.uid().unwrap_or_default()));
     let groups = groups_of(person, stores, now);
     let who = RightsHolder {
@@ -267,8 +267,8 @@ fn has_roles(
         groups: &groups,
     };
     if grants.still_has(who, provenance) {
-        Verdict::Holds
+        PermitValidity::Valid
     } else {
-        Verdict::Withdrawn(AbortReason::AccessRemoved)
+        PermitValidity::Revoked(AbortReason::AccessRemoved)
     }
 }

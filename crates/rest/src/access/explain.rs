@@ -8,12 +8,14 @@ mod resource;
 mod visible_users;
 
 use axum::extract::State;
-use drover_access::grants::{Answer, BindingKind, Question, Scope, Through as GrantThrough};
+use drover_access::grants::{
+    AllowingGrant, BindingKind, PermissionOrigin as GrantThrough, Question, Scope,
+};
 use drover_access::identity::Identity;
 use drover_access::names::UserName;
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
-use drover_api::rest::{ExplainedResource, Explanation, Through, ThroughView};
+use drover_api::rest::{ExplainedResource, Explanation, PermissionOrigin, ThroughView};
 use drover_rbac::RuleTarget;
 use jiff::Timestamp;
 use kube::ResourceExt as _;
@@ -106,7 +108,7 @@ pub(crate) async fn explain(
         let names = names.as_ref();
         names.is_none_or(|names| names.iter().any(|name| name == subject))
     };
-    let about = |answer: &Answer<'_>| {
+    let about = |answer: &AllowingGrant<'_>| {
         let kind = answer.grant.binding.kind;
         if matches!(kind, BindingKind::Global | BindingKind::Administrator) && !everywhere {
             return false;
@@ -249,12 +251,12 @@ fn names_of(stores: &Stores, name: &str) -> Vec<String> {
     names
 }
 
-fn view(visible: &VisibleUsers<'_>, answer: &Answer<'_>) -> ThroughView {
+fn view(visible: &VisibleUsers<'_>, answer: &AllowingGrant<'_>) -> ThroughView {
     let grant = answer.grant;
     let (through, cluster_role) = match &answer.through {
-        GrantThrough::Rule => (Through::Rule, None),
-        GrantThrough::Known(name) => (Through::Known, Some(name.clone())),
-        GrantThrough::Perhaps(name) => (Through::Perhaps, Some(name.clone())),
+        GrantThrough::Rule => (PermissionOrigin::Rule, None),
+        GrantThrough::Known(name) => (PermissionOrigin::Known, Some(name.clone())),
+        GrantThrough::Perhaps(name) => (PermissionOrigin::Perhaps, Some(name.clone())),
     };
     ThroughView {
         subject: grant.subject.to_string(),

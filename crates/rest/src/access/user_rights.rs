@@ -21,12 +21,12 @@ use drover_hub::visibility::Visibility;
 const USERS: &str = "users";
 
 /// The RBAC subject names of a user and of the user's groups.
-struct Other {
+struct UserSubjects {
     user: UserName,
     groups: Vec<GroupName>,
 }
 
-impl Other {
+impl UserSubjects {
     fn of(user: &User, stores: &Stores) -> Self {
         Self {
             user: UserName::of(&UserUid::new(user.uid().unwrap_or_default())),
@@ -48,7 +48,7 @@ pub(crate) fn of(visibility: &Visibility, stores: &Stores, user: &User) -> UserR
         visibility.grants(),
         visibility.grants().administers(visibility.rights_holder()),
     );
-    let other = Other::of(user, stores);
+    let other = UserSubjects::of(user, stores);
     let above = user.spec.administrator || grants.administers(other.rights_holder());
     let may = |verb| visibility.may(verb, USERS, &Scope::Hub) && (may_administer || !above);
     let may_change = may("update");
@@ -81,7 +81,7 @@ pub(crate) fn check_password(
             "only an administrator can set the password of a disabled user: enable the user first",
         ));
     }
-    let other = Other::of(user, stores);
+    let other = UserSubjects::of(user, stores);
     let covered = grants.may_act_for(who, other.rights_holder());
     covered.map_err(|escalation| {
         Status::forbidden(format!(

@@ -11,8 +11,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::RestState;
 use crate::accounts::tokens::view;
+use drover_audit::AuditCaller;
 use drover_audit::AuditNotes;
-use drover_audit::Person;
 use drover_http_edge::body::Name;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
@@ -51,7 +51,7 @@ pub(crate) async fn fetch(
     let fetched = state.devices.fetch(&device, Timestamp::now()).await?;
     let issued = fetched.map(|(secret, token)| {
         noted.about(&token.name_any());
-        noted.who(Person {
+        noted.who(AuditCaller {
             name: token.spec.user_name.as_str().into(),
             uid: token.spec.user_uid.as_str().into(),
             token: Some(token.name_any().into()),

@@ -12,8 +12,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::RestState;
 use crate::accounts::tokens::view;
+use drover_audit::AuditCaller;
 use drover_audit::AuditNotes;
-use drover_audit::Person;
 use drover_http_edge::body::Json;
 use drover_http_edge::status::Status;
 use drover_http_edge::unauthenticated::UnauthenticatedJson;
@@ -64,7 +64,7 @@ pub(crate) async fn log_in(
 
 /// Adds the user of a login to the audit record. Also records the network address of the login.
 pub(crate) fn signed_in(state: &RestState, peer: SocketAddr, noted: &AuditNotes, token: &Token) {
-    noted.who(Person {
+    noted.who(AuditCaller {
         name: token.spec.user_name.as_str().into(),
         uid: token.spec.user_uid.as_str().into(),
         token: Some(token.name_any().into()),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::owned::{condition, is_finished, is_terminating};
 use super::{DecisionBuilder, time};
 use crate::action::{Component, Severity};
-use crate::annotations::{Behaviour, PodFailure, Timing, node_fails};
+use crate::annotations::{PodBehavior, PodFailure, Timing, node_fails};
 use crate::world::World;
 
 use containers::State;
@@ -37,7 +37,7 @@ pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuil
         let kept = BoundPod {
             pod,
             node: node.name_any(),
-            behaviour: Behaviour::read(pod.metadata.annotations.as_ref(), timing, of_job),
+            behaviour: PodBehavior::read(pod.metadata.annotations.as_ref(), timing, of_job),
             backoff: SignedDuration::try_from(timing.backoff).unwrap_or(MAX_BACKOFF),
         };
         if is_terminating(pod) {
@@ -52,7 +52,7 @@ pub(super) fn decide(world: &World, timing: &Timing, decision: &mut DecisionBuil
 struct BoundPod<'w> {
     pod: &'w Pod,
     node: String,
-    behaviour: Behaviour,
+    behaviour: PodBehavior,
     backoff: SignedDuration,
 }
 

@@ -41,7 +41,7 @@ impl Default for DialOptions {
 #[derive(Debug)]
 pub struct Dialed<S> {
     /// Byte stream inside the WebSocket.
-    pub stream: ByteStream<Prefixed<S>>,
+    pub stream: ByteStream<PrefixedStream<S>>,
     /// Headers of the server's 101 response, including the protocol version.
     pub headers: HeaderMap,
 }
@@ -118,7 +118,7 @@ where
     let parts = upgraded
         .downcast::<TokioIo<S>>()
         .map_err(|_| DialError::NotWebSocket("the connection has another type"))?;
-    let stream = Prefixed {
+    let stream = PrefixedStream {
         prefix: parts.read_buf,
         inner: parts.io.into_inner(),
     };
@@ -251,25 +251,25 @@ pub async fn accept(upgrade: OnUpgrade) -> Result<ByteStream<TokioIo<Upgraded>>,
 }
 
 /// A stream that first returns bytes that were already read from the connection.
-pub struct Prefixed<S> {
+pub struct PrefixedStream<S> {
     prefix: Bytes,
     inner: S,
 }
 
-impl<S> Prefixed<S> {
+impl<S> PrefixedStream<S> {
     /// Creates a stream that first returns `prefix`, and then reads from `inner`.
     pub const fn new(prefix: Bytes, inner: S) -> Self {
         Self { prefix, inner }
     }
 }
 
-impl<S> fmt::Debug for Prefixed<S> {
+impl<S> fmt::Debug for PrefixedStream<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Prefixed({} bytes)", self.prefix.len())
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Prefixed<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PrefixedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -289,7 +289,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Prefixed<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Prefixed<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PrefixedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,7 +1,7 @@
 //! The page for unknown URLs.
 
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 use leptos_router::components::A;
 
@@ -14,7 +14,7 @@ pub(crate) fn NotFound() -> impl IntoView {
     view! {
         <div class="page">
             <EmptyState
-                why=Absence::NotFound
+                why=EmptyReason::NotFound
                 title=t().not_found.heading()
                 advice=t().not_found.advice()
             >

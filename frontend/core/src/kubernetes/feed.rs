@@ -122,7 +122,7 @@ struct WireEvent<'a> {
 
 /// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum NextRequest {
     /// Requests the first page of the list.
     List,
     /// Requests the next page of the list with this continue token.
@@ -149,7 +149,7 @@ pub struct Feed<T, F = Objects> {
     /// The items of a new list whose pages are still loading. The feed shows the previous list
     /// until the last page arrives.
     fresh: Option<BTreeMap<Key, T>>,
-    next: Ask,
+    next: NextRequest,
     progress: Progress,
     form: F,
     now: Timestamp,
@@ -160,7 +160,7 @@ impl<T, F: Default> Default for Feed<T, F> {
         Self {
             items: BTreeMap::new(),
             fresh: None,
-            next: Ask::List,
+            next: NextRequest::List,
             progress: Progress::default(),
             form: F::default(),
             now: Timestamp::UNIX_EPOCH,
@@ -170,7 +170,7 @@ impl<T, F: Default> Default for Feed<T, F> {
 
 impl<T, F: Form<T>> Feed<T, F> {
     /// Returns the next request.
-    pub fn ask(&self) -> Ask {
+    pub fn ask(&self) -> NextRequest {
         self.next.clone()
     }
 
@@ -190,11 +190,11 @@ impl<T, F: Form<T>> Feed<T, F> {
         self.now = now;
     }
 
-    /// Processes the response to [`Ask::List`] or [`Ask::More`]. The first list is shown page by
+    /// Processes the response to [`NextRequest::List`] or [`NextRequest::More`]. The first list is shown page by
     /// page. A new list replaces the old list after its last page.
     pub fn replace(&mut self, body: &[u8]) -> Result<(), Problem> {
         let page = self.form.page(body, self.now)?;
-        if self.next == Ask::List {
+        if self.next == NextRequest::List {
             self.progress = Progress::default();
             self.fresh = (!self.items.is_empty()).then(BTreeMap::new);
         }
@@ -206,7 +206,7 @@ impl<T, F: Form<T>> Feed<T, F> {
         let full = matches!(F::LIMIT, Limit::First(most) if items.len() >= most);
         let next = page.meta.r#continue.filter(|token| !token.is_empty());
         if let Some(token) = next.filter(|_| !full) {
-            self.next = Ask::More(token);
+            self.next = NextRequest::More(token);
             self.progress.read = Some(read);
             self.progress.about = page.meta.remaining_item_count.map(|rest| read + rest);
             return Ok(());
@@ -217,14 +217,14 @@ impl<T, F: Form<T>> Feed<T, F> {
         if let Some(fresh) = self.fresh.take() {
             self.items = fresh;
         }
-        self.next = Ask::List;
+        self.next = NextRequest::List;
         let version = page.meta.resource_version.filter(|it| !it.is_empty());
         let version = version.ok_or_else(|| Problem::strange(t().problems.no_version()))?;
-        self.next = Ask::Watch(version);
+        self.next = NextRequest::Watch(version);
         Ok(())
     }
 
-    /// Processes a line of the response to [`Ask::Watch`]. Returns true if an item changed.
+    /// Processes a line of the response to [`NextRequest::Watch`]. Returns true if an item changed.
     ///
     /// An error ends the watch. If the server no longer has the resource version (410),
     /// [`Self::ask`] then returns a request for a full list.
@@ -254,14 +254,14 @@ impl<T, F: Form<T>> Feed<T, F> {
 
     fn is_at(&mut self, version: Option<String>) {
         if let Some(version) = version.filter(|it| !it.is_empty()) {
-            self.next = Ask::Watch(version);
+            self.next = NextRequest::Watch(version);
         }
     }
 
     /// Processes a rejected request. After status 410, the next request lists all items.
     pub fn refused(&mut self, problem: &Problem) {
         if problem.kind == ProblemKind::Expired {
-            self.next = Ask::List;
+            self.next = NextRequest::List;
             self.fresh = None;
         }
     }

@@ -7,7 +7,7 @@ use crate::shell::word;
 
 /// The object of a kubectl command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct KubectlObject {
     /// The name of the cluster. The context in Drover's kubeconfig has the same name.
     pub cluster: String,
     /// The kind of the object.
@@ -34,7 +34,7 @@ pub fn list(kind: Kind, cluster: &str, namespace: Option<&str>, wide: bool) -> S
     format!("{} get {}{place}{wide}", context(cluster), kind.plural)
 }
 
-impl Named {
+impl KubectlObject {
     fn start(&self) -> String {
         let context = context(&self.cluster);
         match &self.namespace {
@@ -110,8 +110,8 @@ pub fn logs(request: &LogRequest, with_times: bool) -> String {
 mod tests {
     use super::*;
 
-    fn named(kind: Kind, namespace: Option<&str>, name: &str) -> Named {
-        Named {
+    fn named(kind: Kind, namespace: Option<&str>, name: &str) -> KubectlObject {
+        KubectlObject {
             cluster: "berlin".to_owned(),
             kind,
             namespace: namespace.map(str::to_owned),

@@ -13,7 +13,7 @@ pub use ansi::{Color, Style};
 pub use choice::{LogRequest, SINCES, Since, TAILS};
 pub use level::Level;
 pub use line::{Entry, Line, Segment};
-pub use next::{Ending, Next, next};
+pub use next::{LogStreamEnd, Next, next};
 pub use resume::ResumePosition;
 
 use crate::find::Find;
@@ -26,8 +26,8 @@ const MAX_BYTES: usize = 24 * 1024 * 1024;
 /// The log of a container. While the log is paused, the buffer of shown lines does not change.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
-    shown: Kept,
-    waiting: Kept,
+    shown: LineBuffer,
+    waiting: LineBuffer,
     paused: bool,
     next: u64,
     dropped: u64,
@@ -36,12 +36,12 @@ pub struct Log {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct LineBuffer {
     lines: VecDeque<Line>,
     bytes: usize,
 }
 
-impl Kept {
+impl LineBuffer {
     fn push(&mut self, line: Line) {
         self.bytes += line.bytes();
         self.lines.push_back(line);
@@ -115,7 +115,7 @@ impl Log {
             if self.gap() > 0 {
                 // Consecutive numbers require that all shown lines are dropped.
                 self.dropped += self.shown.lines.len() as u64;
-                self.shown = Kept::default();
+                self.shown = LineBuffer::default();
                 self.found = 0;
             }
             for line in std::mem::take(&mut self.waiting).lines {
@@ -199,7 +199,7 @@ impl Log {
     }
 }
 
-fn add_lines(text: &mut String, kept: &Kept, with_times: bool) {
+fn add_lines(text: &mut String, kept: &LineBuffer, with_times: bool) {
     for line in kept.lines.iter().filter(|line| !line.entry.is_note) {
         if let Some(at) = line.entry.at.filter(|_| with_times) {
             text.push_str(&at.to_string());

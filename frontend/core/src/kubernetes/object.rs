@@ -24,7 +24,7 @@ pub use container::{Container, Lifecycle, Probe, Role, containers, life};
 pub use crash::{Crash, crashes};
 pub use event::events;
 pub use exit::meaning;
-pub use overview::{Fact, FactValue, Overview, Section, Verdict};
+pub use overview::{Fact, FactValue, ObjectState, Overview, Section};
 pub use pod::{PodLine, is_finished};
 pub use related::{Related, related};
 

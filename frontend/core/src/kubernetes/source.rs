@@ -1,6 +1,6 @@
 //! The source of a list: API path and media type.
 
-use crate::feed::Ask;
+use crate::feed::NextRequest;
 use crate::kind::Kind;
 use crate::url::segment;
 
@@ -67,12 +67,14 @@ impl Source {
     }
 
     /// Returns the URL of a request.
-    pub fn url(&self, ask: &Ask) -> String {
+    pub fn url(&self, ask: &NextRequest) -> String {
         let Self { path, query, .. } = self;
         match ask {
-            Ask::List => format!("{path}?limit={PAGE}{query}"),
-            Ask::More(token) => format!("{path}?limit={PAGE}{query}&continue={}", segment(token)),
-            Ask::Watch(version) => format!(
+            NextRequest::List => format!("{path}?limit={PAGE}{query}"),
+            NextRequest::More(token) => {
+                format!("{path}?limit={PAGE}{query}&continue={}", segment(token))
+            }
+            NextRequest::Watch(version) => format!(
                 "{path}?watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}{query}\
                  &resourceVersion={}",
                 segment(version)
@@ -90,21 +92,24 @@ mod tests {
         let source = Source::rows(Kind::PODS, "berlin", Some("shop"));
         let path = "/k8s/clusters/berlin/api/v1/namespaces/shop/pods";
         assert_eq!(
-            source.url(&Ask::List),
+            source.url(&NextRequest::List),
             format!("{path}?limit=500&includeObject=Metadata")
         );
         assert_eq!(
-            source.url(&Ask::More("a=b&c".to_owned())),
+            source.url(&NextRequest::More("a=b&c".to_owned())),
             format!("{path}?limit=500&includeObject=Metadata&continue=a%3Db%26c")
         );
         assert_eq!(
-            Source::objects("/x").url(&Ask::Watch("7".to_owned())),
+            Source::objects("/x").url(&NextRequest::Watch("7".to_owned())),
             "/x?watch=true&allowWatchBookmarks=true&timeoutSeconds=60&resourceVersion=7"
         );
         let one = Source::objects("/x")
             .choosing("fieldSelector=a%3Db")
             .choosing("");
-        assert_eq!(one.url(&Ask::List), "/x?limit=500&fieldSelector=a%3Db");
+        assert_eq!(
+            one.url(&NextRequest::List),
+            "/x?limit=500&fieldSelector=a%3Db"
+        );
         assert!(source.accept().contains("as=Table"));
     }
 }

@@ -1,6 +1,6 @@
 //! The access check: the fields of the form, the request, and texts for the result.
 
-use drover_api::rest::{Explanation, Through, ThroughView};
+use drover_api::rest::{Explanation, PermissionOrigin, ThroughView};
 
 use crate::messages::t;
 use crate::shell;
@@ -81,7 +81,7 @@ impl Question {
 
 /// The result of an access check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AccessResult {
     /// The request is denied.
     No,
     /// The result is unknown: a ClusterRole in the cluster can allow the request.
@@ -91,22 +91,22 @@ pub enum Verdict {
 }
 
 /// Returns the result of an access check and the heading of the result.
-pub fn verdict(answer: &Explanation) -> (Verdict, String) {
-    let sure = |through: &ThroughView| through.through != Through::Perhaps;
-    let verdict = match answer.through.as_slice() {
-        [] => Verdict::No,
-        through if through.iter().any(sure) => Verdict::Yes,
-        _ => Verdict::Perhaps,
+pub fn access_result(answer: &Explanation) -> (AccessResult, String) {
+    let sure = |through: &ThroughView| through.through != PermissionOrigin::Perhaps;
+    let access_result = match answer.through.as_slice() {
+        [] => AccessResult::No,
+        through if through.iter().any(sure) => AccessResult::Yes,
+        _ => AccessResult::Perhaps,
     };
-    let words = match (&answer.user, verdict) {
-        (Some(user), Verdict::No) => t().access.user_denied(user),
-        (Some(user), Verdict::Perhaps) => t().access.user_unknown(user),
-        (Some(user), Verdict::Yes) => t().access.user_allowed(user),
-        (None, Verdict::No) => t().access.all_denied().to_owned(),
-        (None, Verdict::Perhaps) => t().access.all_unknown().to_owned(),
-        (None, Verdict::Yes) => t().access.all_allowed().to_owned(),
+    let words = match (&answer.user, access_result) {
+        (Some(user), AccessResult::No) => t().access.user_denied(user),
+        (Some(user), AccessResult::Perhaps) => t().access.user_unknown(user),
+        (Some(user), AccessResult::Yes) => t().access.user_allowed(user),
+        (None, AccessResult::No) => t().access.all_denied().to_owned(),
+        (None, AccessResult::Perhaps) => t().access.all_unknown().to_owned(),
+        (None, AccessResult::Yes) => t().access.all_allowed().to_owned(),
     };
-    (verdict, words)
+    (access_result, words)
 }
 
 /// Returns the resolved resource as text, with the error if the cluster did not resolve the name.
@@ -128,9 +128,9 @@ pub fn unasked(answer: &Explanation) -> Option<String> {
 pub fn how(through: &ThroughView) -> String {
     let role = through.cluster_role.as_deref().unwrap_or_default();
     match through.through {
-        Through::Rule => t().access.own_rule().to_owned(),
-        Through::Known => t().access.cluster_role(role),
-        Through::Perhaps => t().access.unknown_cluster_role(role),
+        PermissionOrigin::Rule => t().access.own_rule().to_owned(),
+        PermissionOrigin::Known => t().access.cluster_role(role),
+        PermissionOrigin::Perhaps => t().access.unknown_cluster_role(role),
     }
 }
 
@@ -235,29 +235,32 @@ mod tests {
             more: false,
             unasked: None,
         };
-        let perhaps = through(Through::Perhaps);
+        let perhaps = through(PermissionOrigin::Perhaps);
         assert!(how(&perhaps).contains("in the cluster"));
-        let told = verdict(&answer(Some("ann"), vec![perhaps.clone()]));
+        let told = access_result(&answer(Some("ann"), vec![perhaps.clone()]));
         assert_eq!(
             told,
             (
-                Verdict::Perhaps,
+                AccessResult::Perhaps,
                 "ann may be allowed to send this request".to_owned()
             )
         );
-        let sure = verdict(&answer(Some("ann"), vec![perhaps, through(Through::Rule)]));
+        let sure = access_result(&answer(
+            Some("ann"),
+            vec![perhaps, through(PermissionOrigin::Rule)],
+        ));
         assert_eq!(
             sure,
             (
-                Verdict::Yes,
+                AccessResult::Yes,
                 "ann is allowed to send this request".to_owned()
             )
         );
-        let nobody = verdict(&answer(None, Vec::new()));
+        let nobody = access_result(&answer(None, Vec::new()));
         assert_eq!(
             nobody,
             (
-                Verdict::No,
+                AccessResult::No,
                 "No user is allowed to send this request".to_owned()
             )
         );

@@ -58,7 +58,7 @@ pub struct Note {
 type Text = fn(&Settings) -> &'static str;
 
 #[derive(Clone, Copy)]
-struct Known {
+struct SettingInfo {
     part: Section,
     bounds: Text,
     concerns: Text,
@@ -67,17 +67,17 @@ struct Known {
 
 const PULL_POLICIES: Entry = Entry::OneOf(&["IfNotPresent", "Always", "Never"]);
 
-const UNKNOWN: Known = Known {
+const UNKNOWN: SettingInfo = SettingInfo {
     part: Section::Other,
     bounds: Settings::no_bounds,
     concerns: Settings::unknown,
     entry: Entry::Text,
 };
 
-const NOTES: [(&str, Known); 12] = [
+const NOTES: [(&str, SettingInfo); 12] = [
     (
         "server-url",
-        Known {
+        SettingInfo {
             part: Section::Address,
             bounds: Settings::server_url_bounds,
             concerns: Settings::server_url_effect,
@@ -86,7 +86,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "agent-image",
-        Known {
+        SettingInfo {
             part: Section::Address,
             bounds: Settings::agent_image_bounds,
             concerns: Settings::agent_image_effect,
@@ -95,7 +95,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "agent-image-registry",
-        Known {
+        SettingInfo {
             part: Section::Address,
             bounds: Settings::agent_image_registry_bounds,
             concerns: Settings::agent_image_registry_effect,
@@ -104,7 +104,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "agent-image-pull-policy",
-        Known {
+        SettingInfo {
             part: Section::Address,
             bounds: Settings::agent_image_pull_policy_bounds,
             concerns: Settings::agent_image_pull_policy_effect,
@@ -113,7 +113,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "token-max-ttl",
-        Known {
+        SettingInfo {
             part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::token_max_ttl_effect,
@@ -122,7 +122,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "token-default-ttl",
-        Known {
+        SettingInfo {
             part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::token_default_ttl_effect,
@@ -131,7 +131,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "kubeconfig-token-ttl",
-        Known {
+        SettingInfo {
             part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::kubeconfig_token_ttl_effect,
@@ -140,7 +140,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "session-ttl",
-        Known {
+        SettingInfo {
             part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::session_ttl_effect,
@@ -149,7 +149,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "session-idle-ttl",
-        Known {
+        SettingInfo {
             part: Section::Lifetimes,
             bounds: Settings::lifetime_bounds,
             concerns: Settings::session_idle_ttl_effect,
@@ -158,7 +158,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "groups-refresh",
-        Known {
+        SettingInfo {
             part: Section::Lifetimes,
             bounds: Settings::groups_refresh_bounds,
             concerns: Settings::groups_refresh_effect,
@@ -167,7 +167,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "provider-grace",
-        Known {
+        SettingInfo {
             part: Section::Lifetimes,
             bounds: Settings::provider_grace_bounds,
             concerns: Settings::provider_grace_effect,
@@ -176,7 +176,7 @@ const NOTES: [(&str, Known); 12] = [
     ),
     (
         "log-filter",
-        Known {
+        SettingInfo {
             part: Section::Logs,
             bounds: Settings::log_filter_bounds,
             concerns: Settings::log_filter_effect,

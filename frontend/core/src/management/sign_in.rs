@@ -28,14 +28,14 @@ pub struct Provider {
 
 /// A sign-in method with a button.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum SignInButton {
     /// Shows the form for a different type of account.
     Type(Account),
     /// Redirects to the provider.
     Go(Provider),
 }
 
-impl Way {
+impl SignInButton {
     /// Returns the label of the sign-in method's button.
     pub fn words(&self) -> String {
         match self {
@@ -49,22 +49,22 @@ impl Way {
 
 /// Returns the sign-in methods other than the current form. Providers are in the server's order;
 /// local users are last.
-pub fn others(providers: &[ProviderView], account: &Account) -> Vec<Way> {
-    let mut ways: Vec<Way> = providers.iter().map(way).collect();
-    ways.push(Way::Type(Account::Local));
-    ways.retain(|way| !matches!(way, Way::Type(other) if other == account));
+pub fn others(providers: &[ProviderView], account: &Account) -> Vec<SignInButton> {
+    let mut ways: Vec<SignInButton> = providers.iter().map(way).collect();
+    ways.push(SignInButton::Type(Account::Local));
+    ways.retain(|way| !matches!(way, SignInButton::Type(other) if other == account));
     ways
 }
 
-fn way(provider: &ProviderView) -> Way {
+fn way(provider: &ProviderView) -> SignInButton {
     let way = provider.way;
     let provider = Provider {
         name: provider.name.clone(),
         title: provider.display_name.clone(),
     };
     match way {
-        SignInMethod::Redirect => Way::Go(provider),
-        SignInMethod::Password => Way::Type(Account::At(provider)),
+        SignInMethod::Redirect => SignInButton::Go(provider),
+        SignInMethod::Password => SignInButton::Type(Account::At(provider)),
     }
 }
 
@@ -88,8 +88,8 @@ mod tests {
         }
     }
 
-    fn words(ways: &[Way]) -> Vec<String> {
-        ways.iter().map(Way::words).collect()
+    fn words(ways: &[SignInButton]) -> Vec<String> {
+        ways.iter().map(SignInButton::words).collect()
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
         ];
         let ways = others(&providers, &Account::Local);
         assert_eq!(words(&ways), ["Sign in with CORP", "Sign in with LDAP"]);
-        let [_, Way::Type(at_ldap)] = ways.as_slice() else {
+        let [_, SignInButton::Type(at_ldap)] = ways.as_slice() else {
             panic!("expected a password form for LDAP: {ways:?}");
         };
         assert_eq!(

@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::rig::{LIMIT, Person, Rig};
+use super::rig::{AuditCaller, LIMIT, Rig};
 
 /// A complete response: status, headers and body.
 pub(super) struct Read {
@@ -32,7 +32,7 @@ impl Read {
 }
 
 /// Builds a request with the token of a user.
-pub(super) fn by(person: &Person, method: &str, path: &str) -> http::request::Builder {
+pub(super) fn by(person: &AuditCaller, method: &str, path: &str) -> http::request::Builder {
     Request::builder()
         .method(method)
         .uri(path)
@@ -103,7 +103,7 @@ where
 }
 
 /// Sends a `GET` request of a user.
-pub(super) async fn get(rig: &Rig, person: &Person, path: &str) -> Read {
+pub(super) async fn get(rig: &Rig, person: &AuditCaller, path: &str) -> Read {
     send(rig, by(person, "GET", path).body(empty()).unwrap()).await
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::client::{Read, by, empty, send};
 use super::cluster::{Cluster, answer};
-use super::rig::{Person, Rig};
+use super::rig::{AuditCaller, Rig};
 
 /// Creates a cluster that allows or denies impersonation. Returns the cluster and the access
 /// reviews that it receives.
@@ -37,7 +37,7 @@ fn deciding(allowed: bool) -> (Cluster, Arc<Mutex<Vec<Value>>>) {
     (cluster, asked)
 }
 
-async fn acting(rig: &Rig, person: &Person, cluster: &str, pairs: &[(&str, &str)]) -> Read {
+async fn acting(rig: &Rig, person: &AuditCaller, cluster: &str, pairs: &[(&str, &str)]) -> Read {
     let path = format!("/k8s/clusters/{cluster}/api/v1/pods");
     let mut request = by(person, "GET", &path).body(empty()).unwrap();
     for (name, value) in pairs {

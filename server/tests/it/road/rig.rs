@@ -43,7 +43,7 @@ pub(super) type HubService = Arc<
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
 /// The bearer token of a user, and its Token object.
-pub(super) struct Person {
+pub(super) struct AuditCaller {
     pub(super) bearer: String,
     pub(super) token: Token,
 }
@@ -57,9 +57,9 @@ pub(super) struct Rig {
     pub(super) address: SocketAddr,
     pub(super) authenticator: Authenticator,
     /// The user ann, who is an administrator.
-    pub(super) ann: Person,
+    pub(super) ann: AuditCaller,
     /// The user bob, who has no roles.
-    pub(super) bob: Person,
+    pub(super) bob: AuditCaller,
     audit: Audit,
     folder: TempDir,
     stop: CancellationToken,
@@ -96,7 +96,7 @@ pub(super) fn uid(name: &str) -> ClusterUid {
 }
 
 /// Creates a token of a user. Different seeds create different tokens.
-pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
+pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> AuditCaller {
     let issued = issue::<ForUsers>(&[seed; 32]);
     let token = Token::new(
         &issued.id,
@@ -115,7 +115,7 @@ pub(super) fn token(seed: u8, user: &str, scope: Option<&str>) -> Person {
             idle_seconds: None,
         },
     );
-    Person {
+    AuditCaller {
         bearer: issued.token.expose_secret().to_owned(),
         token,
     }

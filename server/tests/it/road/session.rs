@@ -8,14 +8,14 @@ use http_body_util::Full;
 
 use super::client::{empty, send};
 use super::cluster::Cluster;
-use super::rig::{Person, Rig, token};
+use super::rig::{AuditCaller, Rig, token};
 
 const PODS: &str = "/k8s/clusters/a/api/v1/namespaces/n/pods";
 const HERE: (&str, &str) = ("origin", "https://drover.example");
 const ELSEWHERE: (&str, &str) = ("origin", "https://evil.example");
 
 /// Creates a browser session of the user ann.
-fn signed_in(rig: &Rig) -> Person {
+fn signed_in(rig: &Rig) -> AuditCaller {
     let mut ann = token(9, "ann", None);
     ann.token.spec.purpose = TokenPurpose::Browser;
     rig.stores.tokens.apply(ann.token.clone());
@@ -23,7 +23,12 @@ fn signed_in(rig: &Rig) -> Person {
 }
 
 /// Builds a request with the headers that a browser adds to requests of a page.
-fn sent(person: &Person, method: &str, path: &str, page: &[(&str, &str)]) -> Request<Full<Bytes>> {
+fn sent(
+    person: &AuditCaller,
+    method: &str,
+    path: &str,
+    page: &[(&str, &str)],
+) -> Request<Full<Bytes>> {
     let mut request = Request::builder()
         .method(method)
         .uri(path)

@@ -7,7 +7,7 @@ use http_body_util::Full;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{by, empty, open, read};
-use super::rig::{Person, Rig, listen, token};
+use super::rig::{AuditCaller, Rig, listen, token};
 
 struct TelemetryRig {
     rig: Rig,
@@ -38,7 +38,7 @@ async fn telemetry_rig() -> TelemetryRig {
 
 async fn ask(
     telemetry_rig: &TelemetryRig,
-    person: &Person,
+    person: &AuditCaller,
     method: &str,
     path: &str,
     body: &str,
@@ -82,7 +82,7 @@ async fn readiness_endpoint_names_the_failed_check() {
 #[tokio::test]
 async fn metrics_and_log_filter_require_an_administrator() {
     let telemetry_rig = telemetry_rig().await;
-    let nobody = Person {
+    let nobody = AuditCaller {
         bearer: "drover_x_y".to_owned(),
         token: telemetry_rig.rig.bob.token.clone(),
     };

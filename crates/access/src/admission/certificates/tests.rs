@@ -53,8 +53,8 @@ fn drover_user_cannot_approve_client_certificate() {
             object: Some(&new),
             old: Some(&old),
         };
-        let verdict = admit(&write, AdmissionContext::external("drover:server"), None);
-        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+        let decision = admit(&write, AdmissionContext::external("drover:server"), None);
+        assert_eq!(decision.is_ok(), allowed, "{write:?}: {decision:?}");
     }
 }
 
@@ -86,7 +86,7 @@ fn drover_user_cannot_request_automatically_approved_certificate() {
             object: (operation != Operation::Delete).then_some(&request),
             old: (operation != Operation::Create).then_some(&request),
         };
-        let verdict = admit(&write, AdmissionContext::external("drover:server"), None);
-        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+        let decision = admit(&write, AdmissionContext::external("drover:server"), None);
+        assert_eq!(decision.is_ok(), allowed, "{write:?}: {decision:?}");
     }
 }

@@ -32,7 +32,7 @@ fn write<'a>(
     }
 }
 
-fn verdict(write: &Write<'_>) -> String {
+fn decision(write: &Write<'_>) -> String {
     match admission::admit(write, AdmissionContext::external(SERVER), None) {
         Ok(()) => String::new(),
         Err(refusal) => refusal.to_string(),
@@ -45,7 +45,7 @@ fn verdict(write: &Write<'_>) -> String {
 #[track_caller]
 fn check(old: Option<&Value>, new: Option<&Value>, refused: &str) {
     for writer in OTHERS {
-        let said = verdict(&write(writer, "users", new, old));
+        let said = decision(&write(writer, "users", new, old));
         let as_wanted = if refused.is_empty() {
             said.is_empty()
         } else {
@@ -53,7 +53,7 @@ fn check(old: Option<&Value>, new: Option<&Value>, refused: &str) {
         };
         assert!(as_wanted, "{writer}: {old:?} to {new:?}: {said:?}");
     }
-    assert_eq!(verdict(&write(SERVER, "users", new, old)), "");
+    assert_eq!(decision(&write(SERVER, "users", new, old)), "");
 }
 
 fn user(administrator: bool, enabled: bool) -> Value {
@@ -136,7 +136,7 @@ fn only_server_writes_status_through_object_or_status_subresource() {
     let bound = json!({ "status": { "registration": { "publicKey": "AAAA" } } });
     let (plain, empty) = (json!({}), json!({ "status": {} }));
     for writer in OTHERS {
-        let of = |old, new| verdict(&write(writer, "clusters", new, old));
+        let of = |old, new| decision(&write(writer, "clusters", new, old));
         assert!(
             of(Some(&plain), Some(&bound)).contains("status"),
             "{writer}"
@@ -153,14 +153,14 @@ fn only_server_writes_status_through_object_or_status_subresource() {
             subresource: "status",
             ..write(writer, "clusters", Some(&bound), Some(&plain))
         };
-        assert!(verdict(&subresource).contains("status"), "{writer}");
+        assert!(decision(&subresource).contains("status"), "{writer}");
     }
     for subresource in ["", "status"] {
         let own = Write {
             subresource,
             ..write(SERVER, "clusters", Some(&bound), Some(&plain))
         };
-        assert_eq!(verdict(&own), "");
+        assert_eq!(decision(&own), "");
     }
 }
 
@@ -178,12 +178,12 @@ fn auth_provider_that_references_a_secret_of_the_server_is_rejected() {
             (ldap(own), "spec.ldap.bindPassword.name"),
         ] {
             for writer in OTHERS {
-                let said = verdict(&write(writer, "authproviders", Some(&object), None));
+                let said = decision(&write(writer, "authproviders", Some(&object), None));
                 assert!(said.contains(field), "{writer}: {said:?}");
             }
         }
     }
     let other = oidc("corporate");
-    let said = verdict(&write(OTHERS[0], "authproviders", Some(&other), None));
+    let said = decision(&write(OTHERS[0], "authproviders", Some(&other), None));
     assert_eq!(said, "");
 }

@@ -21,11 +21,11 @@ pub(super) fn admit(
              binding and create a new binding",
         )),
         Operation::Create => {
-            let said = Said::read(write, write.object)?;
+            let said = BindingSpec::read(write, write.object)?;
             said.unpinned()?;
             said.admit_create(writer, hub_roles)
         }
-        Operation::Delete => match Said::read(write, write.old) {
+        Operation::Delete => match BindingSpec::read(write, write.old) {
             Ok(said) => said.admit_delete(writer, hub_roles),
             Err(_) => require_all_rights(writer, hub_roles),
         },
@@ -33,13 +33,13 @@ pub(super) fn admit(
 }
 
 /// The spec of a binding.
-enum Said {
+enum BindingSpec {
     Global(GlobalRoleBindingSpec),
     Cluster(ClusterRoleTemplateBindingSpec),
     Project(ProjectRoleTemplateBindingSpec),
 }
 
-impl Said {
+impl BindingSpec {
     fn read(write: &Write<'_>, object: Option<&Value>) -> Result<Self, Refusal> {
         let missing = || Refusal::new("the object has no spec: add spec");
         Ok(match write.resource {

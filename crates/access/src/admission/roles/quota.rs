@@ -78,7 +78,7 @@ pub enum QuotaError {
 }
 
 /// Quantities by resource: the value in billionths, and the original text.
-type Read<'a> = BTreeMap<&'a str, (i128, &'a str)>;
+type ParsedQuantities<'a> = BTreeMap<&'a str, (i128, &'a str)>;
 
 /// Validates the quota and the defaults of a project.
 ///
@@ -99,7 +99,10 @@ pub fn check(said: &ProjectSpec) -> Result<(), QuotaError> {
     Ok(())
 }
 
-fn read<'a>(field: &str, amounts: &'a BTreeMap<String, String>) -> Result<Read<'a>, QuotaError> {
+fn read<'a>(
+    field: &str,
+    amounts: &'a BTreeMap<String, String>,
+) -> Result<ParsedQuantities<'a>, QuotaError> {
     let read = |(resource, value): (&'a String, &'a String)| {
         let field = || format!("{field}[{resource:?}]");
         let quantity = Quantity::parse(value).map_err(|source| QuotaError::NoQuantity {
@@ -118,7 +121,10 @@ fn read<'a>(field: &str, amounts: &'a BTreeMap<String, String>) -> Result<Read<'
     amounts.iter().map(read).collect()
 }
 
-fn within_limits(requests: &Read<'_>, limits: &Read<'_>) -> Result<(), QuotaError> {
+fn within_limits(
+    requests: &ParsedQuantities<'_>,
+    limits: &ParsedQuantities<'_>,
+) -> Result<(), QuotaError> {
     let above = requests.iter().find_map(|(resource, request)| {
         let limit = limits.get(resource)?;
         (request.0 > limit.0).then(|| QuotaError::AboveLimit {
@@ -130,7 +136,11 @@ fn within_limits(requests: &Read<'_>, limits: &Read<'_>) -> Result<(), QuotaErro
     above.map_or(Ok(()), Err)
 }
 
-fn adds_up(project: &Read<'_>, namespace: &Read<'_>, count: usize) -> Result<(), QuotaError> {
+fn adds_up(
+    project: &ParsedQuantities<'_>,
+    namespace: &ParsedQuantities<'_>,
+    count: usize,
+) -> Result<(), QuotaError> {
     for (resource, whole) in project {
         let Some(each) = namespace.get(resource) else {
             return Err(QuotaError::Unshared {

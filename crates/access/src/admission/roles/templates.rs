@@ -2,7 +2,7 @@
 
 use drover_api::kinds::{GlobalRoleSpec, RoleTemplateSpec};
 
-use super::{Before, HubRoles, WriterRights, spec};
+use super::{HubRoles, PreviousSpec, WriterRights, spec};
 use crate::admission::{Operation, Refusal, Write};
 use crate::grants::{Names, ResolvedRoles, Roles, Scope};
 use crate::roles::{Scoped, Unresolved, resolve};
@@ -19,7 +19,7 @@ pub(super) fn admit_template(
     } else if !write.changes("/spec") {
         return Ok(());
     }
-    let old = Before::read(write.old).and_then(|said: RoleTemplateSpec| {
+    let old = PreviousSpec::read(write.old).and_then(|said: RoleTemplateSpec| {
         let rights = resolved(name, &said, hub_roles).ok()?;
         Some((said, rights))
     });
@@ -162,7 +162,7 @@ pub(super) fn admit_global(
         return Ok(());
     }
     let mut roles = Roles::new(hub_roles.facts, Names::Current);
-    let old = Before::read(write.old).and_then(|said: GlobalRoleSpec| {
+    let old = PreviousSpec::read(write.old).and_then(|said: GlobalRoleSpec| {
         let given = roles.resolve_global_role(name, "", &said).ok()?;
         Some((said, given))
     });

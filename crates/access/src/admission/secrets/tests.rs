@@ -87,8 +87,8 @@ fn secrets_of_the_server_cannot_be_deleted_with_any_form_of_request() {
             object,
             old,
         };
-        let verdict = admission::admit(&write, AdmissionContext::external(SERVER), None);
-        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+        let decision = admission::admit(&write, AdmissionContext::external(SERVER), None);
+        assert_eq!(decision.is_ok(), allowed, "{write:?}: {decision:?}");
     }
 }
 
@@ -142,7 +142,7 @@ fn drover_user_cannot_create_bootstrap_token() {
             object: (operation != Operation::Delete).then_some(&secret),
             old: (operation != Operation::Create).then_some(&secret),
         };
-        let verdict = admission::admit(&write, AdmissionContext::external(SERVER), None);
-        assert_eq!(verdict.is_ok(), allowed, "{write:?}: {verdict:?}");
+        let decision = admission::admit(&write, AdmissionContext::external(SERVER), None);
+        assert_eq!(decision.is_ok(), allowed, "{write:?}: {decision:?}");
     }
 }

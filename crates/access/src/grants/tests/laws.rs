@@ -7,7 +7,7 @@ use proptest::sample::{Index, subsequence};
 
 use serde_json::{Value, json};
 
-use super::world::{Somebody, World, cluster, project, rule, user};
+use super::world::{TestUser, World, cluster, project, rule, user};
 use crate::admission::roles::{HubRoles, UserWithGroups, WriterRights};
 use crate::admission::{Operation, Write, admit_by_roles};
 use crate::grants::{Grants, Scope};
@@ -18,9 +18,9 @@ const RESOURCES: [&str; 3] = ["pods", "secrets", "*"];
 const PEOPLE: [&str; 3] = ["ann", "bob", "eve"];
 
 /// A random role: its rules, and the indices of the inherited roles.
-type Said = (Vec<(usize, usize)>, Vec<usize>);
+type RandomRole = (Vec<(usize, usize)>, Vec<usize>);
 
-fn said(before: usize) -> impl Strategy<Value = Said> {
+fn random_role(before: usize) -> impl Strategy<Value = RandomRole> {
     let rules = prop::collection::vec((0..VERBS.len(), 0..RESOURCES.len()), 0..3);
     let inherits = subsequence((0..before).collect::<Vec<_>>(), 0..=before);
     (rules, inherits)
@@ -52,11 +52,11 @@ fn scopes() -> Vec<Scope> {
 
 /// Creates roles from random rules: `c0…` for clusters, `p0…` for projects, and the global roles
 /// `g0…`. A global role grants the cluster role of the same number in every cluster.
-fn roles(said: &[Said]) -> World {
+fn roles(random_role: &[RandomRole]) -> World {
     let mut world = World::new()
         .project("p", "a", &["shop"])
         .project("q", "b", &["bank"]);
-    for (n, (rules, inherits)) in said.iter().enumerate() {
+    for (n, (rules, inherits)) in random_role.iter().enumerate() {
         let rules: Vec<_> = rules
             .iter()
             .map(|&(verb, resource)| rule("", RESOURCES[resource], VERBS[verb]))
@@ -72,7 +72,7 @@ fn roles(said: &[Said]) -> World {
     world
 }
 
-fn bind(world: World, name: &str, who: &Somebody, role: usize, scope: &Scope) -> World {
+fn bind(world: World, name: &str, who: &TestUser, role: usize, scope: &Scope) -> World {
     match scope {
         Scope::Hub | Scope::EveryCluster => world.global(name, &format!("g{role}"), who),
         Scope::Cluster(uid) => world.in_cluster(name, &format!("c{role}"), uid.as_str(), who),
@@ -90,7 +90,7 @@ fn role_at(world: &World, role: usize, scope: &Scope) -> Scoped {
 }
 
 /// Checks in several scopes that the first user has all permissions of the second user.
-fn covers(grants: &Grants, first: &Somebody, second: &Somebody) -> Result<(), TestCaseError> {
+fn covers(grants: &Grants, first: &TestUser, second: &TestUser) -> Result<(), TestCaseError> {
     for scope in scopes() {
         let (held, theirs) = (
             grants.rights_in(first.rights_holder(), &scope),
@@ -107,21 +107,21 @@ proptest! {
     /// than the granting user.
     #[test]
     fn granted_roles_contain_no_permissions_that_the_granting_user_lacks(
-        said in (said(0), said(1), said(2)),
+        random_role in (random_role(0), random_role(1), random_role(2)),
         bindings in prop::collection::vec(bound(), 0..6),
         gifts in prop::collection::vec(bound(), 1..6),
     ) {
-        let said = [said.0, said.1, said.2];
+        let random_role = [random_role.0, random_role.1, random_role.2];
         let scopes = scopes();
-        let mut world = roles(&said);
+        let mut world = roles(&random_role);
         for (n, bound) in bindings.iter().enumerate() {
             let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
-            let (role, scope) = (bound.role.index(said.len()), bound.scope.get(&scopes));
+            let (role, scope) = (bound.role.index(random_role.len()), bound.scope.get(&scopes));
             world = bind(world, &format!("b{n}"), &who, role, scope);
         }
         let (giver, nobody) = (user("ann"), user("joe"));
         for (n, gift) in gifts.iter().enumerate() {
-            let (role, scope) = (gift.role.index(said.len()), gift.scope.get(&scopes));
+            let (role, scope) = (gift.role.index(random_role.len()), gift.scope.get(&scopes));
             let scope = if *scope == Scope::Hub { &Scope::EveryCluster } else { scope };
             let scoped = role_at(&world, role, scope);
             if world.gather().may_grant(giver.rights_holder(), &scoped, scope).is_ok() {
@@ -134,24 +134,24 @@ proptest! {
     /// Checks that a write of a role adds only permissions that the writer has.
     #[test]
     fn role_update_adds_only_permissions_that_the_writer_has(
-        said in (said(0), said(1), said(2)),
-        again in said(1),
+        random_role in (random_role(0), random_role(1), random_role(2)),
+        again in random_role(1),
         bindings in prop::collection::vec(bound(), 0..8),
     ) {
-        let mut said = [said.0, said.1, said.2];
+        let mut random_role = [random_role.0, random_role.1, random_role.2];
         let scopes = scopes();
-        let build = |said: &[Said]| {
-            let mut world = bind(roles(said), "own", &user("ann"), 2, &Scope::EveryCluster);
+        let build = |random_role: &[RandomRole]| {
+            let mut world = bind(roles(random_role), "own", &user("ann"), 2, &Scope::EveryCluster);
             for (n, bound) in bindings.iter().enumerate() {
                 let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
-                let (role, scope) = (bound.role.index(said.len()), bound.scope.get(&scopes));
+                let (role, scope) = (bound.role.index(random_role.len()), bound.scope.get(&scopes));
                 world = bind(world, &format!("b{n}"), &who, role, scope);
             }
             world
         };
-        let before = build(&said);
-        said[1] = again;
-        let after = build(&said);
+        let before = build(&random_role);
+        random_role[1] = again;
+        let after = build(&random_role);
         let writer = user("ann");
         let (old, new) = (before.gather(), after.gather());
         // Both kinds of the role are written.
@@ -176,9 +176,9 @@ proptest! {
 
 /// An action of the attacker or of an administrator.
 #[derive(Clone, Debug)]
-enum Try {
+enum AttackStep {
     /// Creates or changes a role.
-    Write(usize, Said),
+    Write(usize, RandomRole),
     /// Deletes a role.
     Delete(usize),
     /// Binds a role to the attacker's accomplice in one of two clusters.
@@ -187,27 +187,27 @@ enum Try {
     Restored,
 }
 
-fn attempt() -> impl Strategy<Value = Try> {
+fn attempt() -> impl Strategy<Value = AttackStep> {
     let role = 0..5usize;
     let any_said = (
         prop::collection::vec((0..VERBS.len(), 0..RESOURCES.len()), 0..2),
         subsequence((0..5).collect::<Vec<_>>(), 0..=2),
     );
     prop_oneof![
-        4 => (role.clone(), any_said).prop_map(|(role, said)| Try::Write(role, said)),
-        1 => role.clone().prop_map(Try::Delete),
-        4 => (role, any::<bool>()).prop_map(|(role, a)| Try::Bind(role, a)),
-        2 => Just(Try::Restored),
+        4 => (role.clone(), any_said).prop_map(|(role, random_role)| AttackStep::Write(role, random_role)),
+        1 => role.clone().prop_map(AttackStep::Delete),
+        4 => (role, any::<bool>()).prop_map(|(role, a)| AttackStep::Bind(role, a)),
+        2 => Just(AttackStep::Restored),
     ]
 }
 
-fn spec(said: &Said) -> RoleTemplateSpec {
-    let rules = said.0.iter();
+fn spec(random_role: &RandomRole) -> RoleTemplateSpec {
+    let rules = random_role.0.iter();
     RoleTemplateSpec {
         rules: rules
             .map(|&(verb, resource)| rule("", RESOURCES[resource], VERBS[verb]))
             .collect(),
-        inherits: said.1.iter().map(|n| format!("c{n}")).collect(),
+        inherits: random_role.1.iter().map(|n| format!("c{n}")).collect(),
         ..Default::default()
     }
 }
@@ -251,16 +251,21 @@ fn admitted(
     admit_by_roles(&write, &ann, None, hub_roles).is_ok()
 }
 
-fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateSpec]) -> World {
+fn try_one(
+    mut world: World,
+    number: usize,
+    attempt: &AttackStep,
+    kept: &[RoleTemplateSpec],
+) -> World {
     let value = |spec: &RoleTemplateSpec| serde_json::to_value(spec).unwrap();
     match attempt {
-        Try::Restored => {
+        AttackStep::Restored => {
             for (n, spec) in kept.iter().enumerate() {
                 world.set_template(&format!("c{n}"), Some(spec.clone()));
             }
         }
-        Try::Write(role, said) => {
-            let (name, new) = (format!("c{role}"), spec(said));
+        AttackStep::Write(role, random_role) => {
+            let (name, new) = (format!("c{role}"), spec(random_role));
             let old = world.template_of(&name).map(value);
             if admitted(
                 &world,
@@ -272,20 +277,20 @@ fn try_one(mut world: World, number: usize, attempt: &Try, kept: &[RoleTemplateS
                 world.set_template(&name, Some(new));
             }
         }
-        Try::Delete(role) => {
+        AttackStep::Delete(role) => {
             let name = format!("c{role}");
             let old = world.template_of(&name).map(value);
             if old.is_some() && admitted(&world, "roletemplates", &name, old.as_ref(), None) {
                 world.set_template(&name, None);
             }
         }
-        Try::Bind(role, in_a) => {
+        AttackStep::Bind(role, in_a) => {
             let (role, at) = (format!("c{role}"), if *in_a { "a" } else { "b" });
-            let said = json!({
+            let random_role = json!({
                 "cluster": {"name": at}, "role": {"name": role}, "subject": {"user": {"name": "joe"}},
             });
             let resource = "clusterroletemplatebindings";
-            if admitted(&world, resource, "gift", None, Some(&said)) {
+            if admitted(&world, resource, "gift", None, Some(&random_role)) {
                 world = world.in_cluster(&format!("gift{number}"), &role, at, &user("joe"));
             }
         }
@@ -298,25 +303,25 @@ proptest! {
     /// of writes and restorations of roles.
     #[test]
     fn attacker_gains_no_permissions_with_any_sequence_of_writes(
-        said in (said(0), said(1), said(2)),
+        random_role in (random_role(0), random_role(1), random_role(2)),
         bindings in prop::collection::vec(bound(), 0..4),
         everywhere in 0..3usize,
         attempts in prop::collection::vec(attempt(), 1..14),
     ) {
-        let said = [said.0, said.1, said.2];
-        let kept: Vec<RoleTemplateSpec> = said.iter().map(spec).collect();
+        let random_role = [random_role.0, random_role.1, random_role.2];
+        let kept: Vec<RoleTemplateSpec> = random_role.iter().map(spec).collect();
         let scopes = scopes();
-        let mut world = bind(roles(&said), "own", &user("ann"), everywhere, &Scope::EveryCluster);
+        let mut world = bind(roles(&random_role), "own", &user("ann"), everywhere, &Scope::EveryCluster);
         for (n, bound) in bindings.iter().enumerate() {
             let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
-            let (role, scope) = (bound.role.index(said.len()), bound.scope.get(&scopes));
+            let (role, scope) = (bound.role.index(random_role.len()), bound.scope.get(&scopes));
             world = bind(world, &format!("b{n}"), &who, role, scope);
         }
         let before = world.gather();
         for (n, attempt) in attempts.iter().enumerate() {
             world = try_one(world, n, attempt, &kept);
         }
-        let after = try_one(world, attempts.len(), &Try::Restored, &kept).gather();
+        let after = try_one(world, attempts.len(), &AttackStep::Restored, &kept).gather();
         for scope in [Scope::Cluster(cluster("a")), Scope::Cluster(cluster("b"))] {
             let had = before.rights_in(user("ann").rights_holder(), &scope);
             let lacking = had.missing(&after.rights_in(user("joe").rights_holder(), &scope));

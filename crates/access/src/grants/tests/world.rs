@@ -36,15 +36,15 @@ pub(crate) fn rule(group: &str, resources: &str, verbs: &str) -> PolicyRule {
 }
 
 /// A user who can have bindings and request permits.
-pub(crate) struct Somebody {
+pub(crate) struct TestUser {
     name: String,
     user: UserName,
     groups: Vec<GroupName>,
     is_group: bool,
 }
 
-pub(crate) fn user(name: &str) -> Somebody {
-    Somebody {
+pub(crate) fn user(name: &str) -> TestUser {
+    TestUser {
         name: name.to_owned(),
         user: UserName::of(&UserUid::new(name)),
         groups: Vec::new(),
@@ -52,14 +52,14 @@ pub(crate) fn user(name: &str) -> Somebody {
     }
 }
 
-pub(crate) fn group(name: &str) -> Somebody {
-    Somebody {
+pub(crate) fn group(name: &str) -> TestUser {
+    TestUser {
         is_group: true,
         ..user(name)
     }
 }
 
-impl Somebody {
+impl TestUser {
     pub(crate) fn in_groups(mut self, names: &[&str]) -> Self {
         let groups = names.iter().map(|name| GroupName::parse(name).unwrap());
         self.groups = groups.collect();
@@ -257,7 +257,7 @@ impl World {
         self
     }
 
-    pub(crate) fn global(mut self, binding: &str, role: &str, who: &Somebody) -> Self {
+    pub(crate) fn global(mut self, binding: &str, role: &str, who: &TestUser) -> Self {
         let spec = GlobalRoleBindingSpec {
             role: reference(role),
             subject: who.bound(),
@@ -271,7 +271,7 @@ impl World {
         binding: &str,
         role: &str,
         cluster: &str,
-        who: &Somebody,
+        who: &TestUser,
     ) -> Self {
         let spec = ClusterRoleTemplateBindingSpec {
             cluster: ClusterReference {
@@ -290,7 +290,7 @@ impl World {
         binding: &str,
         role: &str,
         project: &str,
-        who: &Somebody,
+        who: &TestUser,
     ) -> Self {
         let spec = ProjectRoleTemplateBindingSpec {
             project: ProjectReference {

@@ -257,11 +257,11 @@ fn allow(
         verb,
         target,
     };
-    let verdict = authorizer.authorize(&attributes);
-    if verdict.allowed {
+    let decision = authorizer.authorize(&attributes);
+    if decision.allowed {
         Ok(())
     } else {
-        Err(forbidden(&attributes, &verdict.reason))
+        Err(forbidden(&attributes, &decision.reason))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::validate::scalar_misfit;
-use super::{Atom, Form, ListAtom, ListKind, MapAtom, Misfits, Type, entries, items};
+use super::{Atom, Form, ListAtom, ListKind, MapAtom, Type, TypeMismatches, entries, items};
 use crate::merge::path::PathElement;
 
 /// Merges two values of a type; the applied value has precedence.
@@ -16,16 +16,16 @@ pub(in crate::merge) fn combine(
     live: &Value,
     applied: &Value,
     ty: Type<'_>,
-) -> Result<Value, Misfits> {
+) -> Result<Value, TypeMismatches> {
     let mut walk = Walk::default();
     let merged = walk.value(Some(live), Some(applied), ty);
-    walk.misfits.into_result(merged.unwrap_or(Value::Null))
+    walk.mismatches.into_result(merged.unwrap_or(Value::Null))
 }
 
 #[derive(Default)]
 struct Walk {
     path: Vec<PathElement>,
-    misfits: Misfits,
+    mismatches: TypeMismatches,
 }
 
 fn whole(live: Option<&Value>, applied: Option<&Value>) -> Option<Value> {
@@ -65,11 +65,11 @@ impl Walk {
             Form::Map(map) => self.map(map, live, applied),
             Form::List(list) => self.list(list, live, applied),
             Form::Scalar(scalar) => {
-                let misfit =
+                let mismatch =
                     |value: Option<&Value>| value.and_then(|value| scalar_misfit(scalar, value));
-                if let (Some(before), Some(after)) = (misfit(live), misfit(applied)) {
-                    self.misfits.add(&self.path, format!("lhs: {before}"));
-                    self.misfits.add(&self.path, format!("rhs: {after}"));
+                if let (Some(before), Some(after)) = (mismatch(live), mismatch(applied)) {
+                    self.mismatches.add(&self.path, format!("lhs: {before}"));
+                    self.mismatches.add(&self.path, format!("rhs: {after}"));
                     return None;
                 }
                 whole(live, applied)
@@ -103,7 +103,7 @@ impl Walk {
                     out.insert(key.clone(), value);
                 }
             } else {
-                self.misfits
+                self.mismatches
                     .add(&self.path, "schema error: invalid atom: inlined");
             }
             self.path.pop();
@@ -121,10 +121,10 @@ impl Walk {
         if list.kind == ListKind::Atomic || (before.is_empty() && after.is_empty()) {
             return whole(live, applied);
         }
-        let known = self.misfits.0.len();
+        let known = self.mismatches.0.len();
         let after = self.index(list, after, false);
         let before = self.index(list, before, true);
-        if self.misfits.0.len() > known {
+        if self.mismatches.0.len() > known {
             return None;
         }
         let mut zip = Zip {
@@ -150,14 +150,14 @@ impl Walk {
             let element = match list.element_of(item) {
                 Ok(element) => element,
                 Err(why) => {
-                    self.misfits
+                    self.mismatches
                         .add(&self.path, format!("element {index}: {why}"));
                     continue;
                 }
             };
             let twice = indexed.by_element.contains_key(&element);
             if twice && !duplicates {
-                self.misfits
+                self.mismatches
                     .add(&self.path, format!("duplicate entries for key {element}"));
                 continue;
             }
@@ -177,11 +177,11 @@ impl Walk {
         applied: Option<&Value>,
     ) -> Option<Value> {
         // Errors inside of items do not prevent the merge.
-        let known = self.misfits.0.len();
+        let known = self.mismatches.0.len();
         self.path.push(element.clone());
         let merged = self.value(live, applied, list.element);
         self.path.pop();
-        self.misfits.0.truncate(known);
+        self.mismatches.0.truncate(known);
         merged
     }
 }

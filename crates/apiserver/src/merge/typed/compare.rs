@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::validate::scalar_misfit;
-use super::{Atom, Form, ListAtom, ListKind, MapAtom, Misfits, Type, entries, items, value};
+use super::{Atom, Form, ListAtom, ListKind, MapAtom, Type, TypeMismatches, entries, items, value};
 use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 
@@ -39,17 +39,17 @@ pub(in crate::merge) fn compare(
     old: &Value,
     new: &Value,
     ty: Type<'_>,
-) -> Result<Comparison, Misfits> {
+) -> Result<Comparison, TypeMismatches> {
     let mut walk = Walk::default();
     walk.value(Some(old), Some(new), ty);
-    walk.misfits.into_result(walk.comparison)
+    walk.mismatches.into_result(walk.comparison)
 }
 
 #[derive(Default)]
 struct Walk {
     path: Vec<PathElement>,
     comparison: Comparison,
-    misfits: Misfits,
+    mismatches: TypeMismatches,
 }
 
 /// The result granularity of a comparison: the value as a unit, or the fields inside the value.
@@ -87,11 +87,11 @@ impl Walk {
             Form::Map(map) => self.map(map, old, new),
             Form::List(list) => self.list(list, old, new),
             Form::Scalar(scalar) => {
-                let misfit =
+                let mismatch =
                     |value: Option<&Value>| value.and_then(|value| scalar_misfit(scalar, value));
-                if let (Some(before), Some(after)) = (misfit(old), misfit(new)) {
-                    self.misfits.add(&self.path, format!("lhs: {before}"));
-                    self.misfits.add(&self.path, format!("rhs: {after}"));
+                if let (Some(before), Some(after)) = (mismatch(old), mismatch(new)) {
+                    self.mismatches.add(&self.path, format!("lhs: {before}"));
+                    self.mismatches.add(&self.path, format!("rhs: {after}"));
                     return Granularity::Inside;
                 }
                 self.whole(old, new)
@@ -134,7 +134,7 @@ impl Walk {
         // Fields that the schema does not contain have no owner.
         let Some(ty) = map.at(key) else {
             self.path.push(PathElement::field(key));
-            self.misfits
+            self.mismatches
                 .add(&self.path, "schema error: invalid atom: inlined");
             self.path.pop();
             return;
@@ -160,7 +160,7 @@ impl Walk {
                 match list.element_of(item) {
                     Ok(element) => groups.entry(element).or_default()[side].push(item),
                     Err(why) => self
-                        .misfits
+                        .mismatches
                         .add(&self.path, format!("element {index}: {why}")),
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Form, ListAtom, ListKind, MapAtom, Misfits, Scalar, Type, value};
+use super::{Form, ListAtom, ListKind, MapAtom, Scalar, Type, TypeMismatches, value};
 use crate::merge::path::PathElement;
 
 /// The handling of lists with duplicate keys, which stored objects sometimes contain.
@@ -19,20 +19,20 @@ pub(in crate::merge) fn validate(
     value: &Value,
     ty: Type<'_>,
     duplicates: Duplicates,
-) -> Result<(), Misfits> {
+) -> Result<(), TypeMismatches> {
     let mut walk = Walk {
         path: Vec::new(),
         duplicates,
-        misfits: Misfits::default(),
+        mismatches: TypeMismatches::default(),
     };
     walk.value(value, ty);
-    walk.misfits.into_result(())
+    walk.mismatches.into_result(())
 }
 
 struct Walk {
     path: Vec<PathElement>,
     duplicates: Duplicates,
-    misfits: Misfits,
+    mismatches: TypeMismatches,
 }
 
 impl Walk {
@@ -40,7 +40,7 @@ impl Walk {
         match ty.form(value) {
             Form::Scalar(scalar) => {
                 if let Some(message) = scalar_misfit(scalar, value) {
-                    self.misfits.add(&self.path, message);
+                    self.mismatches.add(&self.path, message);
                 }
             }
             Form::List(list) => match value {
@@ -58,7 +58,7 @@ impl Walk {
 
     fn wrong(&mut self, expected: &str, value: &Value) {
         let message = format!("expected {expected}, got {}", go_value(value));
-        self.misfits.add(&self.path, message);
+        self.mismatches.add(&self.path, message);
     }
 
     fn list(&mut self, items: &[Value], list: ListAtom<'_>) {
@@ -70,14 +70,14 @@ impl Walk {
                 match list.element_of(item) {
                     Ok(element) => element,
                     Err(why) => {
-                        self.misfits
+                        self.mismatches
                             .add(&self.path, format!("element {index}: {why}"));
                         return;
                     }
                 }
             };
             if !seen.insert(element.clone()) && self.duplicates == Duplicates::Refused {
-                self.misfits
+                self.mismatches
                     .add(&self.path, format!("duplicate entries for key {element}"));
             }
             self.path.push(element);
@@ -92,7 +92,9 @@ impl Walk {
             let known = map.at(key);
             match known {
                 Some(ty) => self.value(item, ty),
-                None => self.misfits.add(&self.path, "field not declared in schema"),
+                None => self
+                    .mismatches
+                    .add(&self.path, "field not declared in schema"),
             }
             self.path.pop();
             if known.is_none() {

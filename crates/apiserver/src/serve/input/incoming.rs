@@ -7,7 +7,7 @@ use crate::serve::exchange::Exchange;
 use crate::serve::input::body::{self, Decoded};
 use crate::serve::input::negotiate::{BodyFormat, body_format};
 use crate::serve::input::options::FieldValidation;
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
 /// Reads the request body as an object of this kind, with defaults.
@@ -27,7 +27,7 @@ pub(crate) async fn read(
         let catalog = exchange.shared.catalog.load();
         complete(exchange, &catalog, resource, (decoded, &bytes), validation)
     };
-    let weight = Weight::of_bytes(bytes.len());
+    let weight = WorkCost::of_bytes(bytes.len());
     exchange.shared.heavy.run(weight, work).await
 }
 

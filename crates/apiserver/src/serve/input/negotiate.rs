@@ -17,7 +17,7 @@ pub enum Format {
 
 /// The transformation of an object or list in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum Representation {
     /// The object or list is not transformed.
     Plain,
     /// A Table of `meta.k8s.io`.
@@ -53,7 +53,7 @@ pub struct Accepted {
     /// The format of the response body.
     pub format: Format,
     /// The transformation of the response.
-    pub shape: Shape,
+    pub shape: Representation,
 }
 
 /// The support of an endpoint for tables and partial metadata.
@@ -161,7 +161,7 @@ pub fn accepted(headers: &HeaderMap, transforms: Transforms) -> Result<Accepted,
 /// # Errors
 ///
 /// Returns 406 if the client does not accept JSON.
-pub fn accepted_stream(headers: &HeaderMap) -> Result<Shape, ApiError> {
+pub fn accepted_stream(headers: &HeaderMap) -> Result<Representation, ApiError> {
     choose(header(headers, &ACCEPT), Transforms::Allowed, &MEDIA_TYPES)
         .filter(|accepted| accepted.format == Format::Json)
         .map(|accepted| accepted.shape)
@@ -172,7 +172,7 @@ fn choose(header: &str, transforms: Transforms, types: &[&str]) -> Option<Accept
     if header.is_empty() {
         return Some(Accepted {
             format: Format::Json,
-            shape: Shape::Plain,
+            shape: Representation::Plain,
         });
     }
     let clauses = clauses(header);
@@ -194,14 +194,14 @@ fn choose(header: &str, transforms: Transforms, types: &[&str]) -> Option<Accept
 
 /// Returns the transformation for the parameters `as`, `g` and `v` of a clause; `None` if the
 /// server does not support it.
-fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
+fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Representation> {
     let stream = clause.parameter("stream");
     if !matches!(stream, "" | "watch") {
         return None;
     }
     let asked = ["as", "g", "v"].map(|name| clause.parameter(name));
     if asked == [""; 3] {
-        return Some(Shape::Plain);
+        return Some(Representation::Plain);
     }
     if transforms == Transforms::None || asked[1] != "meta.k8s.io" {
         return None;
@@ -212,9 +212,9 @@ fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Shape> {
         _ => return None,
     };
     match asked[0] {
-        "Table" => Some(Shape::Table(version)),
-        "PartialObjectMetadata" => Some(Shape::Metadata(version)),
-        "PartialObjectMetadataList" => Some(Shape::MetadataList(version)),
+        "Table" => Some(Representation::Table(version)),
+        "PartialObjectMetadata" => Some(Representation::Metadata(version)),
+        "PartialObjectMetadataList" => Some(Representation::MetadataList(version)),
         _ => None,
     }
 }
@@ -280,15 +280,18 @@ mod tests {
             "application/json;as=Table;v=v1;g=meta.k8s.io,\
              application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
         );
-        assert_eq!(found.unwrap().shape, Shape::Table(MetaVersion::V1));
+        assert_eq!(found.unwrap().shape, Representation::Table(MetaVersion::V1));
     }
 
     #[test]
     fn unsupported_accept_clauses_are_skipped() {
         let found = accept("application/vnd.kubernetes.protobuf,application/json").unwrap();
-        assert_eq!((found.format, found.shape), (Format::Json, Shape::Plain));
+        assert_eq!(
+            (found.format, found.shape),
+            (Format::Json, Representation::Plain)
+        );
         let found = accept("application/json;as=Unknown;g=meta.k8s.io;v=v1, */*;q=0.1").unwrap();
-        assert_eq!(found.shape, Shape::Plain);
+        assert_eq!(found.shape, Representation::Plain);
         let found = accept("application/json;q=0.2, application/yaml").unwrap();
         assert_eq!(found.format, Format::Yaml);
     }
@@ -339,7 +342,7 @@ mod tests {
     fn watch_events_are_always_encoded_as_json() {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, "application/json;stream=watch".parse().unwrap());
-        assert_eq!(accepted_stream(&headers).unwrap(), Shape::Plain);
+        assert_eq!(accepted_stream(&headers).unwrap(), Representation::Plain);
         headers.insert(ACCEPT, "application/yaml".parse().unwrap());
         assert_eq!(
             accepted_stream(&headers).unwrap_err().message,

@@ -40,7 +40,7 @@ const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
 /// A path-based watch, the deprecated form of `?watch=1`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct OldWatch {
+pub(crate) struct PathWatch {
     /// The path of the collection.
     pub(crate) collection: String,
     /// The object's name; `None` for a watch of the collection.
@@ -48,7 +48,7 @@ pub(crate) struct OldWatch {
 }
 
 /// Parses a path-based watch: `/api/v1/watch/namespaces/shop/pods/web`.
-pub(crate) fn old_watch(method: &Method, path: &str) -> Option<OldWatch> {
+pub(crate) fn path_watch(method: &Method, path: &str) -> Option<PathWatch> {
     if *method != Method::GET {
         return None;
     }
@@ -64,7 +64,7 @@ pub(crate) fn old_watch(method: &Method, path: &str) -> Option<OldWatch> {
         [collection @ .., name] if tail.len() % 2 == 0 => (collection, Some(decode(name))),
         collection => (collection, None),
     };
-    Some(OldWatch {
+    Some(PathWatch {
         collection: format!("{head}/{}", collection.join("/")),
         name,
     })
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn deprecated_watch_path_is_parsed() {
-        let old = |path| old_watch(&Method::GET, path);
+        let old = |path| path_watch(&Method::GET, path);
         let found = old("/api/v1/watch/namespaces/shop/pods").unwrap();
         assert_eq!(found.collection, "/api/v1/namespaces/shop/pods");
         assert_eq!(found.name, None);
@@ -318,7 +318,7 @@ mod tests {
         for path in ["/api/v1/watch", "/api/v1/nodes", "/api/watch/nodes"] {
             assert_eq!(old(path), None, "{path}");
         }
-        assert_eq!(old_watch(&Method::POST, "/api/v1/watch/nodes"), None);
+        assert_eq!(path_watch(&Method::POST, "/api/v1/watch/nodes"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::status::ApiError;
 
 /// Limits on concurrent and waiting requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ConcurrencyLimits {
     /// Maximum number of concurrent requests, without watches.
     pub running: usize,
     /// Maximum number of concurrent requests of one caller.
@@ -33,7 +33,7 @@ pub struct Bounds {
     pub max_wait: Duration,
 }
 
-impl Default for Bounds {
+impl Default for ConcurrencyLimits {
     fn default() -> Self {
         Self {
             running: 64,
@@ -51,7 +51,7 @@ impl Default for Bounds {
 /// The request queues of all callers. Clones share the queues.
 #[derive(Debug, Clone)]
 pub struct Fair {
-    bounds: Bounds,
+    bounds: ConcurrencyLimits,
     state: Arc<Mutex<State>>,
 }
 
@@ -88,7 +88,7 @@ pub enum Priority {
 
 impl Priority {
     /// Returns the number of slots for this class.
-    const fn room(self, bounds: Bounds) -> usize {
+    const fn room(self, bounds: ConcurrencyLimits) -> usize {
         match self {
             Self::Usual => bounds.running,
             Self::Reserved => bounds.running + bounds.reserve,
@@ -96,7 +96,7 @@ impl Priority {
     }
 
     /// Returns the maximum number of waiting requests for this class.
-    const fn waiting(self, bounds: Bounds) -> usize {
+    const fn waiting(self, bounds: ConcurrencyLimits) -> usize {
         match self {
             Self::Usual => bounds.waiting_total,
             Self::Reserved => bounds.waiting_total + bounds.waiting,
@@ -126,7 +126,7 @@ fn refused() -> ApiError {
 
 impl Fair {
     /// Creates empty queues with these limits.
-    pub fn new(bounds: Bounds) -> Self {
+    pub fn new(bounds: ConcurrencyLimits) -> Self {
         Self {
             bounds,
             state: Arc::default(),
@@ -231,7 +231,7 @@ enum Entry {
 }
 
 impl State {
-    fn is_full_for(&self, turn: &QueueKey, bounds: Bounds) -> bool {
+    fn is_full_for(&self, turn: &QueueKey, bounds: ConcurrencyLimits) -> bool {
         let own = self.queues.get(turn).map_or(0, VecDeque::len);
         own >= bounds.waiting || self.waiting >= turn.priority.waiting(bounds)
     }
@@ -247,7 +247,7 @@ impl State {
     }
 
     /// Reports whether one more request of this caller and class may run.
-    fn may_run(&self, turn: &QueueKey, bounds: Bounds) -> bool {
+    fn may_run(&self, turn: &QueueKey, bounds: ConcurrencyLimits) -> bool {
         let own = self.running_by.get(&turn.caller).copied().unwrap_or(0);
         self.running < turn.priority.room(bounds) && own < bounds.running_of_one
     }
@@ -264,7 +264,7 @@ impl State {
     }
 
     /// Removes and returns the oldest waiting request of the next caller that may run.
-    fn next(&mut self, bounds: Bounds) -> Option<(Arc<str>, oneshot::Sender<Slot>)> {
+    fn next(&mut self, bounds: ConcurrencyLimits) -> Option<(Arc<str>, oneshot::Sender<Slot>)> {
         // This check avoids a search through thousands of queues when no slot is free for any of
         // them.
         let (last, _) = self.queues.last_key_value()?;

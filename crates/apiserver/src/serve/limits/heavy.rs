@@ -17,9 +17,9 @@ const VALUE_OVERHEAD: usize = 16;
 
 /// Limits concurrent heavy work to the number of cores.
 #[derive(Debug)]
-pub(crate) struct Heavy(Semaphore);
+pub(crate) struct HeavyWorkLimiter(Semaphore);
 
-impl Default for Heavy {
+impl Default for HeavyWorkLimiter {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Self(Semaphore::new(cores))
@@ -28,16 +28,16 @@ impl Default for Heavy {
 
 /// The estimated CPU cost of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub(crate) enum WorkCost {
     Light,
-    Heavy,
+    HeavyWorkLimiter,
 }
 
-impl Weight {
+impl WorkCost {
     /// Returns the weight of decoding this number of bytes.
     pub(crate) const fn of_bytes(bytes: usize) -> Self {
         if bytes > HEAVY_FROM_BYTES {
-            Self::Heavy
+            Self::HeavyWorkLimiter
         } else {
             Self::Light
         }
@@ -56,7 +56,7 @@ impl Weight {
         if fit && resource.schema.cel.is_none() {
             Self::Light
         } else {
-            Self::Heavy
+            Self::HeavyWorkLimiter
         }
     }
 }
@@ -78,13 +78,13 @@ fn fits(value: &Value, left: &mut usize) -> bool {
     }
 }
 
-impl Heavy {
+impl HeavyWorkLimiter {
     /// Runs the work: light work immediately, heavy work when a permit is free. The timeout of the
     /// request limits the wait.
-    pub(crate) async fn run<T>(&self, weight: Weight, work: impl FnOnce() -> T) -> T {
+    pub(crate) async fn run<T>(&self, weight: WorkCost, work: impl FnOnce() -> T) -> T {
         // A single-threaded runtime has no other worker.
         let flavor = Handle::current().runtime_flavor();
-        if weight == Weight::Light || flavor != RuntimeFlavor::MultiThread {
+        if weight == WorkCost::Light || flavor != RuntimeFlavor::MultiThread {
             return work();
         }
         let _turn = self.turn().await;
@@ -123,10 +123,22 @@ mod tests {
         let widgets = catalog.find("example.com", "v1", "widgets").unwrap();
         let (short, long) = (json!({"a": 1}), json!({"a": "x".repeat(HEAVY_FROM_BYTES)}));
         let many = json!(vec![1; HEAVY_FROM_BYTES / VALUE_OVERHEAD]);
-        assert_eq!(Weight::of_values(maps, &[&short, &short]), Weight::Light);
-        assert_eq!(Weight::of_values(maps, &[&short, &long]), Weight::Heavy);
-        assert_eq!(Weight::of_values(maps, &[&many]), Weight::Heavy);
-        assert_eq!(Weight::of_values(widgets, &[&short]), Weight::Heavy);
+        assert_eq!(
+            WorkCost::of_values(maps, &[&short, &short]),
+            WorkCost::Light
+        );
+        assert_eq!(
+            WorkCost::of_values(maps, &[&short, &long]),
+            WorkCost::HeavyWorkLimiter
+        );
+        assert_eq!(
+            WorkCost::of_values(maps, &[&many]),
+            WorkCost::HeavyWorkLimiter
+        );
+        assert_eq!(
+            WorkCost::of_values(widgets, &[&short]),
+            WorkCost::HeavyWorkLimiter
+        );
     }
 
     #[test]
@@ -137,10 +149,12 @@ mod tests {
             .unwrap();
         let (go_on, wait) = channel();
         runtime.block_on(async move {
-            let heavy = Arc::new(Heavy::default());
+            let heavy = Arc::new(HeavyWorkLimiter::default());
             let work = tokio::spawn(async move {
                 // The work ends only after the other task has run.
-                heavy.run(Weight::Heavy, move || wait.recv()).await
+                heavy
+                    .run(WorkCost::HeavyWorkLimiter, move || wait.recv())
+                    .await
             });
             let other = tokio::spawn(async move { go_on.send(()) });
             other.await.unwrap().unwrap();

@@ -5,10 +5,10 @@ use http::StatusCode;
 
 use crate::serve::answer;
 use crate::serve::exchange::Exchange;
-use crate::serve::input::negotiate::{Format, Shape, Transforms, accepted};
+use crate::serve::input::negotiate::{Format, Representation, Transforms, accepted};
 use crate::serve::input::options::{ListOptions, VersionMatch};
 use crate::serve::input::query::parse_resource_version;
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::read::page::Position;
 use crate::serve::read::selection::Selection;
 use crate::serve::shared::Target;
@@ -29,8 +29,8 @@ pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response
     let stored = store.get(&target.key()).await.map_err(ApiError::internal)?;
     let stored = stored.ok_or_else(|| target.not_found())?;
     let reads = &exchange.shared.reads;
-    let weight = Weight::of_bytes(stored.value.len());
-    if accepted.format == Format::Json && accepted.shape == Shape::Plain {
+    let weight = WorkCost::of_bytes(stored.value.len());
+    if accepted.format == Format::Json && accepted.shape == Representation::Plain {
         let work = || {
             let mut body = Vec::with_capacity(stored.value.len() + 64);
             let head = transform::own_head(&target.resource);
@@ -68,10 +68,10 @@ pub(crate) async fn list(
         continue_token: found.continue_token.as_deref(),
         remaining: found.remaining,
     };
-    if accepted.format == Format::Json && accepted.shape == Shape::Plain {
+    if accepted.format == Format::Json && accepted.shape == Representation::Plain {
         let reads = &exchange.shared.reads;
         let work = || transform::write_list(target, &meta, &found.items);
-        let body = reads.run(Weight::of_stored(&found.items), work).await?;
+        let body = reads.run(WorkCost::of_stored(&found.items), work).await?;
         return Ok(answer::json(reads, StatusCode::OK, &exchange.headers, body).await);
     }
     transform::answer_list(exchange, target, accepted, &meta, &found.items).await
@@ -184,9 +184,9 @@ pub(crate) async fn find(
         start.at = At::Exact(page.revision);
         let revision = page.revision;
         let weight = if everything {
-            Weight::Light
+            WorkCost::Light
         } else {
-            Weight::of_stored(&page.items)
+            WorkCost::of_stored(&page.items)
         };
         let picked = exchange.shared.reads.run(weight, || picking.take(page));
         match picked.await? {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::resource::Origin;
 use crate::serve::audit::Stage;
 use crate::serve::exchange::Exchange;
-use crate::serve::input::negotiate::{Shape, accepted_stream};
+use crate::serve::input::negotiate::{Representation, accepted_stream};
 use crate::serve::input::options::{ListOptions, VersionMatch};
 use crate::serve::input::query::parse_resource_version;
 use crate::serve::limits::fair::WatchSlot;
@@ -51,7 +51,7 @@ pub(crate) async fn watch(
 ) -> Result<Response, ApiError> {
     let shape = accepted_stream(&exchange.headers)?;
     let table = match shape {
-        Shape::Table(_) => TableOptions::of(&exchange.query)?,
+        Representation::Table(_) => TableOptions::of(&exchange.query)?,
         _ => TableOptions::Metadata,
     };
     let selection = Selection::of(target, options)?;

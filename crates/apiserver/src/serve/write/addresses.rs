@@ -8,7 +8,7 @@ use tokio::sync::MutexGuard;
 use crate::builtin::service;
 use crate::schema::findings::Findings;
 use crate::serve::exchange::Exchange;
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::shared::Target;
 use crate::status::{ApiError, FieldError};
 use crate::store::List;
@@ -47,7 +47,7 @@ pub(crate) async fn assign(
         }
         Ok::<_, ApiError>(taken)
     };
-    let weight = Weight::of_stored(&page.items);
+    let weight = WorkCost::of_stored(&page.items);
     // The work does not use the permits of `reads`. All writes of Services wait for the mutex, and
     // must not wait for long lists.
     let taken = exchange.shared.heavy.run(weight, work).await?;

@@ -42,7 +42,7 @@ pub(crate) enum Next {
 
 /// The result of a write: the object, its revision, and the effect on the store.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct WriteResult {
     /// The object for the response.
     pub(crate) object: Value,
     /// The effect of the write on the store.
@@ -51,7 +51,7 @@ pub(crate) struct Written {
     pub(crate) revision: Option<u64>,
 }
 
-impl Written {
+impl WriteResult {
     fn new(object: Value, outcome: Outcome) -> Self {
         Self {
             object,
@@ -85,7 +85,7 @@ pub(crate) async fn run(
     target: &Target,
     dry_run: DryRun,
     edit: &dyn Edit,
-) -> Result<Written, ApiError> {
+) -> Result<WriteResult, ApiError> {
     let key = target.key();
     let mut stored = store.get(&key).await.map_err(ApiError::internal)?;
     for _ in 0..MAX_ATTEMPTS {
@@ -122,8 +122,8 @@ pub(crate) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
 enum Step {
-    Done(Written),
-    Commit(Pending, Written),
+    Done(WriteResult),
+    Commit(Pending, WriteResult),
 }
 
 struct Pending {
@@ -146,18 +146,21 @@ impl Pending {
 impl Step {
     fn of(next: Next, live: Option<&Live>, target: &Target) -> Result<Self, ApiError> {
         match (next, live) {
-            (Next::Keep, Some(live)) => {
-                Ok(Self::Done(Written::new(live.object.clone(), Outcome::Kept)))
-            }
+            (Next::Keep, Some(live)) => Ok(Self::Done(WriteResult::new(
+                live.object.clone(),
+                Outcome::Kept,
+            ))),
             (Next::Keep | Next::Put(_), None) => Err(target.not_found()),
-            (Next::Remove(object), None) => Ok(Self::Done(Written::new(object, Outcome::Removed))),
+            (Next::Remove(object), None) => {
+                Ok(Self::Done(WriteResult::new(object, Outcome::Removed)))
+            }
             (Next::Remove(object), Some(live)) => {
                 let pending = Pending {
                     expect: Expect::Revision(live.stored.revision),
                     write: Write::Delete,
                     requires: Vec::new(),
                 };
-                let written = Written::new(object, Outcome::Removed);
+                let written = WriteResult::new(object, Outcome::Removed);
                 Ok(Self::Commit(pending, written))
             }
             (Next::Put(object), live) => Self::put(target, object, live, Vec::new()),
@@ -192,7 +195,7 @@ impl Step {
             Some(live) => {
                 metadata::copy(&live.object, &mut object, "resourceVersion");
                 if bytes == live.stored.value {
-                    return Ok(Self::Done(Written::new(object, Outcome::Unchanged)));
+                    return Ok(Self::Done(WriteResult::new(object, Outcome::Unchanged)));
                 }
                 Outcome::Updated
             }
@@ -202,11 +205,11 @@ impl Step {
             write: Write::Put(bytes),
             requires,
         };
-        Ok(Self::Commit(pending, Written::new(object, outcome)))
+        Ok(Self::Commit(pending, WriteResult::new(object, outcome)))
     }
 }
 
-impl Written {
+impl WriteResult {
     fn at(mut self, revision: u64) -> Self {
         self.revision = Some(revision);
         if self.outcome != Outcome::Removed {

@@ -8,7 +8,7 @@ use crate::access::{Operation, RbacKind, Review, RoleWrite, check_role_write};
 use crate::merge::{self, MergeKind, UpdateOptions};
 use crate::serve::exchange::Exchange;
 use crate::serve::input::options::{DryRun, WriteOptions};
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::metadata;
 use crate::serve::shared::Target;
 use crate::serve::write::commit::{self, Edit, Live, Next, Outcome};
@@ -26,7 +26,7 @@ pub(crate) async fn create(
     options: &WriteOptions,
     mut object: Value,
 ) -> Result<Value, ApiError> {
-    let weight = Weight::of_values(&target.resource, &[&object]);
+    let weight = WorkCost::of_values(&target.resource, &[&object]);
     let work = || {
         place(&mut object, target)?;
         prepare::wipe_system_fields(&mut object);
@@ -70,7 +70,7 @@ async fn store(
     let named = target.named(metadata::name(&object));
     let _turn = addresses::turn(exchange, &named).await;
     let object = ready(exchange, &named, dry_run, object).await?;
-    let edit = Absent {
+    let edit = CreateAttempt {
         exchange,
         target: &named,
         object,
@@ -101,7 +101,7 @@ pub(crate) async fn ready(
     set_requester(exchange, target, &mut object);
     let withheld = accounts::admit(exchange, target, &mut object).await?;
     let clashes = addresses::assign(exchange, target, &mut object).await?;
-    let weight = Weight::of_values(&target.resource, &[&object]);
+    let weight = WorkCost::of_values(&target.resource, &[&object]);
     let work = || {
         prepare::create(&target.resource, &mut object);
         accounts::prepared(&mut object, withheld);
@@ -162,7 +162,7 @@ async fn check_open(
     Ok(namespace.into_iter().chain(definition).collect())
 }
 
-struct Absent<'t> {
+struct CreateAttempt<'t> {
     exchange: &'t Exchange,
     target: &'t Target,
     object: Value,
@@ -171,7 +171,7 @@ struct Absent<'t> {
     seen: Mutex<Option<Vec<Require>>>,
 }
 
-impl Absent<'_> {
+impl CreateAttempt<'_> {
     async fn change(&self, live: Option<&Live>) -> Result<Next, ApiError> {
         let seen = self.seen.lock().take();
         let requires = match seen {
@@ -193,7 +193,7 @@ impl Absent<'_> {
     }
 }
 
-impl Edit for Absent<'_> {
+impl Edit for CreateAttempt<'_> {
     fn next<'a>(&'a self, live: Option<&'a Live>) -> BoxFuture<'a, Result<Next, ApiError>> {
         Box::pin(self.change(live))
     }

@@ -152,9 +152,9 @@ impl Delete<'_> {
     fn object(&self, live: &Value) -> Next {
         let mut object = live.clone();
         let graceful = match self.grace(&mut object) {
-            Grace::Pending => return Next::Keep,
-            Grace::Until(seconds) => Some(seconds),
-            Grace::None => None,
+            GracePeriod::Pending => return Next::Keep,
+            GracePeriod::Until(seconds) => Some(seconds),
+            GracePeriod::None => None,
         };
         let finalizers = self.finalizers(live);
         metadata::set_finalizers(&mut object, &finalizers);
@@ -173,26 +173,26 @@ impl Delete<'_> {
     }
 
     /// Starts or shortens the grace period, for kinds with graceful deletion.
-    fn grace(&self, object: &mut Value) -> Grace {
+    fn grace(&self, object: &mut Value) -> GracePeriod {
         let asked = self.options.grace_period;
         let live = object.clone();
         let Some(period) = rules::grace_period(self.target, object, asked) else {
-            return Grace::None;
+            return GracePeriod::None;
         };
         if !metadata::is_deleting(object) {
             mark(object, &live, period);
-            return Grace::Until(period);
+            return GracePeriod::Until(period);
         }
         let running = metadata::integer(object, "deletionGracePeriodSeconds").unwrap_or(0);
         if running == 0 {
-            return Grace::None;
+            return GracePeriod::None;
         }
         match asked.map(|asked| if asked < 0 { 1 } else { asked }) {
             Some(asked) if asked < running => {
                 let period = shorten(object, running, asked);
-                Grace::Until(period)
+                GracePeriod::Until(period)
             }
-            _ => Grace::Pending,
+            _ => GracePeriod::Pending,
         }
     }
 
@@ -258,7 +258,7 @@ impl Delete<'_> {
     }
 }
 
-enum Grace {
+enum GracePeriod {
     /// The object has no grace period, or the period has expired.
     None,
     /// The new grace period in seconds.

@@ -8,10 +8,10 @@ use crate::merge;
 use crate::serve::exchange::Exchange;
 use crate::serve::input::options::WriteOptions;
 use crate::serve::input::query;
-use crate::serve::limits::heavy::Weight;
+use crate::serve::limits::heavy::WorkCost;
 use crate::serve::metadata;
 use crate::serve::shared::Target;
-use crate::serve::write::commit::{self, Edit, Live, MODIFIED, Next, Outcome, Written};
+use crate::serve::write::commit::{self, Edit, Live, MODIFIED, Next, Outcome, WriteResult};
 use crate::serve::write::create::{self, check_roles, place, warn_of_duplicate_owners};
 use crate::serve::write::patch::Patch;
 use crate::serve::write::{addresses, namespace, prepare, rules, validate};
@@ -36,7 +36,7 @@ pub(crate) struct Replace<'e> {
 impl Replace<'_> {
     /// Runs the request. The result contains the effect on the store: the object was created,
     /// changed or deleted.
-    pub(crate) async fn run(self) -> Result<Written, ApiError> {
+    pub(crate) async fn run(self) -> Result<WriteResult, ApiError> {
         if let Source::Object(object) = &self.source {
             self.check_identity(object)?;
         }
@@ -122,14 +122,14 @@ impl Replace<'_> {
         Ok(Next::Create(object, requires))
     }
 
-    fn weight(&self, live: Option<&Value>) -> Weight {
+    fn weight(&self, live: Option<&Value>) -> WorkCost {
         let sent = match &self.source {
             Source::Object(object) => object,
             Source::Patch(patch) => patch.value(),
         };
         match live {
-            Some(live) => Weight::of_values(&self.target.resource, &[sent, live]),
-            None => Weight::of_values(&self.target.resource, &[sent]),
+            Some(live) => WorkCost::of_values(&self.target.resource, &[sent, live]),
+            None => WorkCost::of_values(&self.target.resource, &[sent]),
         }
     }
 
@@ -244,11 +244,11 @@ impl Replace<'_> {
                 name: &self.target.name,
             },
         };
-        let verdict = self.exchange.shared.authorizer.authorize(&attributes);
-        if verdict.allowed {
+        let decision = self.exchange.shared.authorizer.authorize(&attributes);
+        if decision.allowed {
             Ok(())
         } else {
-            Err(forbidden(&attributes, &verdict.reason))
+            Err(forbidden(&attributes, &decision.reason))
         }
     }
 }

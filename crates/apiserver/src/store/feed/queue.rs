@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::{Bounds, Notice, Round};
+use super::{Notice, Round, WatchMemoryLimits};
 
 /// The rounds of events that the watcher has not read yet.
 #[derive(Debug, Default)]
@@ -34,7 +34,12 @@ impl Queue {
 
     /// Queues a round; returns false if the watcher is too slow. A watcher with an empty queue is
     /// never too slow, regardless of the size of the round.
-    pub(super) fn offer(&mut self, round: &Round, bytes: usize, bounds: &Bounds) -> bool {
+    pub(super) fn offer(
+        &mut self,
+        round: &Round,
+        bytes: usize,
+        bounds: &WatchMemoryLimits,
+    ) -> bool {
         let full = self.events + round.len() > bounds.queue_events
             || self.bytes + bytes > bounds.queue_bytes;
         if self.events > 0 && full {

@@ -6,7 +6,7 @@ use crate::store::change::Checked;
 use crate::store::error::CommitError;
 
 /// An order for the writer thread.
-pub(in crate::store) enum Order {
+pub(in crate::store) enum WriterCommand {
     Commit(Waiting),
     Compact { to: u64, done: oneshot::Sender<u64> },
 }

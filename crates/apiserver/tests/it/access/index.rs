@@ -1,4 +1,6 @@
-use drover_apiserver::access::{Attributes, Authorizer, Caller, Rbac, RbacKind, Target, Verdict};
+use drover_apiserver::access::{
+    Attributes, AuthorizationDecision, Authorizer, Caller, Rbac, RbacKind, Target,
+};
 use serde_json::{Value, json};
 
 fn role(namespace: &str, name: &str, verbs: &[&str]) -> Value {
@@ -16,7 +18,7 @@ fn binding(namespace: &str, name: &str, kind: &str, role: &str, subjects: &Value
     })
 }
 
-fn ask(rbac: &Rbac, caller: &Caller, verb: &str, namespace: &str) -> Verdict {
+fn ask(rbac: &Rbac, caller: &Caller, verb: &str, namespace: &str) -> AuthorizationDecision {
     rbac.authorize(&Attributes {
         caller,
         verb,
@@ -70,11 +72,11 @@ fn bindings_grant_permissions_to_users_groups_and_service_accounts_with_reason()
     ];
     for (caller, subject, named) in cases {
         let rbac = bound(&json!([subject]));
-        let verdict = ask(&rbac, caller, "get", "d");
+        let decision = ask(&rbac, caller, "get", "d");
         let source = format!(r#"RoleBinding "b/d" of ClusterRole "reader" to {named}"#);
         assert_eq!(
-            verdict,
-            Verdict::allow(format!("RBAC: allowed by {source}"))
+            decision,
+            AuthorizationDecision::allow(format!("RBAC: allowed by {source}"))
         );
     }
 }
@@ -98,10 +100,10 @@ fn role_binding_does_not_grant_role_of_a_different_namespace() {
         RbacKind::RoleBinding,
         &binding("d", "b", "Role", "reader", &subjects),
     );
-    let verdict = ask(&rbac, &Caller::user("u", []), "get", "d");
+    let decision = ask(&rbac, &Caller::user("u", []), "get", "d");
     assert_eq!(
-        verdict,
-        Verdict::deny(r#"RBAC: role.rbac.authorization.k8s.io "reader" not found"#)
+        decision,
+        AuthorizationDecision::deny(r#"RBAC: role.rbac.authorization.k8s.io "reader" not found"#)
     );
 }
 
@@ -153,7 +155,10 @@ fn permissions_are_revoked_by_role_deletion_and_by_index_reset() {
     rbac.apply(RbacKind::ClusterRole, &role("", "reader", &["get"]));
     assert!(ask(&rbac, &user, "get", "d").allowed);
     rbac.reset([]);
-    assert_eq!(ask(&rbac, &user, "get", "d"), Verdict::deny(""));
+    assert_eq!(
+        ask(&rbac, &user, "get", "d"),
+        AuthorizationDecision::deny("")
+    );
 }
 
 #[test]

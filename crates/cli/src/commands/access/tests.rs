@@ -70,13 +70,13 @@ fn access_explanation_lists_subject_role_and_binding() {
         role: "cluster-viewer".to_owned(),
         binding_kind: "ClusterRoleTemplateBinding".to_owned(),
         binding: "m-1".to_owned(),
-        through: Through::Known,
+        through: PermissionOrigin::Known,
         cluster_role: Some("view".to_owned()),
     };
     let group = ThroughView {
         subject: "drover:corp:devs".to_owned(),
         user: None,
-        through: Through::Perhaps,
+        through: PermissionOrigin::Perhaps,
         cluster_role: Some("of-ours".to_owned()),
         ..one.clone()
     };

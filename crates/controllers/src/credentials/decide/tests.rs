@@ -55,9 +55,15 @@ pub(in crate::credentials) fn credential(scoped: bool) -> Token {
 }
 
 #[track_caller]
-fn assert_says(verdict: &Verdict, status: &str, reason: &str, advice: &str) {
-    assert_eq!((verdict.status.as_str(), verdict.reason), (status, reason));
-    assert!(verdict.message.contains(advice), "{verdict:?}");
+fn assert_says(condition_value: &ConditionValue, status: &str, reason: &str, advice: &str) {
+    assert_eq!(
+        (condition_value.status.as_str(), condition_value.reason),
+        (status, reason)
+    );
+    assert!(
+        condition_value.message.contains(advice),
+        "{condition_value:?}"
+    );
 }
 
 #[test]
@@ -179,8 +185,8 @@ fn token_is_valid_until_expiry_or_deletion_of_user_or_cluster() {
         ),
         (true, Some(&there), None, 99, "False", "ClusterGone", "shop"),
     ] {
-        let verdict = token(&credential(scoped), user, cluster, None, at(now));
-        assert_says(&verdict, status, reason, advice);
+        let condition_value = token(&credential(scoped), user, cluster, None, at(now));
+        assert_says(&condition_value, status, reason, advice);
     }
 }
 
@@ -211,7 +217,7 @@ fn registration_token_is_invalid_after_use_or_expiry_or_cluster_deletion() {
         (Some(leaving), 99, "False", "ClusterGone", import),
         (None, 99, "False", "ClusterGone", import),
     ] {
-        let verdict = registration_token(&waiting, cluster.as_ref(), at(now));
-        assert_says(&verdict, status, reason, advice);
+        let condition_value = registration_token(&waiting, cluster.as_ref(), at(now));
+        assert_says(&condition_value, status, reason, advice);
     }
 }

@@ -67,7 +67,7 @@ fn found(namespaces: &str) -> Namespaces {
     each.collect()
 }
 
-/// Returns the decision as text in the form `retained/gained/created`, and the impediments.
+/// Returns the decision as text in the form `retained/gained/created`, and the blocked reasons.
 fn describe(
     projects: &[Project],
     found: &Namespaces,
@@ -92,15 +92,15 @@ fn describe(
         pairs(&decision.gained),
         to_create.join(" "),
     ];
-    let impediments = decision.impediments.iter().map(|it| match it {
-        Impediment::Namespace { problem, .. } => problem.clone(),
-        Impediment::Limits(error) => panic!("{error}"),
+    let blocked_reasons = decision.blocked_reasons.iter().map(|it| match it {
+        BlockedReason::Namespace { problem, .. } => problem.clone(),
+        BlockedReason::Limits(error) => panic!("{error}"),
     });
-    (describe.join("/"), impediments.collect())
+    (describe.join("/"), blocked_reasons.collect())
 }
 
 /// Test cases: description, project `p`, other projects, namespaces, expected decision about `p`,
-/// and expected impediments.
+/// and expected blocked reasons.
 type Case<'a> = (
     &'a str,
     Project,
@@ -111,11 +111,11 @@ type Case<'a> = (
 );
 
 fn check(cases: Vec<Case<'_>>) {
-    for (what, p, others, there, expected, impediments) in cases {
+    for (what, p, others, there, expected, blocked_reasons) in cases {
         let mut projects = vec![p];
         projects.extend(others);
         let describe = describe(&projects, &found(there), "p");
-        assert_eq!(describe, (expected.to_owned(), impediments), "{what}");
+        assert_eq!(describe, (expected.to_owned(), blocked_reasons), "{what}");
     }
 }
 
@@ -412,7 +412,7 @@ fn namespace_created_by_a_project_is_recognized_by_its_secret_annotation() {
         making: vec![pending_namespace("a", "secret")],
         ..ProjectStatus::default()
     });
-    for (secret, expected, impediments) in [
+    for (secret, expected, blocked_reasons) in [
         (Some("secret"), "/a=1/", vec![]),
         (Some("another"), "//", vec![OwnershipProblem::Exists]),
         // Users who may read projects know the digest, but not the secret.
@@ -427,7 +427,11 @@ fn namespace_created_by_a_project_is_recognized_by_its_secret_annotation() {
         let annotation = secret.map(|it| (CREATED_WITH_ANNOTATION.to_owned(), it.to_owned()));
         there.get_mut("a").unwrap().annotations = Some(annotation.into_iter().collect());
         let describe = describe(std::slice::from_ref(&p), &there, "p");
-        assert_eq!(describe, (expected.to_owned(), impediments), "{secret:?}");
+        assert_eq!(
+            describe,
+            (expected.to_owned(), blocked_reasons),
+            "{secret:?}"
+        );
     }
 }
 

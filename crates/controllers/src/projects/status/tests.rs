@@ -1,12 +1,12 @@
 use super::*;
 
-fn impediments(whys: Vec<OwnershipProblem>) -> Decision {
-    let namespace = |(n, problem): (usize, OwnershipProblem)| Impediment::Namespace {
+fn blocked_reasons(whys: Vec<OwnershipProblem>) -> Decision {
+    let namespace = |(n, problem): (usize, OwnershipProblem)| BlockedReason::Namespace {
         name: format!("n{n}"),
         problem,
     };
     Decision {
-        impediments: whys.into_iter().enumerate().map(namespace).collect(),
+        blocked_reasons: whys.into_iter().enumerate().map(namespace).collect(),
         ..Decision::default()
     }
 }
@@ -47,11 +47,17 @@ fn project_condition_contains_ownership_problem_and_fix() {
             &["\"n2\"", "; and 2 more"],
         ),
     ] {
-        let verdict = verdict(&impediments(whys), &[]);
-        assert_eq!(verdict.reason, reason, "{verdict:?}");
-        assert_eq!(verdict.status == Tristate::True, reason == "Applied");
+        let condition_value = condition_value(&blocked_reasons(whys), &[]);
+        assert_eq!(condition_value.reason, reason, "{condition_value:?}");
+        assert_eq!(
+            condition_value.status == Tristate::True,
+            reason == "Applied"
+        );
         for word in words {
-            assert!(verdict.message.contains(word), "{word}: {verdict:?}");
+            assert!(
+                condition_value.message.contains(word),
+                "{word}: {condition_value:?}"
+            );
         }
     }
 }
@@ -61,15 +67,18 @@ fn project_condition_of_a_failure_contains_the_retry_time() {
     let error = ApplyError::CallTimeout {
         operation: "create namespace a".to_owned(),
     };
-    let verdict = verdict(
-        &impediments(vec![OwnershipProblem::Exists]),
+    let condition_value = condition_value(
+        &blocked_reasons(vec![OwnershipProblem::Exists]),
         &[&error, &error],
     );
     assert_eq!(
-        (verdict.status, verdict.reason),
+        (condition_value.status, condition_value.reason),
         (Tristate::False, "ApplyFailed")
     );
     for word in ["create namespace a", "1 more", "retries within 20 s"] {
-        assert!(verdict.message.contains(word), "{verdict:?}");
+        assert!(
+            condition_value.message.contains(word),
+            "{condition_value:?}"
+        );
     }
 }

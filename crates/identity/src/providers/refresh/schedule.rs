@@ -23,18 +23,18 @@ const FAILED_BACKOFF: (Duration, Duration) = (Duration::from_mins(2), Duration::
 pub(super) struct RefreshSchedule {
     running: HashSet<IdentityKey>,
     /// Identities whose last refresh failed, with their retry time.
-    postponed: HashMap<IdentityKey, Postponement>,
+    postponed: HashMap<IdentityKey, ProviderBackoff>,
     /// Unreachable providers, with their retry time.
-    unreachable: HashMap<ProviderUid, Postponement>,
+    unreachable: HashMap<ProviderUid, ProviderBackoff>,
 }
 
 #[derive(Debug)]
-struct Postponement {
+struct ProviderBackoff {
     not_before: Timestamp,
     backoff: Backoff,
 }
 
-impl Postponement {
+impl ProviderBackoff {
     fn new((first, longest): (Duration, Duration)) -> Self {
         Self {
             not_before: Timestamp::MIN,
@@ -97,7 +97,7 @@ impl RefreshSchedule {
         every: SignedDuration,
         now: Timestamp,
     ) -> bool {
-        let waits = |postponed: Option<&Postponement>| {
+        let waits = |postponed: Option<&ProviderBackoff>| {
             postponed.is_some_and(|postponed| now < postponed.not_before)
         };
         identity.state != IdentityState::Refused
@@ -124,7 +124,7 @@ impl RefreshSchedule {
                 let (least, _) = UNREACHABLE_BACKOFF;
                 let unreachable = self.unreachable.entry(key.provider.clone());
                 unreachable
-                    .or_insert_with(|| Postponement::new(UNREACHABLE_BACKOFF))
+                    .or_insert_with(|| ProviderBackoff::new(UNREACHABLE_BACKOFF))
                     .postpone(least, now);
                 self.postpone(key, now);
             }
@@ -142,7 +142,7 @@ impl RefreshSchedule {
         let (least, _) = FAILED_BACKOFF;
         let postponed = self.postponed.entry(key.clone());
         postponed
-            .or_insert_with(|| Postponement::new(FAILED_BACKOFF))
+            .or_insert_with(|| ProviderBackoff::new(FAILED_BACKOFF))
             .postpone(least, now);
     }
 }

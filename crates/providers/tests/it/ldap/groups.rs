@@ -26,7 +26,7 @@ fn chain(count: usize) -> String {
 async fn jane_in(
     slapd: &Slapd,
     change: impl FnOnce(&mut drover_api::kinds::LdapGroups),
-) -> Result<drover_providers::Person, drover_providers::ProviderError> {
+) -> Result<drover_providers::ProviderUser, drover_providers::ProviderError> {
     let mut spec = super::reaching(slapd);
     change(spec.groups.as_mut().unwrap());
     directory(&spec)

@@ -9,7 +9,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
-use super::{SECRET, Verdict, as_sign_in, shown, spec, verdict};
+use super::{ResultKind, SECRET, as_sign_in, result_kind, shown, spec};
 
 /// Creates Drover's OpenID client for the test provider `provider`.
 fn drover(provider: &Provider, settings: &Settings) -> Oidc {
@@ -81,18 +81,18 @@ async fn refresh_with_rotating_tokens_updates_the_groups() {
 
     // The token belongs to another user.
     let result = refresh(&oidc, &third, "bob").await;
-    assert_eq!(verdict(&result), Verdict::InvalidResponse);
+    assert_eq!(result_kind(&result), ResultKind::InvalidResponse);
 
     // The provider revokes all tokens when a refresh token is used twice.
-    let withdrawn = Verdict::Refused(Refusal::Withdrawn);
-    assert_eq!(verdict(&refresh(&oidc, &first, "ann").await), withdrawn);
-    assert_eq!(verdict(&refresh(&oidc, &third, "ann").await), withdrawn);
+    let withdrawn = ResultKind::Refused(Refusal::Withdrawn);
+    assert_eq!(result_kind(&refresh(&oidc, &first, "ann").await), withdrawn);
+    assert_eq!(result_kind(&refresh(&oidc, &third, "ann").await), withdrawn);
 }
 
 #[tokio::test]
 async fn revoked_token_is_rejected_and_outage_returns_error_unavailable() {
     let (mut provider, oidc) = started().await;
-    let withdrawn = Verdict::Refused(Refusal::Withdrawn);
+    let withdrawn = ResultKind::Refused(Refusal::Withdrawn);
 
     let bob = sign_in(&oidc, &provider, "bob").await;
     let token = bob.refresh_token.unwrap();
@@ -100,17 +100,17 @@ async fn revoked_token_is_rejected_and_outage_returns_error_unavailable() {
         .browser()
         .revoke(&provider.issuer, token.expose_secret())
         .await;
-    assert_eq!(verdict(&refresh(&oidc, &token, "bob").await), withdrawn);
+    assert_eq!(result_kind(&refresh(&oidc, &token, "bob").await), withdrawn);
 
     let ann = sign_in(&oidc, &provider, "ann").await;
     let ann = refresh(&oidc, &ann.refresh_token.unwrap(), "ann").await;
     let token = ann.unwrap().refresh_token.unwrap();
     provider.change("ann", &json!({"disabled": true})).await;
-    assert_eq!(verdict(&refresh(&oidc, &token, "ann").await), withdrawn);
+    assert_eq!(result_kind(&refresh(&oidc, &token, "ann").await), withdrawn);
 
     provider.stop().await;
     let result = refresh(&oidc, &token, "ann").await;
-    assert_eq!(verdict(&result), Verdict::Unavailable);
+    assert_eq!(result_kind(&result), ResultKind::Unavailable);
     let text = shown(result);
     assert!(!text.contains(token.expose_secret()), "{text}");
 }
@@ -122,7 +122,7 @@ async fn denied_consent_returns_error_refused() {
     let came_back = provider.browser().cancel_sign_in(url).await;
     let query = came_back.query().unwrap();
     let result = oidc.redeem(query, &pending, Timestamp::now()).await;
-    assert_eq!(verdict(&result), Verdict::Refused(Refusal::Denied));
+    assert_eq!(result_kind(&result), ResultKind::Refused(Refusal::Denied));
 }
 
 #[tokio::test]
@@ -138,12 +138,15 @@ async fn authorization_code_is_valid_only_for_its_own_sign_in() {
     stolen["verifier"] = "a".repeat(43).into();
     let stolen: Pending = serde_json::from_value(stolen).unwrap();
     let result = oidc.redeem(query, &stolen, Timestamp::now()).await;
-    assert_eq!(verdict(&result), Verdict::Refused(Refusal::Withdrawn));
+    assert_eq!(
+        result_kind(&result),
+        ResultKind::Refused(Refusal::Withdrawn)
+    );
 
     // A sign-in of another browser rejects the code.
     let (_, other) = oidc.authorize(&back(), Timestamp::now()).await.unwrap();
     let result = oidc.redeem(query, &other, Timestamp::now()).await;
-    assert_eq!(verdict(&result), Verdict::InvalidResponse);
+    assert_eq!(result_kind(&result), ResultKind::InvalidResponse);
 }
 
 #[tokio::test]
@@ -221,6 +224,6 @@ async fn connection_test_reports_a_wrong_secret() {
     let wrong = Oidc::new(&spec, Some("another secret".into())).unwrap();
     let checks = wrong.check(&back(), Timestamp::now()).await;
     let client = checks.iter().find(|check| check.what == "Client").unwrap();
-    let expected = Verdict::Misconfigured("oidc.clientSecret");
-    assert_eq!(verdict(&client.found), expected);
+    let expected = ResultKind::Misconfigured("oidc.clientSecret");
+    assert_eq!(result_kind(&client.found), expected);
 }

@@ -9,7 +9,7 @@ use drover_providers::oidc::metadata::{ClientAuthentication, Metadata};
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::{SECRET, Verdict, spec, verdict};
+use super::{ResultKind, SECRET, result_kind, spec};
 
 const ISSUER: &str = "https://id.example.com/realms/a";
 
@@ -44,7 +44,7 @@ fn minimal_discovery_document_is_completed_with_defaults_of_the_specification() 
 
 #[test]
 fn discovery_document_with_unsupported_values_is_rejected() {
-    let issuer = Verdict::Misconfigured("oidc.issuer");
+    let issuer = ResultKind::Misconfigured("oidc.issuer");
     for (change, expected) in [
         (json!({"issuer": "https://id.example.com/realms/b"}), issuer),
         (
@@ -57,7 +57,7 @@ fn discovery_document_with_unsupported_values_is_rejected() {
             issuer,
         ),
         (json!({"issuer": ""}), issuer),
-        (json!({"issuer": null}), Verdict::InvalidResponse),
+        (json!({"issuer": null}), ResultKind::InvalidResponse),
         (
             json!({"response_types_supported": ["id_token", "code token"]}),
             issuer,
@@ -72,49 +72,49 @@ fn discovery_document_with_unsupported_values_is_rejected() {
             issuer,
         ),
         (json!({"id_token_signing_alg_values_supported": []}), issuer),
-        (json!({"token_endpoint": null}), Verdict::InvalidResponse),
-        (json!({"jwks_uri": null}), Verdict::InvalidResponse),
+        (json!({"token_endpoint": null}), ResultKind::InvalidResponse),
+        (json!({"jwks_uri": null}), ResultKind::InvalidResponse),
         (
             json!({"authorization_endpoint": null}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
         (
             json!({"token_endpoint": "http://id.example.com/t"}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
         (
             json!({"jwks_uri": "file:///etc/passwd"}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
-        (json!({"jwks_uri": "/k"}), Verdict::InvalidResponse),
+        (json!({"jwks_uri": "/k"}), ResultKind::InvalidResponse),
         (
             json!({"userinfo_endpoint": "http://id.example.com/u"}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
         (
             json!({"end_session_endpoint": "javascript:alert(1)"}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
         (
             json!({"authorization_endpoint": "javascript:alert(1)"}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
         (
             json!({"authorization_endpoint": "https://u:p@id.example.com/a"}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
         (
             json!({"authorization_endpoint": "https://id.example.com/a#b"}),
-            Verdict::InvalidResponse,
+            ResultKind::InvalidResponse,
         ),
-        (json!({"token_endpoint": 7}), Verdict::InvalidResponse),
+        (json!({"token_endpoint": 7}), ResultKind::InvalidResponse),
     ] {
-        assert_eq!(verdict(&read(&document(&change))), expected, "{change}");
+        assert_eq!(result_kind(&read(&document(&change))), expected, "{change}");
     }
     for text in ["", "[]", "<html>", "{\"issuer\":\"a\",\"issuer\":\"b\"}"] {
         let issuer = Issuer::parse(ISSUER).unwrap();
         let result = Metadata::parse(&issuer, text.as_bytes());
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{text}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{text}");
     }
 }
 
@@ -188,7 +188,7 @@ fn invalid_configuration_error_names_the_field() {
             value[name] = member.clone();
         }
         let spec = serde_json::from_value(value).unwrap();
-        verdict(&Oidc::new(&spec, secret.map(SecretString::from)))
+        result_kind(&Oidc::new(&spec, secret.map(SecretString::from)))
     };
     for (change, secret, field) in [
         (json!({"issuer": "http://x"}), Some(SECRET), "oidc.issuer"),
@@ -218,7 +218,7 @@ fn invalid_configuration_error_names_the_field() {
     ] {
         assert_eq!(
             new(change.clone(), secret),
-            Verdict::Misconfigured(field),
+            ResultKind::Misconfigured(field),
             "{change}"
         );
     }

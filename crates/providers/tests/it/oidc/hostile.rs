@@ -14,7 +14,7 @@ use reqwest::Url;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::issuer::{Answer, DISCOVERY, Issuer};
+use super::issuer::{DISCOVERY, Issuer, ScriptedResponse};
 use super::signer::{Signer, claims, document};
 use super::{SECRET, as_sign_in, now, spec};
 
@@ -74,7 +74,10 @@ impl World {
     async fn start() -> Self {
         let issuer = Issuer::start().await;
         let signer = Signer::new("one", Algorithm::ES256);
-        issuer.says("/keys", Answer::Json(200, document(&[signer.published()])));
+        issuer.says(
+            "/keys",
+            ScriptedResponse::Json(200, document(&[signer.published()])),
+        );
         Self {
             oidc: client(&issuer),
             issuer,
@@ -92,7 +95,8 @@ impl World {
 
     fn sends_token(&self, id_token: &str) {
         let tokens = json!({"access_token": "an-access-token", "token_type": "bearer", "id_token": id_token, "refresh_token": "refresh-2", "expires_in": 300});
-        self.issuer.says("/token", Answer::Json(200, tokens));
+        self.issuer
+            .says("/token", ScriptedResponse::Json(200, tokens));
     }
 
     /// Signs in user `ann-1` with this ID token.
@@ -121,10 +125,12 @@ impl World {
 async fn sign_in_with_response(
     world: &World,
     path: &str,
-    answer: Answer,
+    answer: ScriptedResponse,
 ) -> Result<SignedIn, ProviderError> {
     let document = world.issuer.document();
-    world.issuer.says(DISCOVERY, Answer::Json(200, document));
+    world
+        .issuer
+        .says(DISCOVERY, ScriptedResponse::Json(200, document));
     if path == DISCOVERY {
         world.issuer.says(path, answer);
         let started = world.oidc.authorize(&back(), now()).await;

@@ -46,7 +46,7 @@ pub(super) fn certified() -> Certified {
 
 /// Response that the test issuer returns for one path.
 #[derive(Clone)]
-pub(super) enum Answer {
+pub(super) enum ScriptedResponse {
     Json(u16, Value),
     /// Response with a status, a media type and a body.
     Raw(u16, &'static str, Vec<u8>),
@@ -60,7 +60,7 @@ pub(super) enum Answer {
 
 /// A received request.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct ReceivedRequest {
     pub(super) path: String,
     pub(super) authorization: Option<String>,
     pub(super) body: String,
@@ -69,8 +69,8 @@ pub(super) struct Asked {
 #[derive(Default)]
 struct Script {
     stalled: Arc<Notify>,
-    answers: HashMap<String, Answer>,
-    asked: Vec<Asked>,
+    answers: HashMap<String, ScriptedResponse>,
+    asked: Vec<ReceivedRequest>,
 }
 
 /// A running test issuer, which stops when it is dropped.
@@ -114,7 +114,7 @@ impl Issuer {
             script,
             serving,
         };
-        issuer.says(DISCOVERY, Answer::Json(200, issuer.document()));
+        issuer.says(DISCOVERY, ScriptedResponse::Json(200, issuer.document()));
         issuer
     }
 
@@ -135,7 +135,7 @@ impl Issuer {
     }
 
     /// Sets the response to requests for a path.
-    pub(super) fn says(&self, path: &str, answer: Answer) {
+    pub(super) fn says(&self, path: &str, answer: ScriptedResponse) {
         let mut script = self.script.lock().unwrap();
         script.answers.insert(path.to_owned(), answer);
     }
@@ -146,7 +146,7 @@ impl Issuer {
         for (name, value) in change.as_object().unwrap() {
             document[name] = value.clone();
         }
-        self.says(DISCOVERY, Answer::Json(200, document));
+        self.says(DISCOVERY, ScriptedResponse::Json(200, document));
     }
 
     /// Waits until the issuer has sent the headers of a stalled response.
@@ -156,7 +156,7 @@ impl Issuer {
     }
 
     /// Returns the requests that the issuer has received for a path.
-    pub(super) fn asked(&self, path: &str) -> Vec<Asked> {
+    pub(super) fn asked(&self, path: &str) -> Vec<ReceivedRequest> {
         let script = self.script.lock().unwrap();
         let asked = script.asked.iter().filter(|asked| asked.path == path);
         asked.cloned().collect()
@@ -173,7 +173,7 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
     let body = String::from_utf8(body.unwrap().to_vec()).unwrap();
     let answer = {
         let mut script = script.lock().unwrap();
-        script.asked.push(Asked {
+        script.asked.push(ReceivedRequest {
             path: path.clone(),
             authorization,
             body,
@@ -189,23 +189,23 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
     };
     match answer {
         None => response(404, "text/plain", "not found".into()),
-        Some(Answer::Json(status, body)) => response(
+        Some(ScriptedResponse::Json(status, body)) => response(
             status,
             "application/json; charset=utf-8",
             body.to_string().into(),
         ),
-        Some(Answer::Raw(status, media, body)) => response(status, media, body.into()),
-        Some(Answer::Redirect(to)) => Response::builder()
+        Some(ScriptedResponse::Raw(status, media, body)) => response(status, media, body.into()),
+        Some(ScriptedResponse::Redirect(to)) => Response::builder()
             .status(StatusCode::TEMPORARY_REDIRECT)
             .header("location", to)
             .body(Body::empty())
             .unwrap(),
-        Some(Answer::Stalled) => {
+        Some(ScriptedResponse::Stalled) => {
             script.lock().unwrap().stalled.notify_one();
             let nothing = futures::stream::pending::<Result<Bytes, Infallible>>();
             response(200, "application/json", Body::from_stream(nothing))
         }
-        Some(Answer::Endless) => {
+        Some(ScriptedResponse::Endless) => {
             let spaces = || Ok::<_, Infallible>(Bytes::from_static(&[b' '; 16 * 1024]));
             let endless = futures::stream::iter(std::iter::repeat_with(spaces));
             response(200, "application/json", Body::from_stream(endless))

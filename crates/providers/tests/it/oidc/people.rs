@@ -1,10 +1,10 @@
 //! Tests of the mapping of claims to users and groups.
 
 use drover_providers::oidc::claims::{ClaimMapping, ClaimPath};
-use drover_providers::{Group, Person, ProviderError};
+use drover_providers::{Group, ProviderError, ProviderUser};
 use serde_json::{Map, Value, json};
 
-use super::{Verdict, verdict};
+use super::{ResultKind, result_kind};
 
 fn mapping(groups: &str) -> ClaimMapping {
     ClaimMapping {
@@ -17,7 +17,7 @@ fn object(value: &Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn person(groups: &str, token: &Value, userinfo: &Value) -> Result<Person, ProviderError> {
+fn person(groups: &str, token: &Value, userinfo: &Value) -> Result<ProviderUser, ProviderError> {
     mapping(groups).person("ann-1", &object(token), &object(userinfo))
 }
 
@@ -35,7 +35,7 @@ fn claims_of_the_id_token_take_precedence_over_userinfo() {
         id: id.to_owned(),
         name: id.to_owned(),
     };
-    let expected = Person {
+    let expected = ProviderUser {
         id: "ann-1".to_owned(),
         login: "ann".to_owned(),
         display_name: Some("Ann".to_owned()),
@@ -137,8 +137,8 @@ fn invalid_groups_claim_returns_an_error() {
     ] {
         let result = person("groups", &token, &json!({}));
         assert_eq!(
-            verdict(&result),
-            Verdict::Misconfigured("oidc.groupsClaim"),
+            result_kind(&result),
+            ResultKind::Misconfigured("oidc.groupsClaim"),
             "{token}"
         );
     }
@@ -149,8 +149,8 @@ fn claim_path_with_an_empty_segment_is_rejected() {
     for text in ["", ".", "a.", ".a", "a..b"] {
         let result = ClaimPath::parse("oidc.groupsClaim", text);
         assert_eq!(
-            verdict(&result),
-            Verdict::Misconfigured("oidc.groupsClaim"),
+            result_kind(&result),
+            ResultKind::Misconfigured("oidc.groupsClaim"),
             "{text:?}"
         );
     }

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use drover_access::grants::{Downstream, Subject as Person};
+use drover_access::grants::{Downstream, Subject as DroverSubject};
 use drover_access::roles::Rights;
 use drover_api::agent::Lane;
 use drover_api::ids::ClusterUid;
-use drover_api::rest::{Through, ThroughView};
+use drover_api::rest::{PermissionOrigin, ThroughView};
 use drover_rbac::RuleTarget;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kube::api::{Api, ListParams};
@@ -68,7 +68,7 @@ pub(super) struct ClusterBindings<'a> {
 
 /// An RBAC binding in the cluster, and one of its subjects that the query includes.
 struct SubjectBinding {
-    subject: Person,
+    subject: DroverSubject,
     kind: &'static str,
     binding: String,
     role_kind: String,
@@ -107,7 +107,7 @@ impl ClusterBindings<'_> {
         client: &Client,
         matches: impl Fn(&str) -> bool,
     ) -> Result<(Vec<ThroughView>, bool), ApplyError> {
-        let named = |person: &Person| matches(person.as_str()) && self.has_access(person);
+        let named = |person: &DroverSubject| matches(person.as_str()) && self.has_access(person);
         let unmanaged = UnmanagedBindings::read(client, named).await?;
         let mut found = Vec::new();
         for binding in &unmanaged.everywhere {
@@ -130,29 +130,29 @@ impl ClusterBindings<'_> {
                 self.through(roles.get(&one.role))
             } else {
                 // The server's service account in the cluster cannot read Roles.
-                Some(Through::Perhaps)
+                Some(PermissionOrigin::Perhaps)
             };
             views.extend(through.map(|through| view(one, through)));
         }
         Ok((views, unmanaged.more))
     }
 
-    fn has_access(&self, person: &Person) -> bool {
+    fn has_access(&self, person: &DroverSubject) -> bool {
         match person {
-            Person::User(user) => self.members.users.contains(user),
-            Person::Group(group) => self.members.groups.contains(group),
+            DroverSubject::User(user) => self.members.users.contains(user),
+            DroverSubject::Group(group) => self.members.groups.contains(group),
         }
     }
 
     /// Returns how the role grants the permission: through a rule, or possibly if the role was not
     /// read. Returns `None` if the role does not grant the permission.
-    fn through(&self, role: Option<&Option<Rights>>) -> Option<Through> {
+    fn through(&self, role: Option<&Option<Rights>>) -> Option<PermissionOrigin> {
         let Some(role) = role else {
-            return Some(Through::Perhaps);
+            return Some(PermissionOrigin::Perhaps);
         };
         let rules = &role.as_ref()?.rules;
         let allows = rules.iter().any(|rule| rule.allows(self.verb, self.target));
-        allows.then_some(Through::Rule)
+        allows.then_some(PermissionOrigin::Rule)
     }
 }
 
@@ -160,7 +160,7 @@ fn add<K: RoleBindingLike>(
     found: &mut Vec<SubjectBinding>,
     binding: &K,
     kind: &'static str,
-    named: impl Fn(&Person) -> bool,
+    named: impl Fn(&DroverSubject) -> bool,
 ) {
     let people = binding.subjects().iter().filter_map(person).filter(named);
     let name = match binding.namespace() {
@@ -188,7 +188,7 @@ async fn read(client: &Client, name: &str) -> Result<Option<Rights>, ApplyError>
     Ok(found.map(|role| Rights::of(&role.rules.unwrap_or_default())))
 }
 
-fn view(found: SubjectBinding, through: Through) -> ThroughView {
+fn view(found: SubjectBinding, through: PermissionOrigin) -> ThroughView {
     ThroughView {
         subject: found.subject.to_string(),
         user: None,

@@ -5,7 +5,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -57,7 +57,7 @@ pub(crate) fn ChangePassword() -> impl IntoView {
         let advice = t().password.at_provider_help();
         return view! {
             <div class="page">
-                <EmptyState why=Absence::Empty title=t().password.at_provider(&provider) advice=advice/>
+                <EmptyState why=EmptyReason::Empty title=t().password.at_provider(&provider) advice=advice/>
             </div>
         }
         .into_any();

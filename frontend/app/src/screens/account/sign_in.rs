@@ -6,7 +6,7 @@ use drover_api::rest::{List, ProviderView, Secret};
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::Problem;
 use drover_ui_core::shell;
-use drover_ui_core::sign_in::{Account, Provider, Way, others, return_path};
+use drover_ui_core::sign_in::{Account, Provider, SignInButton, others, return_path};
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::field::{Content, TextField};
 use drover_ui_kit::notice::{Banner, BannerKind};
@@ -29,7 +29,7 @@ struct Attempt {
     username: RwSignal<String>,
     password: RwSignal<String>,
     /// The sign-in method of the pending sign-in.
-    doing: RwSignal<Option<Way>>,
+    doing: RwSignal<Option<SignInButton>>,
     problem: RwSignal<Option<Problem>>,
 }
 
@@ -67,7 +67,7 @@ impl Attempt {
         let account = self.account.get_untracked();
         let name = self.username.get_untracked().trim().to_owned();
         let typed = Secret::new(self.password.get_untracked());
-        self.begins(Way::Type(account.clone()));
+        self.begins(SignInButton::Type(account.clone()));
         spawn_local(async move {
             let entered = match &account {
                 Account::Local => self.session.sign_in(name, typed).await,
@@ -81,15 +81,15 @@ impl Attempt {
     }
 
     /// Switches the form to the selected sign-in method.
-    fn take(self, way: &Way) {
+    fn take(self, way: &SignInButton) {
         match way {
-            Way::Type(account) => {
+            SignInButton::Type(account) => {
                 // A password of one account is never sent to another account.
                 self.password.set(String::new());
                 self.problem.set(None);
                 self.account.set(account.clone());
             }
-            Way::Go(provider) => self.go(provider.clone()),
+            SignInButton::Go(provider) => self.go(provider.clone()),
         }
     }
 
@@ -97,7 +97,7 @@ impl Attempt {
         if !untrack(move || self.is_free()) {
             return;
         }
-        self.begins(Way::Go(provider.clone()));
+        self.begins(SignInButton::Go(provider.clone()));
         spawn_local(async move {
             let begun = self.session.begin_at(&provider, return_path(&here())).await;
             let gone = begun.and_then(|url| {
@@ -110,7 +110,7 @@ impl Attempt {
         });
     }
 
-    fn begins(self, way: Way) {
+    fn begins(self, way: SignInButton) {
         self.doing.set(Some(way));
         self.problem.set(None);
     }
@@ -184,7 +184,7 @@ fn PasswordForm(account: Account, attempt: Attempt) -> impl IntoView {
         Account::Local => None,
         Account::At(provider) => Some(provider.title.clone()),
     };
-    let way = Way::Type(account);
+    let way = SignInButton::Type(account);
     let busy = Signal::derive(move || attempt.doing.with(|doing| doing.as_ref() == Some(&way)));
     view! {
         <form on:submit=submit>
@@ -206,7 +206,7 @@ fn PasswordForm(account: Account, attempt: Attempt) -> impl IntoView {
 /// Shows a button for each sign-in method except the method of the form.
 #[component]
 fn OtherMethods(attempt: Attempt, told: ProviderList) -> impl IntoView {
-    let button = move |way: Way| {
+    let button = move |way: SignInButton| {
         let (words, of) = (way.words(), way.clone());
         let busy = Signal::derive(move || attempt.doing.with(|doing| doing.as_ref() == Some(&of)));
         view! {

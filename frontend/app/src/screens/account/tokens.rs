@@ -13,7 +13,7 @@ use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::Checkbox;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
@@ -25,7 +25,7 @@ use crate::screens::title::title;
 use crate::session::Session;
 use columns::{BY_DEFAULT, TokenRow, columns};
 use create::CreateToken;
-use delete::{DeleteTokens, Ending};
+use delete::{DeleteTokens, TokenDeletion};
 
 const SCREEN: &str = "/tokens";
 
@@ -37,7 +37,7 @@ const TOKENS: ListKind = ListKind {
 
 /// The filters next to the text filter.
 #[derive(Clone, Copy, Debug)]
-struct Chosen {
+struct TokenFilters {
     /// The purpose filter.
     purpose: RwSignal<Option<TokenPurpose>>,
     /// True if the list shows only the user's own tokens.
@@ -56,10 +56,10 @@ pub(crate) fn Tokens() -> impl IntoView {
         Filter::only("whose", "mine", mine),
     ];
     let view = View::of_url(SCREEN, &columns(everybodys), BY_DEFAULT, filters);
-    let contents = contents(listing, view, everybodys, Chosen { purpose, mine });
+    let contents = contents(listing, view, everybodys, TokenFilters { purpose, mine });
     let (rows, shown) = (contents.rows, contents.shown);
     let selection = RwSignal::new(Selection::default());
-    let ending = Ending::provide();
+    let ending = TokenDeletion::provide();
     forget_gone(rows, selection);
     let make = move || {
         view! {
@@ -90,7 +90,7 @@ fn contents(
     listing: Listing<TokenView>,
     view: View,
     everybodys: bool,
-    chosen: Chosen,
+    chosen: TokenFilters,
 ) -> Contents<TokenRow> {
     let session = expect_context::<Session>();
     let rows = move || {
@@ -136,7 +136,7 @@ fn chosen(rows: Rows<TokenRow>, selection: RwSignal<Selection>) -> Vec<TokenRow>
 fn NoTokens() -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::Empty
+            why=EmptyReason::Empty
             title=t().tokens.empty()
             advice=t().tokens.empty_advice()
         >

@@ -13,7 +13,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind};
 use drover_ui_core::quantity::count;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::table::Table;
 use leptos::prelude::*;
 
@@ -255,18 +255,18 @@ fn List(looking: AuditSearch) -> impl IntoView {
             {move || match what.get() {
                 ListState::Loading => view! { <Skeleton lines=8/> }.into_any(),
                 ListState::Problem(why) => view! {
-                    <EmptyState why=Absence::Failed title=t().audit.failed() advice=why/>
+                    <EmptyState why=EmptyReason::Failed title=t().audit.failed() advice=why/>
                 }.into_any(),
                 ListState::NotAsked => view! {
-                    <EmptyState why=Absence::NoMatch title=t().audit.invalid()
+                    <EmptyState why=EmptyReason::NoMatch title=t().audit.invalid()
                         advice=t().audit.invalid_advice()/>
                 }.into_any(),
                 ListState::Stopped => view! {
-                    <EmptyState why=Absence::Empty title=t().audit.stopped() advice=t().audit.stopped_advice()/>
+                    <EmptyState why=EmptyReason::Empty title=t().audit.stopped() advice=t().audit.stopped_advice()/>
                 }.into_any(),
                 ListState::Empty => view! { <NoRecords looking=looking/> }.into_any(),
                 ListState::NotYet => view! {
-                    <EmptyState why=Absence::NoMatch title=t().audit.no_match_yet()
+                    <EmptyState why=EmptyReason::NoMatch title=t().audit.no_match_yet()
                         advice=t().audit.no_match_yet_advice()/>
                 }.into_any(),
                 ListState::Rows => view! {
@@ -284,12 +284,16 @@ fn NoRecords(looking: AuditSearch) -> impl IntoView {
     let filtered = looking.asked.with_untracked(|asked| !asked.is_empty());
     let (why, title, advice) = if filtered {
         (
-            Absence::NoMatch,
+            EmptyReason::NoMatch,
             t().audit.no_match(),
             t().audit.no_match_advice(),
         )
     } else {
-        (Absence::Empty, t().audit.empty(), t().audit.empty_advice())
+        (
+            EmptyReason::Empty,
+            t().audit.empty(),
+            t().audit.empty_advice(),
+        )
     };
     view! { <EmptyState why=why title=title advice=advice/> }
 }

@@ -13,7 +13,7 @@ use drover_ui_core::messages::t;
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 
 use crate::freshness::{Freshness, MissingBanner};
@@ -114,7 +114,7 @@ pub(crate) fn Members(
 fn NoMembers() -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::Empty
+            why=EmptyReason::Empty
             title=t().members.empty()
             advice=t().members.empty_advice()
         />

@@ -11,7 +11,7 @@ use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::project::{passes, readiness};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 
 use crate::live::Clusters;
@@ -79,7 +79,7 @@ fn NoProjects() -> impl IntoView {
     };
     view! {
         <EmptyState
-            why=Absence::Empty
+            why=EmptyReason::Empty
             title=title
             advice=t().projects.empty_advice()
         />

@@ -15,7 +15,7 @@ use drover_ui_core::provider::{passes, readiness};
 use drover_ui_core::rights::RequiredRight;
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
@@ -98,7 +98,7 @@ fn Managed() -> impl IntoView {
 fn NoProviders() -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::Empty
+            why=EmptyReason::Empty
             title=t().providers.empty()
             advice=t().providers.empty_advice()
         />

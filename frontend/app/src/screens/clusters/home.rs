@@ -13,7 +13,7 @@ use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::icon::Icon;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
@@ -136,7 +136,7 @@ fn NoClusters() -> impl IntoView {
     if session.rights().may_import_clusters {
         view! {
             <EmptyState
-                why=Absence::Empty
+                why=EmptyReason::Empty
                 title=t().home.empty()
                 advice=t().home.empty_advice()
             >
@@ -147,7 +147,7 @@ fn NoClusters() -> impl IntoView {
     } else {
         view! {
             <EmptyState
-                why=Absence::NoPermission
+                why=EmptyReason::NoPermission
                 title=t().home.no_role()
                 advice=t().home.no_role_advice()
             />

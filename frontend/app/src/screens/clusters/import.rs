@@ -14,7 +14,7 @@ use drover_ui_kit::badge::Badge;
 use drover_ui_kit::button::{Button, Role, Weight};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::TextField;
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -52,7 +52,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
         let advice = RequiredRight::ImportClusters.words();
         return view! {
             <div class="page">
-                <EmptyState why=Absence::NoPermission title=t().import.forbidden()
+                <EmptyState why=EmptyReason::NoPermission title=t().import.forbidden()
                     advice=t().lists.ask_for_role(advice)/>
             </div>
         }
@@ -64,7 +64,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
             {move || problem.get().map(|it| view! { <Banner mood=BannerKind::Error>{it.message}</Banner> })}
             {move || match token.get() {
                 Some((name, import)) => view! { <Command name=name import=import/> }.into_any(),
-                None if import.made.with(Option::is_some) => view! { <Ask import=import/> }.into_any(),
+                None if import.made.with(Option::is_some) => view! { <NextRequest import=import/> }.into_any(),
                 None => view! { <Form import=import/> }.into_any(),
             }}
             <footer class="page-foot"><CliCommand line=Signal::derive(line)/></footer>
@@ -119,7 +119,7 @@ impl Importing {
 /// Shows a button that creates the import command of an existing cluster. Each command contains a
 /// new token, so the page creates a command only on request.
 #[component]
-fn Ask(import: Importing) -> impl IntoView {
+fn NextRequest(import: Importing) -> impl IntoView {
     let session = expect_context::<Session>();
     let name = move || import.made.get().unwrap_or_default();
     view! {

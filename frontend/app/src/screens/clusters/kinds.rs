@@ -12,7 +12,7 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::severity::Severity;
 use drover_ui_kit::badge::Tone;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
@@ -57,7 +57,7 @@ pub(crate) fn KindPage() -> impl IntoView {
 fn NoScreen(plural: String) -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::NotFound
+            why=EmptyReason::NotFound
             title=t().kinds.no_screen(&plural)
             advice=t().kinds.no_screen_advice()
         />

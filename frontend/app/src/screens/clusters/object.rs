@@ -10,14 +10,14 @@ mod words;
 
 use drover_ui_core::feed::Objects;
 use drover_ui_core::kind::Kind;
-use drover_ui_core::kubectl::Named;
+use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{Object, Overview};
 use drover_ui_core::problem::Problem;
 use drover_ui_core::source::Source;
 use drover_ui_core::url::segment;
 use drover_ui_kit::badge::Badge;
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::tabs::{Tab, Tabs};
 use jiff::Timestamp;
 use leptos::prelude::*;
@@ -44,7 +44,7 @@ pub(crate) fn ObjectPage() -> impl IntoView {
     let place = Memo::new(move |_| {
         let kind = Kind::of_plural(&of("kind"))?;
         let namespace = of("namespace");
-        Some(Named {
+        Some(KubectlObject {
             cluster: of("cluster"),
             kind,
             namespace: kind.namespace_of_screen(&namespace).map(str::to_owned),
@@ -66,7 +66,7 @@ pub(crate) fn ObjectPage() -> impl IntoView {
 fn NoKind(kind: String) -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::NotFound
+            why=EmptyReason::NotFound
             title=t().object.no_page(&kind)
             advice=t().object.no_page_advice()
         />
@@ -75,9 +75,9 @@ fn NoKind(kind: String) -> impl IntoView {
 
 /// The live object of the page.
 #[derive(Clone, Copy)]
-struct Shown {
+struct LiveObject {
     /// The location of the object.
-    named: StoredValue<Named>,
+    named: StoredValue<KubectlObject>,
     /// The most recent state of the object that the server sent.
     object: Memo<Option<Object>>,
     /// The time of the deletion.
@@ -85,8 +85,8 @@ struct Shown {
     followed: Store<Object>,
 }
 
-impl Shown {
-    fn follow(named: Named) -> Self {
+impl LiveObject {
+    fn follow(named: KubectlObject) -> Self {
         let list = named
             .kind
             .list_path(&named.cluster, named.namespace.as_deref());
@@ -127,7 +127,7 @@ impl Shown {
 }
 
 #[derive(Clone, PartialEq)]
-enum What {
+enum PageState {
     Loading,
     Problem(Problem),
     Missing,
@@ -135,39 +135,39 @@ enum What {
 }
 
 #[component]
-fn Whole(named: Named) -> impl IntoView {
-    let shown = Shown::follow(named);
+fn Whole(named: KubectlObject) -> impl IntoView {
+    let shown = LiveObject::follow(named);
     let in_sight = expect_context::<CurrentCluster>();
     in_sight.follows(Signal::derive(move || shown.followed.freshness()));
     let what = Memo::new(move |_| {
         let (answered, freshness) = (shown.followed.items().is_some(), shown.followed.freshness());
         match (shown.object.with(Option::is_some), answered, freshness) {
-            (true, ..) => What::There,
-            (false, true, _) => What::Missing,
-            (false, false, Freshness::Stale { problem, .. }) => What::Problem(problem),
-            (false, false, _) => What::Loading,
+            (true, ..) => PageState::There,
+            (false, true, _) => PageState::Missing,
+            (false, false, Freshness::Stale { problem, .. }) => PageState::Problem(problem),
+            (false, false, _) => PageState::Loading,
         }
     });
     move || match what.get() {
-        What::Loading => view! { <Skeleton lines=8/> }.into_any(),
-        What::Problem(problem) => {
+        PageState::Loading => view! { <Skeleton lines=8/> }.into_any(),
+        PageState::Problem(problem) => {
             let of = shown.named.with_value(|named| named.kind.heading);
             view! { <Refused problem=problem of=of/> }.into_any()
         }
-        What::Missing => view! { <Missing named=shown.named.get_value()/> }.into_any(),
-        What::There => view! { <There shown=shown/> }.into_any(),
+        PageState::Missing => view! { <Missing named=shown.named.get_value()/> }.into_any(),
+        PageState::There => view! { <There shown=shown/> }.into_any(),
     }
 }
 
 #[component]
-fn Missing(named: Named) -> impl IntoView {
+fn Missing(named: KubectlObject) -> impl IntoView {
     let kind = named.kind;
     let title = t()
         .object
         .not_found(kind.name, &named.name, named.namespace.as_deref());
     view! {
         <EmptyState
-            why=Absence::NotFound
+            why=EmptyReason::NotFound
             title=title
             advice=t().object.not_found_advice()
         >
@@ -177,7 +177,7 @@ fn Missing(named: Named) -> impl IntoView {
 }
 
 #[component]
-fn There(shown: Shown) -> impl IntoView {
+fn There(shown: LiveObject) -> impl IntoView {
     let object = shown.known();
     let named = shown.named.get_value();
     let kind = named.kind;
@@ -185,9 +185,9 @@ fn There(shown: Shown) -> impl IntoView {
     let overview = Memo::new(move |_| {
         object.with(|object| not_ready.with(|nodes| Overview::in_cluster(kind, object, nodes)))
     });
-    let verdict = Memo::new(move |_| overview.with(|it| it.verdict.clone()));
+    let object_state = Memo::new(move |_| overview.with(|it| it.object_state.clone()));
     let why = move || {
-        verdict
+        object_state
             .get()
             .why
             .map(|why| view! { <p class="object-message">{why}</p> })
@@ -201,8 +201,8 @@ fn There(shown: Shown) -> impl IntoView {
         <header class="object-head">
             <h2>{named.name}</h2>
             <Badge
-                tone=Signal::derive(move || tone_of(verdict.get().severity))
-                words=Signal::derive(move || verdict.get().words)
+                tone=Signal::derive(move || tone_of(object_state.get().severity))
+                words=Signal::derive(move || object_state.get().words)
             />
             <span class="muted">{place}{move || created.get().map(|at| view! { ", " <Age at=at form=AgeForm::Old/> })}</span>
         </header>
@@ -218,7 +218,7 @@ fn There(shown: Shown) -> impl IntoView {
 
 /// Shows a warning if the object was deleted or recreated.
 #[component]
-fn Gone(shown: Shown) -> impl IntoView {
+fn Gone(shown: LiveObject) -> impl IntoView {
     let object = shown.object;
     let first =
         StoredValue::new(object.with_untracked(|it| it.as_ref().map(|it| it.uid().to_owned())));
@@ -260,7 +260,7 @@ fn tabs(kind: Kind) -> Vec<Tab> {
 }
 
 /// Returns a callback that opens a tab of the object page.
-fn choosing(named: &Named) -> Callback<String> {
+fn choosing(named: &KubectlObject) -> Callback<String> {
     let screen = named
         .kind
         .object_screen(&named.cluster, named.namespace.as_deref(), &named.name);
@@ -279,8 +279,8 @@ fn choosing(named: &Named) -> Callback<String> {
 }
 
 #[component]
-fn Parts(shown: Shown, object: Signal<Object>, overview: Memo<Overview>) -> impl IntoView {
-    let Shown { named, gone, .. } = shown;
+fn Parts(shown: LiveObject, object: Signal<Object>, overview: Memo<Overview>) -> impl IntoView {
+    let LiveObject { named, gone, .. } = shown;
     let query = use_query_map();
     let kind = named.with_value(|named| named.kind);
     let chosen = Memo::new(move |_| {

@@ -3,7 +3,7 @@
 use drover_ui_kit::badge::{Badge, Tone};
 use drover_ui_kit::code::Code;
 use drover_ui_kit::meter::Meter;
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
 use leptos::prelude::*;
 
 const TONES: [(Tone, &str); 5] = [
@@ -13,13 +13,13 @@ const TONES: [(Tone, &str); 5] = [
     (Tone::Busy, "waiting for its manifest"),
     (Tone::Neutral, "being deleted"),
 ];
-const ABSENCES: [(Absence, &str); 6] = [
-    (Absence::Empty, "No clusters yet"),
-    (Absence::NoMatch, "No results"),
-    (Absence::NoPermission, "No permission"),
-    (Absence::Offline, "Server offline"),
-    (Absence::Failed, "Request failed"),
-    (Absence::NotFound, "Not found"),
+const ABSENCES: [(EmptyReason, &str); 6] = [
+    (EmptyReason::Empty, "No clusters yet"),
+    (EmptyReason::NoMatch, "No results"),
+    (EmptyReason::NoPermission, "No permission"),
+    (EmptyReason::Offline, "Server offline"),
+    (EmptyReason::Failed, "Request failed"),
+    (EmptyReason::NotFound, "Not found"),
 ];
 const COMMAND: &str = "drover cluster import berlin | kubectl --context berlin apply -f -";
 

@@ -14,7 +14,7 @@ use drover_ui_core::quantity::count;
 use drover_ui_core::rights::RequiredRight;
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use drover_ui_kit::table::Row;
 use leptos::prelude::*;
 
@@ -92,9 +92,12 @@ pub(crate) fn Refused(
 ) -> impl IntoView {
     let Problem { kind, message, .. } = problem;
     let (why, title) = match kind {
-        ProblemKind::Offline => (Absence::Offline, t().problems.offline_title().to_owned()),
-        ProblemKind::Forbidden => (Absence::NoPermission, t().lists.forbidden(noun)),
-        _ => (Absence::Failed, t().lists.failed(noun)),
+        ProblemKind::Offline => (
+            EmptyReason::Offline,
+            t().problems.offline_title().to_owned(),
+        ),
+        ProblemKind::Forbidden => (EmptyReason::NoPermission, t().lists.forbidden(noun)),
+        _ => (EmptyReason::Failed, t().lists.failed(noun)),
     };
     let advice = t().problems.retrying(&message);
     view! { <EmptyState why=why title=title advice=advice/> }
@@ -109,7 +112,7 @@ pub(crate) fn AdministratorsOnly(
     view! {
         <div class="page">
             <EmptyState
-                why=Absence::NoPermission
+                why=EmptyReason::NoPermission
                 title=title
                 advice=t().lists.ask_administrator()
             />
@@ -128,7 +131,7 @@ pub(crate) fn NeedsRight(
     view! {
         <div class="page">
             <EmptyState
-                why=Absence::NoPermission
+                why=EmptyReason::NoPermission
                 title=t().lists.forbidden(noun)
                 advice=t().lists.ask_for_role(needs.words())
             />

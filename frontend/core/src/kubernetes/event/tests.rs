@@ -1,7 +1,7 @@
 //! Tests of events.
 
 use super::*;
-use crate::feed::{Ask, Feed};
+use crate::feed::{Feed, NextRequest};
 use crate::search::Query;
 
 fn event(name: &str, about: &str, second: i64, kind: &str) -> serde_json::Value {
@@ -77,7 +77,7 @@ fn event_feed_keeps_the_newest_events_up_to_the_limit() {
         .collect();
     let list = serde_json::json!({"metadata": {"resourceVersion": "9"}, "items": all});
     feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
-    assert_eq!(feed.ask(), Ask::Watch("9".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::Watch("9".to_owned()));
     assert!(feed.progress().cut);
     let kept: Vec<Arc<Event>> = feed.items().cloned().collect();
     assert!(

@@ -24,7 +24,7 @@ fn event(kind: &str, object: &Value) -> Vec<u8> {
 
 fn listed() -> Feed<Thing> {
     let mut feed = Feed::default();
-    assert_eq!(feed.ask(), Ask::List);
+    assert_eq!(feed.ask(), NextRequest::List);
     let list = serde_json::json!({
         "metadata": {"resourceVersion": "5"},
         "items": [object("b", 3, "blue"), object("a", 5, "red")],
@@ -41,7 +41,7 @@ fn colors(feed: &Feed<Thing>) -> Vec<&str> {
 fn watch_events_update_the_list() {
     let mut feed = listed();
     assert_eq!(colors(&feed), ["red", "blue"]);
-    assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::Watch("5".to_owned()));
     assert_eq!(
         feed.take(&event("MODIFIED", &object("b", 6, "green"))),
         Ok(true)
@@ -59,7 +59,7 @@ fn watch_events_update_the_list() {
     assert_eq!(feed.take(&event("BOOKMARK", &progress)), Ok(false));
     assert_eq!(
         feed.ask(),
-        Ask::Watch("40".to_owned()),
+        NextRequest::Watch("40".to_owned()),
         "the watch resumes at the version of the bookmark"
     );
 }
@@ -70,7 +70,7 @@ fn expired_resource_version_causes_a_relist_and_items_remain_visible() {
     let gone = serde_json::json!({"kind": "Status", "code": 410, "message": "too old"});
     let problem = feed.take(&event("ERROR", &gone)).unwrap_err();
     assert_eq!(problem.kind, ProblemKind::Expired);
-    assert_eq!(feed.ask(), Ask::List);
+    assert_eq!(feed.ask(), NextRequest::List);
     assert_eq!(colors(&feed), ["red", "blue"]);
 }
 
@@ -81,7 +81,7 @@ fn watch_continues_at_its_resource_version_after_errors_except_410() {
     feed.take(&event("ERROR", &away)).unwrap_err();
     feed.take(b"{").unwrap_err();
     feed.take(br#"{"type":"NEW","object":{}}"#).unwrap_err();
-    assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::Watch("5".to_owned()));
     assert_eq!(colors(&feed), ["red", "blue"]);
 }
 
@@ -102,11 +102,11 @@ fn first_pages_are_shown_before_the_list_is_complete() {
     assert_eq!(colors(&feed).len(), 2);
     let progress = feed.progress();
     assert_eq!((progress.read, progress.about), (Some(2), Some(3)));
-    assert_eq!(feed.ask(), Ask::More("next".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::More("next".to_owned()));
     feed.replace(&page(&["c"], None)).unwrap();
     assert_eq!(colors(&feed).len(), 3);
     assert_eq!(feed.progress(), Progress::default());
-    assert_eq!(feed.ask(), Ask::Watch("5".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::Watch("5".to_owned()));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn relisted_items_are_shown_after_the_last_page() {
     );
     // Continue tokens can expire, too.
     feed.refused(&gone);
-    assert_eq!(feed.ask(), Ask::List);
+    assert_eq!(feed.ask(), NextRequest::List);
     feed.replace(&page(&["y"], Some(("next", 1)))).unwrap();
     feed.replace(&page(&["z"], None)).unwrap();
     let keys: Vec<&str> = feed.items.keys().map(|(_, name)| name.as_str()).collect();
@@ -133,7 +133,7 @@ fn relisted_items_are_shown_after_the_last_page() {
 fn list_response_without_a_resource_version_returns_an_error() {
     let mut feed: Feed<Thing> = Feed::default();
     feed.replace(br#"{"metadata":{},"items":[]}"#).unwrap_err();
-    assert_eq!(feed.ask(), Ask::List);
+    assert_eq!(feed.ask(), NextRequest::List);
 }
 
 fn table(columns: &Value, rows: &[(&str, &str)], version: &str) -> Value {
@@ -180,7 +180,7 @@ fn watch_events_update_the_rows_of_a_table() {
     assert_eq!(row.cells, ["a", "Error", "3", ""]);
     assert_eq!(row.labels, [("app".to_owned(), "web".to_owned())]);
     assert!(row.columns[3].wide && !row.columns[0].wide);
-    assert_eq!(feed.ask(), Ask::Watch("7".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::Watch("7".to_owned()));
 }
 
 #[test]
@@ -201,12 +201,12 @@ fn resource_version_of_a_table_bookmark_is_read_from_the_list_or_the_row() {
     feed.replace(&serde_json::to_vec(&list).unwrap()).unwrap();
     let empty = serde_json::json!({"metadata": {"resourceVersion": "8"}, "rows": null});
     assert_eq!(feed.take(&event("BOOKMARK", &empty)), Ok(false));
-    assert_eq!(feed.ask(), Ask::Watch("8".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::Watch("8".to_owned()));
     let row =
         serde_json::json!({"cells": ["", ""], "object": {"metadata": {"resourceVersion": "9"}}});
     let blank = serde_json::json!({"metadata": {}, "rows": [row]});
     assert_eq!(feed.take(&event("BOOKMARK", &blank)), Ok(false));
-    assert_eq!(feed.ask(), Ask::Watch("9".to_owned()));
+    assert_eq!(feed.ask(), NextRequest::Watch("9".to_owned()));
     assert_eq!(feed.items().count(), 1);
 }
 

@@ -7,7 +7,7 @@ use crate::problem::{Problem, ProblemKind};
 
 /// The cause of the end of a log stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum LogStreamEnd {
     /// The server closed the stream.
     Done,
     /// The stream had no data within the timeout.
@@ -33,14 +33,14 @@ pub enum Next {
 
 /// Decides the next step after the end of a stream. `life` is the state of the container, or `None`
 /// if the pod was deleted.
-pub fn next(request: &LogRequest, ending: Ending, life: Option<Lifecycle>) -> Next {
+pub fn next(request: &LogRequest, ending: LogStreamEnd, life: Option<Lifecycle>) -> Next {
     let problem = match ending {
-        Ending::Problem(problem) => problem,
+        LogStreamEnd::Problem(problem) => problem,
         // A container can run for a long time without output.
-        Ending::Silent if request.follows() => return Next::GoOn,
-        Ending::Silent => return Next::Cut(Problem::offline()),
-        Ending::Done if !request.follows() => return Next::Stop(t().log.end().to_owned()),
-        Ending::Done => return after(life),
+        LogStreamEnd::Silent if request.follows() => return Next::GoOn,
+        LogStreamEnd::Silent => return Next::Cut(Problem::offline()),
+        LogStreamEnd::Done if !request.follows() => return Next::Stop(t().log.end().to_owned()),
+        LogStreamEnd::Done => return after(life),
     };
     match (problem.kind, life) {
         (ProblemKind::NotFound, None) => after(None),
@@ -93,8 +93,8 @@ mod tests {
         }
     }
 
-    fn refused(kind: ProblemKind) -> Ending {
-        Ending::Problem(Problem::new(kind, "no"))
+    fn refused(kind: ProblemKind) -> LogStreamEnd {
+        LogStreamEnd::Problem(Problem::new(kind, "no"))
     }
 
     fn waits() -> Lifecycle {
@@ -106,11 +106,19 @@ mod tests {
     fn log_request_without_follow_is_not_retried_at_the_end_of_the_log() {
         let stop = Next::Stop("End of the log.".to_owned());
         assert_eq!(
-            next(&request(false, false), Ending::Done, Some(Lifecycle::Runs)),
+            next(
+                &request(false, false),
+                LogStreamEnd::Done,
+                Some(Lifecycle::Runs)
+            ),
             stop
         );
         assert_eq!(
-            next(&request(true, true), Ending::Done, Some(Lifecycle::Runs)),
+            next(
+                &request(true, true),
+                LogStreamEnd::Done,
+                Some(Lifecycle::Runs)
+            ),
             stop
         );
     }
@@ -119,7 +127,7 @@ mod tests {
     fn log_is_followed_until_its_container_ends_permanently() {
         let request = request(false, true);
         assert_eq!(
-            next(&request, Ending::Done, Some(Lifecycle::Runs)),
+            next(&request, LogStreamEnd::Done, Some(Lifecycle::Runs)),
             Next::GoOn
         );
         let words = "Code 1: an error.".to_owned();
@@ -130,25 +138,28 @@ mod tests {
             })
         };
         assert!(
-            matches!(next(&request, Ending::Done, ended(false)), Next::Wait(told) if told.contains("Code 1"))
+            matches!(next(&request, LogStreamEnd::Done, ended(false)), Next::Wait(told) if told.contains("Code 1"))
         );
         assert!(
-            matches!(next(&request, Ending::Done, ended(true)), Next::Stop(told) if told.contains("Code 1"))
+            matches!(next(&request, LogStreamEnd::Done, ended(true)), Next::Stop(told) if told.contains("Code 1"))
         );
         assert!(matches!(
-            next(&request, Ending::Done, Some(waits())),
+            next(&request, LogStreamEnd::Done, Some(waits())),
             Next::Wait(_)
         ));
-        assert!(matches!(next(&request, Ending::Done, None), Next::Stop(_)));
+        assert!(matches!(
+            next(&request, LogStreamEnd::Done, None),
+            Next::Stop(_)
+        ));
     }
 
     #[test]
     fn timeout_of_a_log_without_follow_is_shown_as_interruption() {
         let runs = Some(Lifecycle::Runs);
-        let quiet = next(&request(false, true), Ending::Silent, runs.clone());
+        let quiet = next(&request(false, true), LogStreamEnd::Silent, runs.clone());
         assert_eq!(quiet, Next::GoOn);
         for whole in [request(false, false), request(true, true)] {
-            let silent = next(&whole, Ending::Silent, runs.clone());
+            let silent = next(&whole, LogStreamEnd::Silent, runs.clone());
             assert!(matches!(silent, Next::Cut(_)), "{whole:?}");
         }
     }
@@ -164,7 +175,7 @@ mod tests {
         let problem = Problem::new(ProblemKind::Invalid, "container is waiting to start: x");
         let late = next(
             &request(false, true),
-            Ending::Problem(problem),
+            LogStreamEnd::Problem(problem),
             Some(Lifecycle::Runs),
         );
         assert!(matches!(late, Next::Wait(_)));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::exit::meaning;
-use super::overview::Verdict;
+use super::overview::ObjectState;
 use super::{Object, read};
 use crate::messages::t;
 use crate::problem::sentence;
@@ -54,11 +54,11 @@ pub struct Container {
     /// The image reference from the spec.
     pub image: String,
     /// The current state of the container.
-    pub state: Verdict,
+    pub state: ObjectState,
     /// The start time or end time of the current state.
     pub since: Option<Timestamp>,
     /// The result and the end time of the previous run.
-    pub last: Option<(Verdict, Option<Timestamp>)>,
+    pub last: Option<(ObjectState, Option<Timestamp>)>,
     /// The number of restarts.
     pub restarts: i64,
     /// The ports: `8080/TCP http`.
@@ -110,7 +110,7 @@ fn container(spec: &Value, statuses: &[Value], role: Role) -> Option<Container> 
     Some(Container {
         role,
         image: read::owned(spec, "/image").unwrap_or_default(),
-        state: verdict(state, status, role),
+        state: object_state(state, status, role),
         since: since(state),
         last: last
             .is_object()
@@ -141,7 +141,7 @@ fn since(state: &Value) -> Option<Timestamp> {
     read::time(state, "/running/startedAt").or_else(|| read::time(state, "/terminated/finishedAt"))
 }
 
-fn verdict(state: &Value, status: &Value, role: Role) -> Verdict {
+fn object_state(state: &Value, status: &Value, role: Role) -> ObjectState {
     let waiting = read::at(state, "/waiting");
     if waiting.is_object() {
         return waits(
@@ -154,20 +154,20 @@ fn verdict(state: &Value, status: &Value, role: Role) -> Verdict {
         return ended(gone);
     }
     if !read::at(state, "/running").is_object() {
-        return Verdict::of(Severity::Idle, "Waiting");
+        return ObjectState::of(Severity::Idle, "Waiting");
     }
     let ready = read::is_true(status, "/ready");
     match role {
         Role::Main | Role::Sidecar if !ready => {
-            Verdict::of(Severity::Degraded, t().pods.running_not_ready())
+            ObjectState::of(Severity::Degraded, t().pods.running_not_ready())
                 .because(t().pods.probe_failed())
         }
-        Role::Init => Verdict::of(Severity::Progressing, "Running"),
-        _ => Verdict::of(Severity::Healthy, "Running"),
+        Role::Init => ObjectState::of(Severity::Progressing, "Running"),
+        _ => ObjectState::of(Severity::Healthy, "Running"),
     }
 }
 
-fn ended(state: &Value) -> Verdict {
+fn ended(state: &Value) -> ObjectState {
     let reason = read::text(state, "/reason");
     let code = read::count(state, "/exitCode");
     let severity = if code == 0 {
@@ -184,11 +184,11 @@ fn ended(state: &Value) -> Verdict {
         why.push(' ');
         why.push_str(message.trim());
     }
-    Verdict::of(severity, words).because(why)
+    ObjectState::of(severity, words).because(why)
 }
 
 /// Returns the state of a waiting container: severity, text, and cause with the next step.
-pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
+pub(crate) fn waits(reason: &str, message: &str) -> ObjectState {
     let (severity, advice) = match reason {
         "ContainerCreating" | "PodInitializing" => (Severity::Progressing, ""),
         "CrashLoopBackOff" => (Severity::Failing, t().pods.crash_loop()),
@@ -205,7 +205,7 @@ pub(crate) fn waits(reason: &str, message: &str) -> Verdict {
     };
     let parts = [advice.to_owned(), sentence(message.to_owned())].into_iter();
     let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    Verdict::of(severity, reason).because(parts.join(" "))
+    ObjectState::of(severity, reason).because(parts.join(" "))
 }
 
 fn port(port: &Value) -> Option<String> {

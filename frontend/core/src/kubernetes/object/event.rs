@@ -26,11 +26,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::feed::Ask;
+    use crate::feed::NextRequest;
 
     #[test]
     fn events_are_selected_by_uid_and_node_events_by_name() {
-        let of = |kind, value| events("berlin", kind, &Object::from(value)).url(&Ask::List);
+        let of = |kind, value| events("berlin", kind, &Object::from(value)).url(&NextRequest::List);
         let pod = json!({"metadata": {"name": "p", "namespace": "shop", "uid": "u-1"}});
         let url = of(Kind::PODS, pod);
         assert!(

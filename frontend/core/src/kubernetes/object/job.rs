@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::overview::{FactValue, Facts, Section, Verdict};
+use super::overview::{FactValue, Facts, ObjectState, Section};
 use super::workload::{images, number};
 use super::{Object, Reference, read};
 use crate::age::age;
@@ -18,20 +18,20 @@ fn condition<'a>(job: &'a Value, kind: &str) -> Option<&'a Value> {
 }
 
 /// Returns the state of a job: severity, text, and cause with the next step.
-pub(crate) fn verdict(job: &Object) -> Verdict {
+pub(crate) fn object_state(job: &Object) -> ObjectState {
     let job = job.value();
     if condition(job, "Complete").is_some() {
-        return Verdict::of(Severity::Healthy, t().workloads.complete());
+        return ObjectState::of(Severity::Healthy, t().workloads.complete());
     }
     if let Some(failed) = condition(job, "Failed") {
         let reason = read::text(failed, "/reason").unwrap_or_default();
         let message = read::text(failed, "/message").unwrap_or_default();
         let why = format!("{}. {message}", words(reason));
-        return Verdict::of(Severity::Failing, t().workloads.failed())
+        return ObjectState::of(Severity::Failing, t().workloads.failed())
             .because(why.trim_start_matches(". "));
     }
     if condition(job, "Suspended").is_some() || read::is_true(job, "/spec/suspend") {
-        return Verdict::of(Severity::Degraded, t().workloads.suspended())
+        return ObjectState::of(Severity::Degraded, t().workloads.suspended())
             .because(t().conditions.suspended());
     }
     let (done, active) = (
@@ -46,11 +46,11 @@ pub(crate) fn verdict(job: &Object) -> Verdict {
     };
     let failures = read::count(job, "/status/failed");
     if failures == 0 {
-        return Verdict::of(Severity::Progressing, words);
+        return ObjectState::of(Severity::Progressing, words);
     }
     let limit = read::number(job, "/spec/backoffLimit").unwrap_or(6);
     let why = t().workloads.job_failures(failures, limit);
-    Verdict::of(Severity::Degraded, words).because(why)
+    ObjectState::of(Severity::Degraded, words).because(why)
 }
 
 /// Returns the overview fields of a Job.
@@ -103,15 +103,15 @@ fn seconds(job: &Value, pointer: &str) -> Option<String> {
 }
 
 /// Returns the state of a cron job: severity, text, and cause with the next step.
-pub(crate) fn cron_verdict(cron: &Object) -> Verdict {
+pub(crate) fn cron_verdict(cron: &Object) -> ObjectState {
     let cron = cron.value();
     if read::is_true(cron, "/spec/suspend") {
-        return Verdict::of(Severity::Degraded, t().workloads.suspended())
+        return ObjectState::of(Severity::Degraded, t().workloads.suspended())
             .because(t().workloads.cron_suspended());
     }
     match read::list(cron, "/status/active").len() {
-        0 => Verdict::of(Severity::Healthy, t().workloads.scheduled()),
-        jobs => Verdict::of(Severity::Progressing, t().workloads.jobs_running(jobs)),
+        0 => ObjectState::of(Severity::Healthy, t().workloads.scheduled()),
+        jobs => ObjectState::of(Severity::Progressing, t().workloads.jobs_running(jobs)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::overview::{Facts, Section, Verdict};
+use super::overview::{Facts, ObjectState, Section};
 use super::{Object, read};
 use crate::cluster::words;
 use crate::messages::t;
@@ -10,7 +10,7 @@ use crate::quantity;
 use crate::severity::Severity;
 
 /// Returns the state of a node: severity, text, and cause with the next step.
-pub(crate) fn verdict(node: &Object) -> Verdict {
+pub(crate) fn object_state(node: &Object) -> ObjectState {
     let node = node.value();
     let conditions = read::list(node, "/status/conditions");
     let of = |kind: &str| {
@@ -24,9 +24,9 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
         .unwrap_or_default();
     match status {
         Some("True") => {}
-        Some("False") => return Verdict::of(Severity::Failing, "NotReady").because(message),
+        Some("False") => return ObjectState::of(Severity::Failing, "NotReady").because(message),
         _ => {
-            return Verdict::of(Severity::Failing, "NotReady")
+            return ObjectState::of(Severity::Failing, "NotReady")
                 .because(t().conditions.node_unknown());
         }
     }
@@ -39,13 +39,13 @@ pub(crate) fn verdict(node: &Object) -> Verdict {
     if let Some(short) = short {
         let kind = read::text(short, "/type").unwrap_or_default();
         let message = read::text(short, "/message").unwrap_or_default();
-        return Verdict::of(Severity::Degraded, format!("Ready,{kind}")).because(message);
+        return ObjectState::of(Severity::Degraded, format!("Ready,{kind}")).because(message);
     }
     if read::is_true(node, "/spec/unschedulable") {
-        return Verdict::of(Severity::Degraded, "Ready,SchedulingDisabled")
+        return ObjectState::of(Severity::Degraded, "Ready,SchedulingDisabled")
             .because(t().workloads.cordoned());
     }
-    Verdict::of(Severity::Healthy, "Ready")
+    ObjectState::of(Severity::Healthy, "Ready")
 }
 
 /// Returns the overview fields of a Node.

@@ -12,7 +12,7 @@ use crate::severity::Severity;
 
 /// The state of an object in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ObjectState {
     /// The severity of the state.
     pub severity: Severity,
     /// The state in a few words, such as `2 of 3 available`.
@@ -21,7 +21,7 @@ pub struct Verdict {
     pub why: Option<String>,
 }
 
-impl Verdict {
+impl ObjectState {
     /// Creates a state without a cause.
     pub(crate) fn of(severity: Severity, words: impl Into<String>) -> Self {
         Self {
@@ -114,7 +114,7 @@ impl Facts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overview {
     /// The state of the object.
-    pub verdict: Verdict,
+    pub object_state: ObjectState,
     /// The overview fields, in groups.
     pub sections: Vec<Section>,
     /// The containers of a pod; empty for other kinds.
@@ -130,7 +130,7 @@ impl Overview {
         let overview = Self::of(kind, object);
         match kind {
             Kind::PODS => Self {
-                verdict: pod::verdict_on(object, not_ready),
+                object_state: pod::verdict_on(object, not_ready),
                 ..overview
             },
             _ => overview,
@@ -139,26 +139,26 @@ impl Overview {
 
     /// Creates the overview of an object without the states of nodes.
     pub fn of(kind: Kind, object: &Object) -> Self {
-        let (verdict, mut sections) = match kind.name {
-            "Pod" => (pod::verdict(object), pod::sections(object)),
-            "Job" => (job::verdict(object), job::sections(object)),
+        let (object_state, mut sections) = match kind.name {
+            "Pod" => (pod::object_state(object), pod::sections(object)),
+            "Job" => (job::object_state(object), job::sections(object)),
             "CronJob" => (job::cron_verdict(object), job::cron_sections(object)),
-            "Node" => (node::verdict(object), node::sections(object)),
+            "Node" => (node::object_state(object), node::sections(object)),
             name => (
-                workload::verdict(name, object),
+                workload::object_state(name, object),
                 workload::sections(name, object),
             ),
         };
-        let verdict = match object.leaving() {
+        let object_state = match object.leaving() {
             Some(_) if kind != Kind::PODS => {
-                Verdict::of(Severity::Progressing, t().states.deleting())
+                ObjectState::of(Severity::Progressing, t().states.deleting())
                     .because(finalizers(object).unwrap_or_default())
             }
-            _ => verdict,
+            _ => object_state,
         };
         sections.retain(|section| !section.facts.is_empty());
         Self {
-            verdict,
+            object_state,
             sections,
             containers: match kind.name {
                 "Pod" => container::containers(object),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::container::{Container, Role, containers};
-use super::overview::{FactValue, Facts, Section, Verdict};
+use super::overview::{FactValue, Facts, ObjectState, Section};
 use super::{Object, Reference, read};
 use crate::messages::t;
 use crate::severity::Severity;
@@ -15,7 +15,7 @@ pub struct PodLine {
     /// The name and the location of the pod.
     pub pod: Reference,
     /// The state of the pod.
-    pub verdict: Verdict,
+    pub object_state: ObjectState,
     /// Ready and total containers: `1/2`.
     pub ready: String,
     /// The number of restarts of all containers.
@@ -29,7 +29,7 @@ pub struct PodLine {
 impl PodLine {
     /// Creates the line for a pod without the state of its node.
     pub fn of(pod: &Object) -> Self {
-        Self::with(pod, verdict(pod))
+        Self::with(pod, object_state(pod))
     }
 
     /// Creates the line for a pod. `not_ready` contains the names of nodes that are not Ready.
@@ -37,14 +37,14 @@ impl PodLine {
         Self::with(pod, verdict_on(pod, not_ready))
     }
 
-    fn with(pod: &Object, verdict: Verdict) -> Self {
+    fn with(pod: &Object, object_state: ObjectState) -> Self {
         let (ready, all) = readiness(pod.value());
         Self {
             pod: Reference {
                 words: pod.name().to_owned(),
                 ..Reference::to("v1", "Pod", pod.namespace(), pod.name())
             },
-            verdict,
+            object_state,
             ready: format!("{ready}/{all}"),
             restarts: restarts(pod.value()),
             node: node_of(pod.value()),
@@ -63,18 +63,18 @@ pub fn is_finished(pod: &Object) -> bool {
 
 /// Returns the state of a pod: severity, text and cause. `not_ready` contains the names of nodes
 /// that are not Ready.
-pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> Verdict {
+pub(crate) fn verdict_on(pod: &Object, not_ready: &[String]) -> ObjectState {
     let lost = pod
         .node_name()
         .filter(|name| not_ready.iter().any(|it| it == name));
     match lost {
         Some(node) if !is_finished(pod) => on_lost_node(node),
-        _ => verdict(pod),
+        _ => object_state(pod),
     }
 }
 
 /// Returns the state of a pod, without regard to the state of its node.
-pub(crate) fn verdict(pod: &Object) -> Verdict {
+pub(crate) fn object_state(pod: &Object) -> ObjectState {
     let value = pod.value();
     let phase = read::text(value, "/status/phase").unwrap_or_default();
     let node = read::text(value, "/spec/nodeName");
@@ -89,25 +89,25 @@ pub(crate) fn verdict(pod: &Object) -> Verdict {
     let message = read::text(value, "/status/message").unwrap_or_default();
     let containers = containers(pod);
     match phase {
-        "Succeeded" => Verdict::of(Severity::Idle, "Succeeded").because(t().pods.succeeded()),
+        "Succeeded" => ObjectState::of(Severity::Idle, "Succeeded").because(t().pods.succeeded()),
         "Failed" => match (reason, worst(&containers)) {
             (None, Some(sick)) => told("Failed", sick),
-            _ => Verdict::of(Severity::Failing, reason.unwrap_or("Failed"))
+            _ => ObjectState::of(Severity::Failing, reason.unwrap_or("Failed"))
                 .because(failed(reason, message)),
         },
-        "Unknown" => Verdict::of(Severity::Failing, "Unknown").because(t().pods.unknown()),
+        "Unknown" => ObjectState::of(Severity::Failing, "Unknown").because(t().pods.unknown()),
         "Running" => running(value, &containers),
         _ => pending(value, &containers),
     }
 }
 
-fn leaving(pod: &Value) -> Verdict {
+fn leaving(pod: &Value) -> ObjectState {
     let why = match read::number(pod, "/metadata/deletionGracePeriodSeconds") {
         Some(0) => t().pods.deleting_now().to_owned(),
         Some(seconds) => t().pods.deleting_within(seconds),
         None => t().pods.deleting().to_owned(),
     };
-    Verdict::of(Severity::Progressing, "Terminating").because(why)
+    ObjectState::of(Severity::Progressing, "Terminating").because(why)
 }
 
 fn failed(reason: Option<&str>, message: &str) -> String {
@@ -135,17 +135,17 @@ fn worst(containers: &[Container]) -> Option<&Container> {
         .find(|it| it.state.severity == Severity::Failing)
 }
 
-fn told(words: &str, sick: &Container) -> Verdict {
+fn told(words: &str, sick: &Container) -> ObjectState {
     let which = match sick.role.word() {
         "" => t().pods.container(&sick.name),
         role => t().pods.container_of_role(role, &sick.name),
     };
     let why = sick.state.why.as_deref().unwrap_or_default();
     let why = format!("{which}: {}. {why}", sick.state.words);
-    Verdict::of(Severity::Failing, words).because(why.trim_end())
+    ObjectState::of(Severity::Failing, words).because(why.trim_end())
 }
 
-fn running(pod: &Value, containers: &[Container]) -> Verdict {
+fn running(pod: &Value, containers: &[Container]) -> ObjectState {
     if let Some(sick) = worst(containers) {
         return told(&sick.state.words, sick);
     }
@@ -156,13 +156,13 @@ fn running(pod: &Value, containers: &[Container]) -> Verdict {
         });
         let why =
             sick.and_then(|sick| Some(format!("{}: {}", sick.name, sick.state.why.as_deref()?)));
-        return Verdict::of(Severity::Degraded, t().pods.some_ready(ready, all))
+        return ObjectState::of(Severity::Degraded, t().pods.some_ready(ready, all))
             .because(why.unwrap_or_default());
     }
-    Verdict::of(Severity::Healthy, "Running")
+    ObjectState::of(Severity::Healthy, "Running")
 }
 
-fn pending(pod: &Value, containers: &[Container]) -> Verdict {
+fn pending(pod: &Value, containers: &[Container]) -> ObjectState {
     if let Some(sick) = worst(containers) {
         return told(&sick.state.words, sick);
     }
@@ -173,36 +173,37 @@ fn pending(pod: &Value, containers: &[Container]) -> Verdict {
     if let Some(placed) = placed {
         let message = read::text(placed, "/message").unwrap_or_default();
         let reason = read::text(placed, "/reason").unwrap_or("Unschedulable");
-        return Verdict::of(Severity::Degraded, reason).because(t().pods.unschedulable(message));
+        return ObjectState::of(Severity::Degraded, reason)
+            .because(t().pods.unschedulable(message));
     }
     let busy = containers
         .iter()
         .find(|it| it.state.severity == Severity::Progressing);
     match busy {
         Some(busy) if busy.role == Role::Init => {
-            Verdict::of(Severity::Progressing, t().pods.initializing(&busy.name))
+            ObjectState::of(Severity::Progressing, t().pods.initializing(&busy.name))
         }
-        Some(busy) => Verdict::of(Severity::Progressing, busy.state.words.clone()),
+        Some(busy) => ObjectState::of(Severity::Progressing, busy.state.words.clone()),
         None => not_started(pod),
     }
 }
 
 /// Returns the state of a pod whose status contains no container states yet.
-fn not_started(pod: &Value) -> Verdict {
+fn not_started(pod: &Value) -> ObjectState {
     let node = read::text(pod, "/spec/nodeName");
     // The kubelet sets the start time when it accepts the pod.
     match node.filter(|_| read::time(pod, "/status/startTime").is_none()) {
         Some(node) => {
-            Verdict::of(Severity::Degraded, "Pending").because(t().pods.not_accepted(node))
+            ObjectState::of(Severity::Degraded, "Pending").because(t().pods.not_accepted(node))
         }
-        None => Verdict::of(Severity::Progressing, "Pending"),
+        None => ObjectState::of(Severity::Progressing, "Pending"),
     }
 }
 
 /// Returns the state of a pod on a node that is not Ready. The status of the pod is outdated,
 /// because the kubelet does not report.
-fn on_lost_node(node: &str) -> Verdict {
-    Verdict::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
+fn on_lost_node(node: &str) -> ObjectState {
+    ObjectState::of(Severity::Failing, "NodeNotReady").because(t().pods.on_lost_node(node))
 }
 
 /// Reports whether the node controller marked the pod as not ready because its node does not

@@ -12,9 +12,9 @@ fn overview(plural: &str, value: Value) -> Overview {
     Overview::of(kind(plural), &Object::from(value))
 }
 
-fn verdict(plural: &str, value: Value) -> (Severity, String) {
-    let verdict = overview(plural, value).verdict;
-    (verdict.severity, verdict.words)
+fn object_state(plural: &str, value: Value) -> (Severity, String) {
+    let object_state = overview(plural, value).object_state;
+    (object_state.severity, object_state.words)
 }
 
 fn pod(phase: &str, containers: &Value, statuses: &Value) -> Value {
@@ -44,7 +44,10 @@ fn running_pod_is_healthy() {
                 "finishedAt": "2026-11-22T00:00:00Z"}}}]),
     );
     let overview = overview("pods", value);
-    assert_eq!(overview.verdict, Verdict::of(Severity::Healthy, "Running"));
+    assert_eq!(
+        overview.object_state,
+        ObjectState::of(Severity::Healthy, "Running")
+    );
     let web = &overview.containers[0];
     assert_eq!(web.ports, ["8080/TCP http"]);
     assert_eq!(web.requests.as_deref(), Some("cpu 100m, memory 64Mi"));
@@ -68,9 +71,9 @@ fn failing_pod_has_a_reason_and_advice() {
     let one = json!([{"name": "web", "image": "x"}]);
     let waiting = |reason: &str| json!([{"name": "web", "state": {"waiting": {"reason": reason}}}]);
     let crashing = overview("pods", pod("Running", &one, &waiting("CrashLoopBackOff")));
-    assert_eq!(crashing.verdict.severity, Severity::Failing);
-    assert_eq!(crashing.verdict.words, "CrashLoopBackOff");
-    let why = crashing.verdict.why.unwrap();
+    assert_eq!(crashing.object_state.severity, Severity::Failing);
+    assert_eq!(crashing.object_state.words, "CrashLoopBackOff");
+    let why = crashing.object_state.why.unwrap();
     assert!(why.contains("logs of the previous run"), "{why}");
     for (reason, severity, words) in [
         ("ImagePullBackOff", Severity::Failing, "ImagePullBackOff"),
@@ -85,14 +88,14 @@ fn failing_pod_has_a_reason_and_advice() {
             "CreateContainerConfigError",
         ),
     ] {
-        let found = verdict("pods", pod("Pending", &one, &waiting(reason)));
+        let found = object_state("pods", pod("Pending", &one, &waiting(reason)));
         assert_eq!(found, (severity, words.to_owned()), "{reason}");
     }
     let mut unscheduled = pod("Pending", &one, &json!([]));
     unscheduled["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
         "reason": "Unschedulable", "message": "0/3 nodes are available"}]);
     let unscheduled = overview("pods", unscheduled);
-    assert_eq!(unscheduled.verdict.words, "Unschedulable");
+    assert_eq!(unscheduled.object_state.words, "Unschedulable");
     assert!(
         unscheduled.conditions[0]
             .advice
@@ -102,13 +105,13 @@ fn failing_pod_has_a_reason_and_advice() {
     let mut leaving = pod("Running", &one, &json!([]));
     leaving["metadata"]["deletionTimestamp"] = json!("2026-11-22T00:00:00Z");
     assert_eq!(
-        verdict("pods", leaving),
+        object_state("pods", leaving),
         (Severity::Progressing, "Terminating".to_owned())
     );
     let mut evicted = pod("Failed", &one, &json!([]));
     evicted["status"]["reason"] = json!("Evicted");
     assert_eq!(
-        verdict("pods", evicted),
+        object_state("pods", evicted),
         (Severity::Failing, "Evicted".to_owned())
     );
 }
@@ -143,7 +146,7 @@ fn pod_on_an_unready_node_has_reason_node_not_ready() {
     let one = json!([{"name": "web", "image": "x"}]);
     let creating = json!([{"name": "web", "state": {"waiting": {"reason": "ContainerCreating"}}}]);
     let creating = Object::from(pod("Pending", &one, &creating));
-    let on = |pod: &Object, lost: &str| PodLine::on(pod, &[lost.to_owned()]).verdict;
+    let on = |pod: &Object, lost: &str| PodLine::on(pod, &[lost.to_owned()]).object_state;
     assert_eq!(on(&creating, "n2").words, "ContainerCreating");
     let lost = on(&creating, "n1");
     assert_eq!(
@@ -155,7 +158,7 @@ fn pod_on_an_unready_node_has_reason_node_not_ready() {
     assert_eq!(on(&over, "n1").words, "Succeeded");
 
     // The kubelet has not accepted the pod.
-    let waits = overview("pods", pod("Pending", &one, &json!([]))).verdict;
+    let waits = overview("pods", pod("Pending", &one, &json!([]))).object_state;
     assert_eq!(
         (waits.severity, &*waits.words),
         (Severity::Degraded, "Pending")
@@ -166,7 +169,7 @@ fn pod_on_an_unready_node_has_reason_node_not_ready() {
     let mut running = pod("Running", &one, &ready);
     running["status"]["conditions"] = json!([{"type": "Ready", "status": "False"},
         {"type": "ContainersReady", "status": "True"}]);
-    assert_eq!(overview("pods", running).verdict.words, "NodeNotReady");
+    assert_eq!(overview("pods", running).object_state.words, "NodeNotReady");
 }
 
 #[test]
@@ -183,14 +186,14 @@ fn container_count_includes_sidecars_and_excludes_ephemeral_containers() {
     let prepared = json!({"name": "prepare", "ready": true,
         "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
     pod["status"]["initContainerStatuses"] = json!([prepared, running("proxy", false)]);
-    let found = verdict("pods", pod.clone());
+    let found = object_state("pods", pod.clone());
     let wanted = (Severity::Degraded, "1 of 2 containers ready".to_owned());
     assert_eq!(found, wanted);
     pod["status"]["initContainerStatuses"] = json!([prepared, running("proxy", true)]);
     pod["spec"]["ephemeralContainers"] = json!([{"name": "debugger", "image": "x"}]);
     pod["status"]["ephemeralContainerStatuses"] = json!([{"name": "debugger",
         "state": {"terminated": {"exitCode": 130, "reason": "Error"}}}]);
-    let found = verdict("pods", pod);
+    let found = object_state("pods", pod);
     assert_eq!(found, (Severity::Healthy, "Running".to_owned()));
 }
 
@@ -256,8 +259,9 @@ fn deployment(wanted: i64, updated: i64, available: i64) -> Value {
 
 #[test]
 fn workload_status_shows_the_rollout_progress() {
-    let of =
-        |wanted, updated, available| verdict("deployments", deployment(wanted, updated, available));
+    let of = |wanted, updated, available| {
+        object_state("deployments", deployment(wanted, updated, available))
+    };
     assert_eq!(of(3, 3, 3), (Severity::Healthy, "3 of 3 ready".to_owned()));
     assert_eq!(
         of(3, 1, 3),
@@ -277,17 +281,17 @@ fn workload_status_shows_the_rollout_progress() {
     assert_eq!(of(0, 0, 0), (Severity::Idle, "scaled to 0".to_owned()));
     let mut newer = deployment(3, 3, 3);
     newer["metadata"]["generation"] = json!(3);
-    assert_eq!(verdict("deployments", newer).1, "updating");
+    assert_eq!(object_state("deployments", newer).1, "updating");
     let mut stuck = deployment(3, 1, 3);
     stuck["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
         "reason": "ProgressDeadlineExceeded", "message": "timed out"}]);
     let stuck = overview("deployments", stuck);
-    assert_eq!(stuck.verdict.words, "rollout stuck");
+    assert_eq!(stuck.object_state.words, "rollout stuck");
     assert!(stuck.conditions[0].advice.unwrap().contains("rollout undo"));
     let daemons = json!({"status": {"desiredNumberScheduled": 2, "numberReady": 2,
         "updatedNumberScheduled": 2, "numberAvailable": 2}});
     assert_eq!(
-        verdict("daemonsets", daemons),
+        object_state("daemonsets", daemons),
         (Severity::Healthy, "2 of 2 ready".to_owned())
     );
 }
@@ -322,7 +326,7 @@ fn related_pods_are_listed_by_the_selector_of_the_workload() {
 fn job_status_shows_completions() {
     let job = json!({"spec": {"completions": 5}, "status": {"active": 1, "succeeded": 2}});
     assert_eq!(
-        verdict("jobs", job),
+        object_state("jobs", job),
         (
             Severity::Progressing,
             "running: 2 of 5 completed".to_owned()
@@ -331,10 +335,10 @@ fn job_status_shows_completions() {
     let failed = json!({"status": {"conditions": [{"type": "Failed", "status": "True",
         "reason": "BackoffLimitExceeded", "message": "Job has reached the limit"}]}});
     let failed = overview("jobs", failed);
-    assert_eq!(failed.verdict.words, "failed");
+    assert_eq!(failed.object_state.words, "failed");
     assert!(
         failed
-            .verdict
+            .object_state
             .why
             .unwrap()
             .starts_with("Backoff limit exceeded. Job has")
@@ -342,7 +346,7 @@ fn job_status_shows_completions() {
     let cron = json!({"metadata": {"namespace": "shop"}, "spec": {"schedule": "*/5 * * * *"},
         "status": {"active": [{"name": "tidy-1"}]}});
     let cron = overview("cronjobs", cron);
-    assert_eq!(cron.verdict.words, "1 job running");
+    assert_eq!(cron.object_state.words, "1 job running");
     assert_eq!(
         fact(&cron, "Last run"),
         &FactValue::Text("never".to_owned())
@@ -366,21 +370,24 @@ fn node_status_shows_failed_conditions_and_cordon() {
                 "conditions": [{"type": "Ready", "status": ready},
                     {"type": "DiskPressure", "status": pressure}]}})
     };
-    assert_eq!(verdict("nodes", node("True", "False", false)).1, "Ready");
     assert_eq!(
-        verdict("nodes", node("True", "False", true)).1,
+        object_state("nodes", node("True", "False", false)).1,
+        "Ready"
+    );
+    assert_eq!(
+        object_state("nodes", node("True", "False", true)).1,
         "Ready,SchedulingDisabled"
     );
     assert_eq!(
-        verdict("nodes", node("True", "True", false)).1,
+        object_state("nodes", node("True", "True", false)).1,
         "Ready,DiskPressure"
     );
     assert_eq!(
-        verdict("nodes", node("False", "False", false)).1,
+        object_state("nodes", node("False", "False", false)).1,
         "NotReady"
     );
     assert_eq!(
-        verdict("nodes", node("Unknown", "False", false)).1,
+        object_state("nodes", node("Unknown", "False", false)).1,
         "NotReady"
     );
     let overview = overview("nodes", node("True", "True", false));

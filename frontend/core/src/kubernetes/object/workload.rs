@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::overview::{Facts, Section, Verdict};
+use super::overview::{Facts, ObjectState, Section};
 use super::related::selector;
 use super::{Object, read};
 use crate::messages::t;
@@ -38,7 +38,7 @@ impl Replicas {
 }
 
 /// Returns the state of a workload: severity, text, and cause with the next step.
-pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
+pub(crate) fn object_state(kind: &str, object: &Object) -> ObjectState {
     let value = object.value();
     let Replicas {
         wanted,
@@ -48,25 +48,25 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
     } = Replicas::of(kind, value);
     let seen = read::count(value, "/status/observedGeneration");
     if seen < read::count(value, "/metadata/generation") {
-        return Verdict::of(Severity::Progressing, t().workloads.not_observed())
+        return ObjectState::of(Severity::Progressing, t().workloads.not_observed())
             .because(t().workloads.not_observed_help());
     }
     if let Some(stuck) = failing(value) {
         return stuck;
     }
     if read::is_true(value, "/spec/paused") {
-        return Verdict::of(Severity::Degraded, t().workloads.paused())
+        return ObjectState::of(Severity::Degraded, t().workloads.paused())
             .because(t().workloads.paused_help());
     }
     if wanted == 0 {
         return match kind {
-            "DaemonSet" => Verdict::of(Severity::Idle, t().workloads.no_node())
+            "DaemonSet" => ObjectState::of(Severity::Idle, t().workloads.no_node())
                 .because(t().workloads.no_node_help()),
-            _ => Verdict::of(Severity::Idle, t().workloads.scaled_to_zero()),
+            _ => ObjectState::of(Severity::Idle, t().workloads.scaled_to_zero()),
         };
     }
     if updated < wanted && !is_partial_rollout(value) {
-        return Verdict::of(
+        return ObjectState::of(
             Severity::Progressing,
             t().workloads.rolling_out(updated, wanted),
         );
@@ -78,9 +78,9 @@ pub(crate) fn verdict(kind: &str, object: &Object) -> Verdict {
             Severity::Degraded
         };
         let words = t().workloads.some_available(available, wanted);
-        return Verdict::of(severity, words).because(t().workloads.check_pods());
+        return ObjectState::of(severity, words).because(t().workloads.check_pods());
     }
-    Verdict::of(Severity::Healthy, t().workloads.all_ready(ready, wanted))
+    ObjectState::of(Severity::Healthy, t().workloads.all_ready(ready, wanted))
 }
 
 /// Reports whether the update strategy is partial: `OnDelete`, or a partition above 0.
@@ -89,7 +89,7 @@ fn is_partial_rollout(object: &Value) -> bool {
     read::text(object, "/spec/updateStrategy/type") == Some("OnDelete") || partition > 0
 }
 
-fn failing(object: &Value) -> Option<Verdict> {
+fn failing(object: &Value) -> Option<ObjectState> {
     let mut conditions = read::list(object, "/status/conditions").iter();
     let sick = conditions.find(|one| {
         let of = |pointer| read::text(one, pointer);
@@ -103,7 +103,7 @@ fn failing(object: &Value) -> Option<Verdict> {
         _ => t().workloads.pods_rejected(),
     };
     let message = read::text(sick, "/message").unwrap_or_default();
-    Some(Verdict::of(Severity::Failing, words).because(message))
+    Some(ObjectState::of(Severity::Failing, words).because(message))
 }
 
 /// Returns the overview fields of a workload.

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 
-use super::words::{Words, line, names};
+use super::words::{NameListKind, line, names};
 use crate::messages::t;
 
 /// The verbs that have a column.
@@ -71,7 +71,7 @@ pub fn others(rule: &PolicyRule) -> String {
         .filter(|it| !is_known(it))
         .cloned()
         .collect();
-    line(&others, Words::Plain)
+    line(&others, NameListKind::Plain)
 }
 
 /// Sets the verbs without a column.
@@ -79,7 +79,7 @@ pub fn others(rule: &PolicyRule) -> String {
 pub fn with_others(rule: &PolicyRule, typed: &str) -> PolicyRule {
     let mut rule = rule.clone();
     rule.verbs.retain(|verb| is_known(verb));
-    for verb in names(typed, Words::Plain) {
+    for verb in names(typed, NameListKind::Plain) {
         if !rule.verbs.contains(&verb) {
             rule.verbs.push(verb);
         }
@@ -105,10 +105,10 @@ pub enum RuleField {
 }
 
 impl RuleField {
-    const fn words(self) -> Words {
+    const fn words(self) -> NameListKind {
         match self {
-            Self::Groups => Words::Groups,
-            Self::Resources | Self::Names | Self::Paths => Words::Plain,
+            Self::Groups => NameListKind::Groups,
+            Self::Resources | Self::Names | Self::Paths => NameListKind::Plain,
         }
     }
 }

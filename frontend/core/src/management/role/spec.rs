@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::matrix::{RuleField, part};
-use super::words::{Words, line, names};
+use super::words::{NameListKind, line, names};
 use super::{Kind, Listed};
 use crate::messages::t;
 use crate::problem::{Problem, ProblemKind};
@@ -160,7 +160,7 @@ impl RoleSpec {
     /// Returns the external ClusterRoles in one line. Returns `None` for global roles.
     pub fn external(&self) -> Option<String> {
         match self {
-            Self::Template(spec) => Some(line(&spec.external, Words::Plain)),
+            Self::Template(spec) => Some(line(&spec.external, NameListKind::Plain)),
             Self::Global(_) => None,
         }
     }
@@ -168,7 +168,7 @@ impl RoleSpec {
     /// Sets the external ClusterRoles from typed text.
     pub fn set_external(&mut self, typed: &str) {
         if let Self::Template(spec) = self {
-            spec.external = names(typed, Words::Plain);
+            spec.external = names(typed, NameListKind::Plain);
         }
     }
 

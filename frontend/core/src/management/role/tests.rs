@@ -13,7 +13,7 @@ use super::matrix::{
 };
 use super::merge::merged;
 use super::spec::{RoleSpec, Rules, Stored, rule_text};
-use super::words::{Words, line, names};
+use super::words::{NameListKind, line, names};
 use super::*;
 
 fn rule(verbs: &[&str], groups: &[&str], resources: &[&str]) -> PolicyRule {
@@ -139,7 +139,7 @@ proptest! {
 
     #[test]
     fn list_in_a_text_field_parses_to_the_same_list(list in prop::collection::vec(".{0,4}", 0..4)) {
-        for words in [Words::Groups, Words::Plain] {
+        for words in [NameListKind::Groups, NameListKind::Plain] {
             prop_assert_eq!(&names(&line(&list, words), words), &list);
         }
     }

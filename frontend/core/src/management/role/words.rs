@@ -5,7 +5,7 @@ const CORE: &str = "core";
 
 /// The type of the names in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum NameListKind {
     /// API groups. The text `core` means the empty group name.
     Groups,
     /// Names without special values.
@@ -13,10 +13,10 @@ pub enum Words {
 }
 
 /// Joins names with commas. Ambiguous names are quoted.
-pub fn line(names: &[String], words: Words) -> String {
+pub fn line(names: &[String], words: NameListKind) -> String {
     let names = names.iter().map(|name| match (words, name.as_str()) {
-        (Words::Groups, "") => CORE.to_owned(),
-        (Words::Groups, CORE) => quoted(CORE),
+        (NameListKind::Groups, "") => CORE.to_owned(),
+        (NameListKind::Groups, CORE) => quoted(CORE),
         (_, name) if is_plain(name) => name.to_owned(),
         (_, name) => quoted(name),
     });
@@ -33,7 +33,7 @@ fn quoted(name: &str) -> String {
 }
 
 /// Splits text into names at commas and spaces, and removes quotes.
-pub fn names(line: &str, words: Words) -> Vec<String> {
+pub fn names(line: &str, words: NameListKind) -> Vec<String> {
     let (mut names, mut chars) = (Vec::new(), line.chars().peekable());
     while let Some(&next) = chars.peek() {
         if next == ',' || next.is_whitespace() {
@@ -46,7 +46,7 @@ pub fn names(line: &str, words: Words) -> Vec<String> {
             while let Some(c) = chars.next_if(|c| *c != ',' && !c.is_whitespace()) {
                 name.push(c);
             }
-            if words == Words::Groups && name == CORE {
+            if words == NameListKind::Groups && name == CORE {
                 name.clear();
             }
             names.push(name);

@@ -31,7 +31,7 @@ async fn audit_log_contains_caller_of_every_change_and_refusal_under_v1() {
     for route in &routes::all() {
         // The excluded routes delete the token or are for agents.
         let special = ["/v1/logout", "/v1/me/password"].contains(&&*route.path);
-        let people = matches!(route.right, Right::Person | Right::Administrator);
+        let people = matches!(route.right, Right::User | Right::Administrator);
         if special || !people || !route.path.starts_with("/v1/") {
             continue;
         }

@@ -125,7 +125,7 @@ async fn token_is_accepted_only_by_routes_of_its_purpose() {
             (
                 "the token of a user without a role",
                 &person,
-                vec![Right::Person, Right::AnyToken],
+                vec![Right::User, Right::AnyToken],
             ),
             (
                 "a token for a password change",
@@ -182,7 +182,7 @@ async fn cluster_can_be_imported_by_its_owner_but_not_by_a_viewer() {
     let import = Route {
         method: Method::POST,
         path: "/v1/clusters/{name}/import".into(),
-        right: Right::Person,
+        right: Right::User,
     };
     let everything = json!([
         { "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] },

@@ -41,7 +41,7 @@ pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
         return;
     }
     let path = |finding: &str| finding.find('"').map(|at| finding[at..].to_owned());
-    let mut order = Order {
+    let mut order = FindingPositions {
         path: String::new(),
         keys: 0,
         found: findings
@@ -51,7 +51,10 @@ pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
             .collect(),
     };
     let mut reader = serde_json::Deserializer::from_slice(bytes);
-    if OrderSeed(&mut order).deserialize(&mut reader).is_err() {
+    if FindingPositionsSeed(&mut order)
+        .deserialize(&mut reader)
+        .is_err()
+    {
         return;
     }
     findings.sort_by_cached_key(|finding| {
@@ -64,15 +67,15 @@ pub(crate) fn sort_findings(bytes: &[u8], findings: &mut [String]) {
 }
 
 /// The positions of findings in a body.
-struct Order {
+struct FindingPositions {
     path: String,
     keys: usize,
     found: HashMap<String, Vec<usize>>,
 }
 
-struct OrderSeed<'o>(&'o mut Order);
+struct FindingPositionsSeed<'o>(&'o mut FindingPositions);
 
-impl<'de> DeserializeSeed<'de> for OrderSeed<'_> {
+impl<'de> DeserializeSeed<'de> for FindingPositionsSeed<'_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -80,7 +83,7 @@ impl<'de> DeserializeSeed<'de> for OrderSeed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for OrderSeed<'_> {
+impl<'de> Visitor<'de> for FindingPositionsSeed<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -115,7 +118,7 @@ impl<'de> Visitor<'de> for OrderSeed<'_> {
         let length = self.0.path.len();
         for index in 0.. {
             let _ = fmt::Write::write_fmt(&mut self.0.path, format_args!("[{index}]"));
-            let next = items.next_element_seed(OrderSeed(self.0))?;
+            let next = items.next_element_seed(FindingPositionsSeed(self.0))?;
             self.0.path.truncate(length);
             if next.is_none() {
                 break;
@@ -136,7 +139,7 @@ impl<'de> Visitor<'de> for OrderSeed<'_> {
                     places.push(self.0.keys);
                 }
             }
-            entries.next_value_seed(OrderSeed(self.0))?;
+            entries.next_value_seed(FindingPositionsSeed(self.0))?;
             self.0.path.truncate(length);
         }
         Ok(())

@@ -55,13 +55,13 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
 
 /// A value with its approximate memory size and nesting depth.
 #[derive(Clone)]
-struct Weighed {
+struct MeasuredValue {
     value: Value,
     weight: usize,
     depth: usize,
 }
 
-impl Weighed {
+impl MeasuredValue {
     fn scalar(value: Value) -> Self {
         let text = value.as_str().map_or(0, str::len);
         Self {
@@ -96,7 +96,7 @@ fn within(depth: usize) -> Result<(), String> {
 
 struct Reader<I> {
     events: I,
-    anchors: HashMap<usize, Weighed>,
+    anchors: HashMap<usize, MeasuredValue>,
     aliased: usize,
     /// The current nesting depth.
     inside: usize,
@@ -118,12 +118,12 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
         }
     }
 
-    fn value(&mut self, event: Event<'i>, span: Span) -> Result<Weighed, String> {
+    fn value(&mut self, event: Event<'i>, span: Span) -> Result<MeasuredValue, String> {
         let (anchor, made) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.as_ref().and_then(|tag| tag.core_suffix());
                 let value = resolve(&text, style, tag).map_err(|why| at_line(span, &why))?;
-                (anchor, Weighed::scalar(value))
+                (anchor, MeasuredValue::scalar(value))
             }
             Event::SequenceStart(_, anchor, _) => (anchor, self.deeper(Self::sequence)?),
             Event::MappingStart(_, anchor, _) => (anchor, self.deeper(Self::mapping)?),
@@ -145,7 +145,7 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
         Ok(())
     }
 
-    fn alias(&mut self, id: usize) -> Result<Weighed, String> {
+    fn alias(&mut self, id: usize) -> Result<MeasuredValue, String> {
         let weight = self.anchors.get(&id).map(|found| found.weight);
         self.charge(weight.unwrap_or_default())?;
         let found = self.anchors.get(&id).cloned();
@@ -154,8 +154,8 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
 
     fn deeper(
         &mut self,
-        read: impl FnOnce(&mut Self) -> Result<Weighed, String>,
-    ) -> Result<Weighed, String> {
+        read: impl FnOnce(&mut Self) -> Result<MeasuredValue, String>,
+    ) -> Result<MeasuredValue, String> {
         self.inside += 1;
         within(self.inside)?;
         let made = read(self)?;
@@ -163,9 +163,9 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
         Ok(made)
     }
 
-    fn sequence(&mut self) -> Result<Weighed, String> {
+    fn sequence(&mut self) -> Result<MeasuredValue, String> {
         let mut items = Vec::new();
-        let mut made = Weighed::empty(Value::Null);
+        let mut made = MeasuredValue::empty(Value::Null);
         loop {
             match self.next()? {
                 (Event::SequenceEnd, _) => {
@@ -181,9 +181,9 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
         }
     }
 
-    fn mapping(&mut self) -> Result<Weighed, String> {
+    fn mapping(&mut self) -> Result<MeasuredValue, String> {
         let mut map = Map::new();
-        let mut made = Weighed::empty(Value::Null);
+        let mut made = MeasuredValue::empty(Value::Null);
         loop {
             let (event, span) = match self.next()? {
                 (Event::MappingEnd, _) => {

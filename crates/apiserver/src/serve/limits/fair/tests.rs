@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn fair(running: usize, waiting: usize) -> Fair {
-    Fair::new(Bounds {
+    Fair::new(ConcurrencyLimits {
         running,
         running_of_one: running,
         reserve: 1,
@@ -100,7 +100,7 @@ async fn requests_of_disconnected_clients_are_removed_from_the_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn slow_requests_of_a_caller_leave_slots_for_other_callers() {
-    let fair = Fair::new(Bounds {
+    let fair = Fair::new(ConcurrencyLimits {
         running_of_one: 3,
         ..fair(4, 2).bounds
     });
@@ -217,7 +217,7 @@ fn count(requests: &Requests, which: impl Fn(&QueueKey, bool) -> bool) -> usize 
         .count()
 }
 
-fn check(requests: &Requests, bounds: Bounds) {
+fn check(requests: &Requests, bounds: ConcurrencyLimits) {
     let running = count(requests, |_, runs| runs);
     assert!(running <= bounds.running + bounds.reserve);
     for (turn, entry) in requests {
@@ -236,7 +236,7 @@ fn check(requests: &Requests, bounds: Bounds) {
 proptest! {
     #[test]
     fn requests_wait_only_while_all_slots_of_their_class_are_in_use(steps in steps()) {
-        let bounds = Bounds { running: 3, running_of_one: 2, reserve: 2, ..fair(1, 100).bounds };
+        let bounds = ConcurrencyLimits { running: 3, running_of_one: 2, reserve: 2, ..fair(1, 100).bounds };
         let fair = Fair::new(bounds);
         let mut requests = Requests::new();
         for step in steps {

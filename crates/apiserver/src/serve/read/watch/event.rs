@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::serve::input::negotiate::Shape;
+use crate::serve::input::negotiate::Representation;
 use crate::serve::read::selection::Selection;
 use crate::serve::shared::Target;
 use crate::serve::transform::table::{self, TableOptions};
@@ -15,7 +15,7 @@ use crate::store::{Event, Notice, Stored};
 pub(super) struct Encoder {
     target: Target,
     selection: Selection,
-    shape: Shape,
+    shape: Representation,
     table: TableOptions,
     /// True if the watch has no selector and no transformation. Such watches share their encoded
     /// lines.
@@ -28,10 +28,10 @@ impl Encoder {
     pub(super) fn new(
         target: Target,
         selection: Selection,
-        shape: Shape,
+        shape: Representation,
         table: TableOptions,
     ) -> Self {
-        let plain = shape == Shape::Plain && selection.is_everything();
+        let plain = shape == Representation::Plain && selection.is_everything();
         Self {
             head: own_head(&target.resource),
             target,
@@ -118,7 +118,7 @@ impl Encoder {
 
     fn line(&mut self, out: &mut Vec<u8>, kind: &str, stored: &Stored) {
         let resource = &self.target.resource;
-        if self.shape == Shape::Plain && is_stored_form(resource, &self.head, stored) {
+        if self.shape == Representation::Plain && is_stored_form(resource, &self.head, stored) {
             out.extend_from_slice(b"{\"type\":\"");
             out.extend_from_slice(kind.as_bytes());
             out.extend_from_slice(b"\",\"object\":");
@@ -137,11 +137,11 @@ impl Encoder {
 
     fn shaped(&mut self, object: Value) -> Value {
         match self.shape {
-            Shape::Plain => object,
-            Shape::Metadata(version) | Shape::MetadataList(version) => {
+            Representation::Plain => object,
+            Representation::Metadata(version) | Representation::MetadataList(version) => {
                 metadata_only(&object, version)
             }
-            Shape::Table(version) => {
+            Representation::Table(version) => {
                 let first = std::mem::take(&mut self.first);
                 table::of_event(&self.target, version, self.table, &object, first)
             }

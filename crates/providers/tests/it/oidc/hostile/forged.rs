@@ -3,9 +3,9 @@
 use drover_providers::oidc::keys::Algorithm;
 use serde_json::{Value, json};
 
-use super::super::issuer::{Answer, DISCOVERY};
+use super::super::issuer::{DISCOVERY, ScriptedResponse};
 use super::super::signer::Signer;
-use super::super::{NOW, Verdict, after, now, shown, verdict};
+use super::super::{NOW, ResultKind, after, now, result_kind, shown};
 use super::{StartedSignIn, World, client, sign_in_with_response};
 
 #[tokio::test]
@@ -33,7 +33,11 @@ async fn sign_in_is_completed_only_by_its_own_callback() {
         format!("code={}&state={state}", "c".repeat(20_000)),
     ] {
         let result = world.oidc.redeem(&query, &started.pending, now()).await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{query:.200}");
+        assert_eq!(
+            result_kind(&result),
+            ResultKind::InvalidResponse,
+            "{query:.200}"
+        );
         let text = shown(result);
         assert!(!text.contains(state.as_str()), "{text}");
     }
@@ -43,11 +47,15 @@ async fn sign_in_is_completed_only_by_its_own_callback() {
             .oidc
             .redeem(&good, &started.pending, after(late))
             .await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{late} s");
+        assert_eq!(
+            result_kind(&result),
+            ResultKind::InvalidResponse,
+            "{late} s"
+        );
     }
     assert!(world.issuer.asked("/token").is_empty(), "no code was sent");
     let result = world.oidc.redeem(&good, &started.pending, after(300)).await;
-    assert_eq!(verdict(&result), Verdict::Accepted);
+    assert_eq!(result_kind(&result), ResultKind::Accepted);
 }
 
 #[tokio::test]
@@ -58,7 +66,7 @@ async fn callback_of_a_different_provider_is_rejected() {
     evil.sends_claims(&evil.claims(started.nonce()));
     // The other provider receives the same state and nonce.
     let result = started.complete(&evil.oidc).await;
-    assert_eq!(verdict(&result), Verdict::InvalidResponse);
+    assert_eq!(result_kind(&result), ResultKind::InvalidResponse);
     assert!(
         evil.issuer.asked("/token").is_empty(),
         "the other provider received the code"
@@ -69,13 +77,13 @@ async fn callback_of_a_different_provider_is_rejected() {
     world.issuer.changes_document(&says);
     let oidc = client(&world.issuer);
     let result = started.complete(&oidc).await;
-    assert_eq!(verdict(&result), Verdict::InvalidResponse);
+    assert_eq!(result_kind(&result), ResultKind::InvalidResponse);
     let named = format!(
         "code=c&state={}&iss={}",
         started.sent["state"], world.issuer.url
     );
     let result = oidc.redeem(&named, &started.pending, now()).await;
-    assert_eq!(verdict(&result), Verdict::Accepted);
+    assert_eq!(result_kind(&result), ResultKind::Accepted);
 }
 
 #[tokio::test]
@@ -84,9 +92,10 @@ async fn http_redirects_are_not_followed() {
         let world = World::start().await;
         world
             .issuer
-            .says("/elsewhere", Answer::Json(200, json!({})));
-        let result = sign_in_with_response(&world, path, Answer::Redirect("/elsewhere")).await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{path}");
+            .says("/elsewhere", ScriptedResponse::Json(200, json!({})));
+        let result =
+            sign_in_with_response(&world, path, ScriptedResponse::Redirect("/elsewhere")).await;
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{path}");
         assert!(world.issuer.asked("/elsewhere").is_empty(), "{path}");
     }
 }
@@ -95,8 +104,8 @@ async fn http_redirects_are_not_followed() {
 async fn endless_response_returns_error_invalid_response() {
     for path in [DISCOVERY, "/keys", "/token", "/me"] {
         let world = World::start().await;
-        let result = sign_in_with_response(&world, path, Answer::Endless).await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{path}");
+        let result = sign_in_with_response(&world, path, ScriptedResponse::Endless).await;
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{path}");
     }
 }
 
@@ -146,9 +155,9 @@ async fn id_token_for_a_different_client_issuer_or_sign_in_is_rejected() {
         ),
         ("empty", world.sign_in_with(|_| String::new()).await),
     ] {
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{what}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{what}");
         let text = shown(result);
         assert!(!text.contains("eyJ"), "the error contains a token: {text}");
     }
-    assert_eq!(verdict(&world.sign_in().await), Verdict::Accepted);
+    assert_eq!(result_kind(&world.sign_in().await), ResultKind::Accepted);
 }

@@ -4,9 +4,9 @@ use drover_providers::oidc::keys::Algorithm;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 
-use super::super::issuer::{Answer, DISCOVERY};
+use super::super::issuer::{DISCOVERY, ScriptedResponse};
 use super::super::signer::{Signer, document};
-use super::super::{NOW, Verdict, after, as_sign_in, now, verdict};
+use super::super::{NOW, ResultKind, after, as_sign_in, now, result_kind};
 use super::{StartedSignIn, World};
 
 #[tokio::test]
@@ -19,19 +19,21 @@ async fn rotated_key_is_fetched_once_and_invented_key_ids_are_rate_limited() {
     // The issuer now signs with another key; fetches are at least one minute apart.
     world.signer = Signer::new("two", Algorithm::ES256);
     let published = document(&[world.signer.published()]);
-    world.issuer.says("/keys", Answer::Json(200, published));
+    world
+        .issuer
+        .says("/keys", ScriptedResponse::Json(200, published));
     let started = StartedSignIn::at(&world.oidc).await;
     world.sends_claims(&world.claims(started.nonce()));
     let query = format!("code=a-code&state={}", started.sent["state"]);
     let result = world.oidc.redeem(&query, &started.pending, now()).await;
     assert_eq!(
-        verdict(&result),
-        Verdict::InvalidResponse,
+        result_kind(&result),
+        ResultKind::InvalidResponse,
         "no fetch within the minute"
     );
     for _ in 0..3 {
         let result = world.oidc.redeem(&query, &started.pending, after(60)).await;
-        assert_eq!(verdict(&result), Verdict::Accepted);
+        assert_eq!(result_kind(&result), ResultKind::Accepted);
     }
     assert_eq!(world.issuer.asked("/keys").len(), 2);
 
@@ -47,7 +49,7 @@ async fn rotated_key_is_fetched_once_and_invented_key_ids_are_rate_limited() {
             .oidc
             .redeem(&query, &started.pending, after(121))
             .await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse);
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse);
     }
     assert_eq!(
         world.issuer.asked("/keys").len(),
@@ -63,7 +65,7 @@ async fn concurrent_sign_ins_share_one_key_fetch() {
     world.sends_claims(&world.claims(started.nonce()));
     let many = (0..20).map(|_| started.complete(&world.oidc));
     for result in futures::future::join_all(many).await {
-        assert_eq!(verdict(&result), Verdict::Accepted);
+        assert_eq!(result_kind(&result), ResultKind::Accepted);
     }
     assert_eq!(world.issuer.asked("/keys").len(), 1);
     assert_eq!(world.issuer.asked(DISCOVERY).len(), 1);
@@ -74,18 +76,22 @@ async fn failed_key_fetch_returns_error_unavailable_and_is_retried() {
     let mut world = World::start().await;
     world.sign_in().await.unwrap();
     world.signer = Signer::new("two", Algorithm::ES256);
-    world.issuer.says("/keys", Answer::Json(503, json!({})));
+    world
+        .issuer
+        .says("/keys", ScriptedResponse::Json(503, json!({})));
     let started = StartedSignIn::at(&world.oidc).await;
     world.sends_claims(&world.claims(started.nonce()));
     let query = format!("code=a-code&state={}", started.sent["state"]);
     for _ in 0..2 {
         let result = world.oidc.redeem(&query, &started.pending, after(90)).await;
-        assert_eq!(verdict(&result), Verdict::Unavailable);
+        assert_eq!(result_kind(&result), ResultKind::Unavailable);
     }
     let published = document(&[world.signer.published()]);
-    world.issuer.says("/keys", Answer::Json(200, published));
+    world
+        .issuer
+        .says("/keys", ScriptedResponse::Json(200, published));
     let result = world.oidc.redeem(&query, &started.pending, after(90)).await;
-    assert_eq!(verdict(&result), Verdict::Accepted);
+    assert_eq!(result_kind(&result), ResultKind::Accepted);
 }
 
 #[tokio::test]
@@ -93,17 +99,18 @@ async fn withdrawn_key_is_trusted_for_at_most_one_hour() {
     let world = World::start().await;
     world.sign_in().await.unwrap();
     let other = Signer::new("two", Algorithm::ES256);
-    world
-        .issuer
-        .says("/keys", Answer::Json(200, document(&[other.published()])));
+    world.issuer.says(
+        "/keys",
+        ScriptedResponse::Json(200, document(&[other.published()])),
+    );
     let mut claims = world.claims("");
     claims["exp"] = (NOW + 86_400).into();
     world.sends_claims(&claims);
     let token = SecretString::from("refresh-1");
     let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(3599)).await);
-    assert_eq!(verdict(&result), Verdict::Accepted);
+    assert_eq!(result_kind(&result), ResultKind::Accepted);
     let result = as_sign_in(world.oidc.refresh(&token, "ann-1", after(3600)).await);
-    assert_eq!(verdict(&result), Verdict::InvalidResponse);
+    assert_eq!(result_kind(&result), ResultKind::InvalidResponse);
 }
 
 #[tokio::test]
@@ -117,19 +124,22 @@ async fn sign_in_with_an_unusable_key_set_fails() {
         .map(|_| Signer::new("one", Algorithm::ES256).published())
         .collect();
     for (what, answer) in [
-        ("none", Answer::Json(200, document(&[]))),
-        ("for encryption", Answer::Json(200, document(&[enc]))),
-        ("101", Answer::Json(200, document(&many))),
-        ("not a key set", Answer::Json(200, json!([]))),
+        ("none", ScriptedResponse::Json(200, document(&[]))),
+        (
+            "for encryption",
+            ScriptedResponse::Json(200, document(&[enc])),
+        ),
+        ("101", ScriptedResponse::Json(200, document(&many))),
+        ("not a key set", ScriptedResponse::Json(200, json!([]))),
         (
             "not JSON",
-            Answer::Raw(200, "application/json", b"<html>".to_vec()),
+            ScriptedResponse::Raw(200, "application/json", b"<html>".to_vec()),
         ),
-        ("nowhere", Answer::Json(404, json!({}))),
+        ("nowhere", ScriptedResponse::Json(404, json!({}))),
     ] {
         let world = World::start().await;
         world.issuer.says("/keys", answer);
         let result = world.sign_in().await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{what}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{what}");
     }
 }

@@ -11,8 +11,8 @@ use reqwest::Url;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 
-use super::super::issuer::{Answer, Issuer};
-use super::super::{CLIENT, Verdict, as_sign_in, now, spec, verdict};
+use super::super::issuer::{Issuer, ScriptedResponse};
+use super::super::{CLIENT, ResultKind, as_sign_in, now, result_kind, spec};
 use super::{BACK, StartedSignIn, World, back, client, secret};
 
 #[tokio::test]
@@ -81,8 +81,8 @@ async fn client_authentication_method_is_selected_from_provider_metadata() {
     let oidc = client(&world.issuer);
     let result = StartedSignIn::at(&oidc).await.complete(&oidc).await;
     assert_eq!(
-        verdict(&result),
-        Verdict::Misconfigured("oidc.clientSecret")
+        result_kind(&result),
+        ResultKind::Misconfigured("oidc.clientSecret")
     );
 
     let public = OidcSpec {
@@ -132,7 +132,7 @@ async fn sign_ins_have_distinct_secrets() {
     let opened: Pending = serde_json::from_str(&sealed).unwrap();
     let query = format!("error=access_denied&state={}", one.sent["state"]);
     let result = oidc.redeem(&query, &opened, now()).await;
-    assert_eq!(verdict(&result), Verdict::Refused(Refusal::Denied));
+    assert_eq!(result_kind(&result), ResultKind::Refused(Refusal::Denied));
 }
 
 #[tokio::test]
@@ -144,7 +144,9 @@ async fn missing_groups_are_read_from_userinfo_of_the_same_user() {
         world.signer.sign(&claims)
     };
     let me = |sub: &str| json!({"sub": sub, "groups": ["team-b"], "preferred_username": "eve"});
-    world.issuer.says("/me", Answer::Json(200, me("ann-1")));
+    world
+        .issuer
+        .says("/me", ScriptedResponse::Json(200, me("ann-1")));
     let person = world.sign_in_with(without_groups).await.unwrap().person;
     assert_eq!(person.groups[0].id, "team-b");
     assert_eq!(person.login, "ann", "the token takes precedence");
@@ -154,28 +156,31 @@ async fn missing_groups_are_read_from_userinfo_of_the_same_user() {
         Some("Bearer an-access-token")
     );
 
-    let raw = |media| Answer::Raw(200, media, me("ann-1").to_string().into_bytes());
+    let raw = |media| ScriptedResponse::Raw(200, media, me("ann-1").to_string().into_bytes());
     for (what, answer) in [
-        ("another user", Answer::Json(200, me("eve-1"))),
-        ("another case", Answer::Json(200, me("ANN-1"))),
+        ("another user", ScriptedResponse::Json(200, me("eve-1"))),
+        ("another case", ScriptedResponse::Json(200, me("ANN-1"))),
         (
             "no subject",
-            Answer::Json(200, json!({"groups": ["team-b"]})),
+            ScriptedResponse::Json(200, json!({"groups": ["team-b"]})),
         ),
-        ("not an object", Answer::Json(200, json!(["team-b"]))),
+        (
+            "not an object",
+            ScriptedResponse::Json(200, json!(["team-b"])),
+        ),
         ("another media type", raw("application/jwt")),
         (
             "unauthorized",
-            Answer::Json(401, json!({"error": "invalid_token"})),
+            ScriptedResponse::Json(401, json!({"error": "invalid_token"})),
         ),
         (
             "forbidden",
-            Answer::Json(403, json!({"error": "insufficient_scope"})),
+            ScriptedResponse::Json(403, json!({"error": "insufficient_scope"})),
         ),
     ] {
         world.issuer.says("/me", answer);
         let result = world.sign_in_with(without_groups).await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{what}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{what}");
     }
 }
 
@@ -203,7 +208,7 @@ async fn refresh_response_for_a_different_user_or_issuer_is_rejected() {
         other[name] = value.into();
         world.sends_claims(&other);
         let result = world.refresh().await;
-        assert_eq!(verdict(&result), Verdict::InvalidResponse, "{name}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{name}");
     }
 }
 
@@ -213,12 +218,17 @@ async fn new_refresh_token_is_returned_if_the_userinfo_request_fails() {
     let tokens = json!({
         "access_token": "an-access-token", "token_type": "Bearer", "refresh_token": "refresh-2",
     });
-    world.issuer.says("/token", Answer::Json(200, tokens));
+    world
+        .issuer
+        .says("/token", ScriptedResponse::Json(200, tokens));
     for (answer, expected) in [
-        (Answer::Json(503, json!({})), Verdict::Unavailable),
         (
-            Answer::Json(200, json!({"sub": "eve-1"})),
-            Verdict::InvalidResponse,
+            ScriptedResponse::Json(503, json!({})),
+            ResultKind::Unavailable,
+        ),
+        (
+            ScriptedResponse::Json(200, json!({"sub": "eve-1"})),
+            ResultKind::InvalidResponse,
         ),
     ] {
         world.issuer.says("/me", answer);
@@ -229,7 +239,7 @@ async fn new_refresh_token_is_returned_if_the_userinfo_request_fails() {
             .as_ref()
             .map(SecretString::expose_secret);
         assert_eq!(returned_token, Some("refresh-2"));
-        assert_eq!(verdict(&as_sign_in(renewed)), expected);
+        assert_eq!(result_kind(&as_sign_in(renewed)), expected);
     }
 }
 
@@ -237,21 +247,26 @@ async fn new_refresh_token_is_returned_if_the_userinfo_request_fails() {
 async fn refresh_without_id_token_is_confirmed_by_userinfo() {
     let world = World::start().await;
     let tokens = json!({"access_token": "an-access-token", "token_type": "Bearer"});
-    world.issuer.says("/token", Answer::Json(200, tokens));
-    let me = |sub: &str| Answer::Json(200, json!({"sub": sub, "groups": ["team-d"]}));
+    world
+        .issuer
+        .says("/token", ScriptedResponse::Json(200, tokens));
+    let me = |sub: &str| ScriptedResponse::Json(200, json!({"sub": sub, "groups": ["team-d"]}));
     world.issuer.says("/me", me("ann-1"));
     let renewed = world.refresh().await.unwrap();
     assert_eq!(renewed.person.groups[0].id, "team-d");
     assert!(renewed.refresh_token.is_none() && renewed.id_token.is_none());
     world.issuer.says("/me", me("eve-1"));
-    assert_eq!(verdict(&world.refresh().await), Verdict::InvalidResponse);
+    assert_eq!(
+        result_kind(&world.refresh().await),
+        ResultKind::InvalidResponse
+    );
 
     let silent = json!({"userinfo_endpoint": null});
     world.issuer.changes_document(&silent);
     let oidc = client(&world.issuer);
     let token = SecretString::from("refresh-1");
     let result = as_sign_in(oidc.refresh(&token, "ann-1", now()).await);
-    assert_eq!(verdict(&result), Verdict::InvalidResponse);
+    assert_eq!(result_kind(&result), ResultKind::InvalidResponse);
 }
 
 #[tokio::test]
@@ -279,12 +294,12 @@ async fn logout_url_is_returned_if_the_provider_has_a_logout_endpoint() {
 #[tokio::test]
 async fn connection_test_reports_the_result_of_each_openid_connect_step() {
     let world = World::start().await;
-    let error = |error: &str| Answer::Json(400, json!({ "error": error }));
-    let results = async |oidc: &Oidc| -> Vec<(&str, Verdict)> {
+    let error = |error: &str| ScriptedResponse::Json(400, json!({ "error": error }));
+    let results = async |oidc: &Oidc| -> Vec<(&str, ResultKind)> {
         let checks = oidc.check(&back(), now()).await;
         checks
             .iter()
-            .map(|check| (check.what, verdict(&check.found)))
+            .map(|check| (check.what, result_kind(&check.found)))
             .collect()
     };
     world.issuer.says("/token", error("invalid_grant"));
@@ -297,20 +312,25 @@ async fn connection_test_reports_the_result_of_each_openid_connect_step() {
         "Refresh",
         "Sign-out",
     ];
-    assert_eq!(checks, all.map(|what| (what, Verdict::Accepted)));
+    assert_eq!(checks, all.map(|what| (what, ResultKind::Accepted)));
     assert_eq!(world.issuer.asked("/keys").len(), 1);
 
     world.issuer.says("/token", error("invalid_client"));
-    world.issuer.says("/keys", Answer::Json(500, json!({})));
+    world
+        .issuer
+        .says("/keys", ScriptedResponse::Json(500, json!({})));
     let checks = results(&world.oidc).await;
-    assert_eq!(checks[2], ("Keys", Verdict::Unavailable));
+    assert_eq!(checks[2], ("Keys", ResultKind::Unavailable));
     assert_eq!(
         checks[3],
-        ("Client", Verdict::Misconfigured("oidc.clientSecret"))
+        ("Client", ResultKind::Misconfigured("oidc.clientSecret"))
     );
 
     world.issuer.says("/token", error("invalid_request"));
-    assert_eq!(results(&world.oidc).await[3], ("Client", Verdict::Accepted));
+    assert_eq!(
+        results(&world.oidc).await[3],
+        ("Client", ResultKind::Accepted)
+    );
 
     world
         .issuer
@@ -318,6 +338,6 @@ async fn connection_test_reports_the_result_of_each_openid_connect_step() {
     let checks = results(&world.oidc).await;
     assert_eq!(
         checks,
-        [("Discovery", Verdict::Misconfigured("oidc.issuer"))]
+        [("Discovery", ResultKind::Misconfigured("oidc.issuer"))]
     );
 }

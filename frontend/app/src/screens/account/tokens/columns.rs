@@ -11,7 +11,7 @@ use drover_ui_kit::icon::Icon;
 use drover_ui_kit::table::{Column, Row, Sorting};
 use leptos::prelude::*;
 
-use super::delete::Ending;
+use super::delete::TokenDeletion;
 use crate::clock::{Clock, in_full};
 use crate::screens::cells::{time, time_or_never, two};
 use drover_ui_core::cluster::screen as cluster_screen;
@@ -154,7 +154,7 @@ fn made(row: &TokenRow) -> AnyView {
 }
 
 fn actions(row: &TokenRow) -> AnyView {
-    let (ending, row) = (expect_context::<Ending>(), row.clone());
+    let (ending, row) = (expect_context::<TokenDeletion>(), row.clone());
     let label = t().tokens.delete_named(&row.name());
     view! {
         <Button weight=Weight::Quiet icon=Icon::Trash on_press=move |()| ending.ask(vec![row.clone()])>

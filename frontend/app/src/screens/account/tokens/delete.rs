@@ -27,12 +27,12 @@ const MAX_NAMES: usize = 6;
 
 /// The tokens to delete, and the state of the dialog.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ending {
+pub(super) struct TokenDeletion {
     open: RwSignal<bool>,
     rows: RwSignal<Vec<TokenRow>>,
 }
 
-impl Ending {
+impl TokenDeletion {
     /// Provides the state of the dialog as a context.
     pub(super) fn provide() -> Self {
         let ending = Self {
@@ -53,11 +53,11 @@ impl Ending {
 /// Shows the dialog that deletes tokens.
 #[component]
 pub(super) fn DeleteTokens(
-    ending: Ending,
+    ending: TokenDeletion,
     listing: Listing<TokenView>,
     selection: RwSignal<Selection>,
 ) -> impl IntoView {
-    let Ending { open, rows } = ending;
+    let TokenDeletion { open, rows } = ending;
     move || {
         // Each opening of the dialog starts with new progress.
         rows.track();

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use drover_api::rest::{Explanation, ThroughView};
-use drover_ui_core::explain::{Verdict, how, resource, unasked, verdict};
+use drover_ui_core::explain::{AccessResult, access_result, how, resource, unasked};
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState};
 use drover_ui_kit::table::{Column, Row, Sorting, Table, sorted};
 use leptos::prelude::*;
 
@@ -66,11 +66,11 @@ fn strong(first: &str, second: &str) -> AnyView {
 /// Shows the result of the access check, with the bindings that allow the request.
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
-    let (verdict, words) = verdict(&answer);
+    let (access_result, words) = access_result(&answer);
     let about = resource(&answer).map(|told| view! { <p class="muted">{told}</p> });
     let unasked =
         unasked(&answer).map(|told| view! { <Banner mood=BannerKind::Info>{told}</Banner> });
-    if verdict == Verdict::No {
+    if access_result == AccessResult::No {
         let advice = if answer.user.is_some() {
             t().access.denied_user()
         } else {
@@ -79,7 +79,7 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
         return view! {
             {about}
             {unasked}
-            <EmptyState why=Absence::NoPermission title=words advice=advice/>
+            <EmptyState why=EmptyReason::NoPermission title=words advice=advice/>
         }
         .into_any();
     }

@@ -24,7 +24,7 @@ pub(super) struct SubjectPicker {
     pub(super) text: RwSignal<String>,
     /// The typed text without spaces at both ends.
     typed: Memo<String>,
-    answer: RwSignal<Option<Answer>>,
+    answer: RwSignal<Option<UserSearchResult>>,
     known: Memo<Known>,
     /// The trimmed text at the time of the most recent submission.
     sent: RwSignal<Option<String>>,
@@ -32,7 +32,7 @@ pub(super) struct SubjectPicker {
 
 /// The user name of a search, with the found users or the error.
 #[derive(Clone)]
-struct Answer {
+struct UserSearchResult {
     name: String,
     people: Result<Vec<PersonView>, Problem>,
 }
@@ -54,7 +54,10 @@ enum Known {
 impl SubjectPicker {
     /// Creates an empty picker.
     pub(super) fn new() -> Self {
-        let (text, answer) = (RwSignal::new(String::new()), RwSignal::new(None::<Answer>));
+        let (text, answer) = (
+            RwSignal::new(String::new()),
+            RwSignal::new(None::<UserSearchResult>),
+        );
         let typed = Memo::new(move |_| text.with(|text| text.trim().to_owned()));
         let known = Memo::new(move |_| {
             typed.with(|typed| answer.with(|answer| Known::of(typed, answer.as_ref())))
@@ -120,7 +123,7 @@ impl SubjectPicker {
                 sleep(DEBOUNCE).await;
                 let people = session.get(&path).await;
                 let people = people.map(|people: List<PersonView>| people.items);
-                Ok(Answer { name, people })
+                Ok(UserSearchResult { name, people })
             };
             asking.send_instead(request, move |answer| {
                 // The dialog can be closed before the response arrives.
@@ -131,17 +134,17 @@ impl SubjectPicker {
 }
 
 impl Known {
-    fn of(typed: &str, answer: Option<&Answer>) -> Self {
+    fn of(typed: &str, answer: Option<&UserSearchResult>) -> Self {
         if !may_be_user_name(typed) {
             return Self::Nothing;
         }
         match answer {
-            Some(Answer { name, people }) if name == typed => match people {
+            Some(UserSearchResult { name, people }) if name == typed => match people {
                 Ok(people) => Self::People(people.clone()),
                 Err(problem) => Self::Unknown(problem.message.clone()),
             },
             // The user selected this text from the list.
-            Some(Answer {
+            Some(UserSearchResult {
                 people: Ok(people), ..
             }) => Self::Asked(own(people, typed).cloned()),
             _ => Self::Asked(None),

@@ -3,7 +3,7 @@
 use drover_api::rest::{GlobalRoleView, RoleView};
 use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::role::{Kind, Listed};
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 
 use super::columns::{BY_DEFAULT, RoleRow, columns};
@@ -65,7 +65,7 @@ pub(crate) fn Roles() -> impl IntoView {
 fn NoRoles() -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::Empty
+            why=EmptyReason::Empty
             title=t().roles.empty()
             advice=t().roles.empty_advice()
         />

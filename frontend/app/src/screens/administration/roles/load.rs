@@ -7,7 +7,7 @@ use drover_ui_core::role::Kind;
 use drover_ui_core::role::conflict::changes;
 use drover_ui_core::role::spec::{RoleSpec, Stored};
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use serde_json::Value;
@@ -98,12 +98,15 @@ pub(super) fn RoleError(
 ) -> impl IntoView {
     let (why, title) = match problem.kind {
         ProblemKind::NotFound => (
-            Absence::NotFound,
+            EmptyReason::NotFound,
             t().roles.not_found(&name.get_untracked()),
         ),
-        ProblemKind::Forbidden => (Absence::NoPermission, t().roles.forbidden().to_owned()),
-        ProblemKind::Offline => (Absence::Offline, t().problems.offline_title().to_owned()),
-        _ => (Absence::Failed, t().roles.failed().to_owned()),
+        ProblemKind::Forbidden => (EmptyReason::NoPermission, t().roles.forbidden().to_owned()),
+        ProblemKind::Offline => (
+            EmptyReason::Offline,
+            t().problems.offline_title().to_owned(),
+        ),
+        _ => (EmptyReason::Failed, t().roles.failed().to_owned()),
     };
     view! {
         <EmptyState why=why title=title advice=problem.message>

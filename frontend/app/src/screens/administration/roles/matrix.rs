@@ -156,14 +156,14 @@ fn RuleRow(at: RulePosition, removed: Callback<()>) -> impl IntoView {
     };
     view! {
         <tr>
-            <td><Words at=at part=RuleField::Groups label=t().roles.api_groups()/></td>
+            <td><NameListKind at=at part=RuleField::Groups label=t().roles.api_groups()/></td>
             <td>
-                <Words at=at part=RuleField::Resources label=t().labels.resources()/>
-                <Words at=at part=RuleField::Paths label=t().roles.paths()/>
+                <NameListKind at=at part=RuleField::Resources label=t().labels.resources()/>
+                <NameListKind at=at part=RuleField::Paths label=t().roles.paths()/>
             </td>
             {boxes.collect_view()}
             <td><Others at=at/></td>
-            <td><Words at=at part=RuleField::Names label=t().roles.names()/></td>
+            <td><NameListKind at=at part=RuleField::Names label=t().roles.names()/></td>
             <td>
                 {at.work.open.then(|| view! {
                     <Button weight=Weight::Quiet icon=Icon::Trash on_press=remove>
@@ -202,7 +202,7 @@ fn Verb(at: RulePosition, verb: &'static str) -> impl IntoView {
 
 /// Shows a text field for a list of names. The rule changes when the field loses the focus.
 #[component]
-fn Words(at: RulePosition, part: RuleField, label: &'static str) -> impl IntoView {
+fn NameListKind(at: RulePosition, part: RuleField, label: &'static str) -> impl IntoView {
     let shown = Memo::new(move |_| at.of(|rule| has_field(rule, part)));
     let read = Signal::derive(move || at.of(|rule| self::part(rule, part)));
     let write = move |typed: String| at.change(|rule| with_part(rule, part, &typed));

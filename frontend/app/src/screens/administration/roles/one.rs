@@ -42,7 +42,7 @@ pub(crate) fn GlobalRolePage() -> impl IntoView {
 }
 
 /// The role; `None` before the first response.
-type Found = RwSignal<Option<Result<Stored, Problem>>>;
+type LoadedRole = RwSignal<Option<Result<Stored, Problem>>>;
 
 #[component]
 fn Page(kind: Kind) -> impl IntoView {
@@ -50,14 +50,14 @@ fn Page(kind: Kind) -> impl IntoView {
     let name = Memo::new(move |_| params.with(|params| params.get("role").unwrap_or_default()));
     // Each name has separate signals. The router keeps the component when only the name changes,
     // and a late response must not change another role.
-    move || view! { <Named kind=kind name=name.get()/> }
+    move || view! { <KubectlObject kind=kind name=name.get()/> }
 }
 
 #[component]
-fn Named(kind: Kind, name: String) -> impl IntoView {
+fn KubectlObject(kind: Kind, name: String) -> impl IntoView {
     let session = expect_context::<Session>();
     title(&name);
-    let found: Found = RwSignal::new(None);
+    let found: LoadedRole = RwSignal::new(None);
     let name = StoredValue::new(name);
     let look = move |()| {
         found.set(None);

@@ -9,7 +9,7 @@ use drover_ui_core::url::segment;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::field::{Select, TextField};
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState};
 use drover_ui_kit::toast::Toasts;
 use leptos::prelude::*;
 
@@ -47,7 +47,7 @@ pub(super) fn EditSetting(
                     .into_any()
             }
             None => view! {
-                <EmptyState why=Absence::NotFound title=t().settings.not_found(&name)
+                <EmptyState why=EmptyReason::NotFound title=t().settings.not_found(&name)
                     advice=t().settings.not_found_advice()/>
             }
             .into_any(),

@@ -25,13 +25,13 @@ struct Body {
     filter: String,
 }
 
-type Now = RwSignal<Option<Result<Body, Problem>>>;
+type CurrentFilter = RwSignal<Option<Result<Body, Problem>>>;
 
 /// Shows the current log filter and the form.
 #[component]
 pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
     let session = expect_context::<Session>();
-    let now: Now = RwSignal::new(None);
+    let now: CurrentFilter = RwSignal::new(None);
     // A change of the setting replaces the temporary filter.
     let setting = Memo::new(move |_| {
         settings.with(|settings| {
@@ -63,7 +63,7 @@ pub(super) fn LogFilter(settings: Settings) -> impl IntoView {
 }
 
 #[component]
-fn Form(body: Body, now: Now) -> impl IntoView {
+fn Form(body: Body, now: CurrentFilter) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let filter = RwSignal::new(body.filter.clone());
     let sending = Sending::new();

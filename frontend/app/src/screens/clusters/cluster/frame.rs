@@ -7,7 +7,7 @@ use drover_ui_core::cluster::{Health, State, state};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_kit::badge::Badge;
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
 use leptos::prelude::*;
 use leptos_router::components::A;
 use leptos_router::hooks::use_params_map;
@@ -95,7 +95,7 @@ fn Unknown(name: String) -> impl IntoView {
     view! {
         <div class="page">
             <EmptyState
-                why=Absence::NotFound
+                why=EmptyReason::NotFound
                 title=t().cluster.not_found(&name)
                 advice=t().cluster.not_found_advice()
             >
@@ -106,11 +106,11 @@ fn Unknown(name: String) -> impl IntoView {
 }
 
 /// The cluster: outer `None` before the first response, inner `None` if the cluster does not exist.
-type Found = Memo<Option<Option<Arc<ClusterView>>>>;
+type LoadedCluster = Memo<Option<Option<Arc<ClusterView>>>>;
 
 #[component]
 fn Known(
-    found: Found,
+    found: LoadedCluster,
     actions: StoredValue<ViewFn>,
     children: StoredValue<ChildrenFn>,
 ) -> impl IntoView {

@@ -49,7 +49,7 @@ enum ColumnSource {
 
 /// A visible column.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Shown {
+pub(super) struct VisibleColumn {
     kind: Kind,
     cluster: Arc<str>,
     place: ColumnSource,
@@ -67,9 +67,9 @@ pub(super) fn columns(
     cluster: &Arc<str>,
     all_namespaces: bool,
     wide: bool,
-) -> Vec<Shown> {
+) -> Vec<VisibleColumn> {
     let has_status = told.iter().any(|it| it.content == Content::Status);
-    let new = |place, key: String, heading: &str, hint: Option<String>| Shown {
+    let new = |place, key: String, heading: &str, hint: Option<String>| VisibleColumn {
         kind,
         cluster: Arc::clone(cluster),
         place,
@@ -78,7 +78,7 @@ pub(super) fn columns(
         hint,
         has_status,
     };
-    let mut shown: Vec<Shown> = told
+    let mut shown: Vec<VisibleColumn> = told
         .iter()
         .enumerate()
         .filter(|(_, column)| wide || !column.wide)
@@ -117,7 +117,7 @@ pub(super) fn order(told: &Columns, sorting: &Sorting<String>) -> Order {
     }
 }
 
-impl TableColumn for Shown {
+impl TableColumn for VisibleColumn {
     type Row = Line;
     type Key = String;
 
@@ -169,7 +169,7 @@ impl TableColumn for Shown {
     }
 }
 
-impl Shown {
+impl VisibleColumn {
     /// Renders a cell of the Kubernetes Table row.
     fn told(&self, row: &Arc<Row>, place: usize, content: Content) -> AnyView {
         let severity = row.severity_of(place);

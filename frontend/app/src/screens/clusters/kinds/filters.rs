@@ -34,11 +34,11 @@ pub(super) fn Filters(
 
 #[derive(Deserialize)]
 struct Names {
-    items: Vec<Named>,
+    items: Vec<NamedItem>,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedItem {
     metadata: Metadata,
 }
 

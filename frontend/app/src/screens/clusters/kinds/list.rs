@@ -15,7 +15,7 @@ use drover_ui_core::severity::Severity;
 use drover_ui_core::source::Source;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::Checkbox;
-use drover_ui_kit::notice::{Absence, Banner, BannerKind, EmptyState, Skeleton};
+use drover_ui_kit::notice::{Banner, BannerKind, EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::table::Table;
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
@@ -225,13 +225,13 @@ fn Empty(listed: Listed) -> impl IntoView {
         None => (&*listed.cluster, t().kinds.empty_advice()),
     };
     let title = t().kinds.empty(things, place);
-    view! { <EmptyState why=Absence::Empty title=title advice=advice/> }
+    view! { <EmptyState why=EmptyReason::Empty title=title advice=advice/> }
 }
 
 #[component]
 fn NoMatch(view: View) -> impl IntoView {
     view! {
-        <EmptyState why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match()>
+        <EmptyState why=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match()>
             <Button on_press=move |()| view.show_all()>{t().kinds.show_all()}</Button>
         </EmptyState>
     }

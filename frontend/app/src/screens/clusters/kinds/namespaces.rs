@@ -4,7 +4,7 @@ use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::namespaces::{Scope, preselected};
 use drover_ui_kit::button::{Button, Weight};
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 
 use crate::screens::cluster::CurrentCluster;
@@ -78,7 +78,7 @@ pub(super) fn ChooseNamespace(
     let buttons = buttons.collect_view();
     view! {
         <div class="object-list">
-            <EmptyState why=Absence::Empty title=t().kinds.choose_namespace() advice=advice>
+            <EmptyState why=EmptyReason::Empty title=t().kinds.choose_namespace() advice=advice>
                 {buttons}
                 <Button weight=Weight::Quiet on_press=move |()| all.set(true)>{t().kinds.all_namespaces()}</Button>
             </EmptyState>

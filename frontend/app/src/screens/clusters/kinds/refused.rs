@@ -4,7 +4,7 @@ use drover_ui_core::cluster::{Health, State};
 use drover_ui_core::kind::Kind;
 use drover_ui_core::messages::t;
 use drover_ui_core::problem::{Problem, ProblemKind, sentence};
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use leptos::prelude::*;
 
 use crate::screens::cluster::CurrentCluster;
@@ -23,7 +23,7 @@ pub(super) fn Refused(
     let told = move || {
         let (why, title, advice) = state.with(|state| match away(&problem, state) {
             Some(advice) => (
-                Absence::Offline,
+                EmptyReason::Offline,
                 t().kinds.unreachable(&name.get(), &state.summary),
                 advice,
             ),
@@ -48,12 +48,12 @@ fn words(
     kind: Kind,
     cluster: &str,
     namespace: Option<&str>,
-) -> (Absence, String, String) {
+) -> (EmptyReason, String, String) {
     let (things, message) = (kind.heading, problem.message.clone());
     match problem.kind {
         ProblemKind::Offline => {
             let title = t().problems.offline_title().to_owned();
-            (Absence::Offline, title, message)
+            (EmptyReason::Offline, title, message)
         }
         ProblemKind::Forbidden => {
             let title = match namespace {
@@ -61,19 +61,19 @@ fn words(
                 None => t().kinds.forbidden_everywhere(things, cluster),
             };
             let advice = advice(kind, namespace.is_none(), &message);
-            (Absence::NoPermission, title, advice)
+            (EmptyReason::NoPermission, title, advice)
         }
         ProblemKind::NotFound => (
-            Absence::NotFound,
+            EmptyReason::NotFound,
             t().kinds.not_served(cluster, things),
             t().kinds.not_served_advice(kind.plural, kind.api_version),
         ),
         ProblemKind::SignedOut => (
-            Absence::Failed,
+            EmptyReason::Failed,
             t().kinds.agent_refused(cluster),
             t().kinds.agent_refused_advice(&message),
         ),
-        _ => (Absence::Failed, t().kinds.failed(things), message),
+        _ => (EmptyReason::Failed, t().kinds.failed(things), message),
     }
 }
 

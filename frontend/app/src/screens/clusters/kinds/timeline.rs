@@ -14,7 +14,7 @@ use drover_ui_core::search::Query;
 use drover_ui_core::source::Source;
 use drover_ui_kit::badge::Tone;
 use drover_ui_kit::button::Button;
-use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::tally::{Count, Tally};
 use leptos::prelude::*;
 
@@ -182,7 +182,7 @@ fn counts(live: Store<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
 fn Empty() -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::Empty
+            why=EmptyReason::Empty
             title=t().kinds.no_events()
             advice=t().kinds.no_events_advice()
         />
@@ -196,7 +196,7 @@ fn NoMatch(view: View) -> impl IntoView {
         view.warning.set(None);
     };
     view! {
-        <EmptyState why=Absence::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match_events()>
+        <EmptyState why=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match_events()>
             <Button on_press=show_all>{t().kinds.show_all_events()}</Button>
         </EmptyState>
     }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use drover_ui_core::age::age;
 use drover_ui_core::event::{Event, Newest, grouped};
-use drover_ui_core::kubectl::Named;
+use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{Object, events};
 use drover_ui_core::source::Source;
 use drover_ui_kit::badge::{Badge, Tone};
-use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use leptos::prelude::*;
 
 use super::words::{Age, Refused};
@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 500;
 
 /// Shows the tab with the events.
 #[component]
-pub(super) fn Events(named: Named, object: Signal<Object>) -> impl IntoView {
+pub(super) fn Events(named: KubectlObject, object: Signal<Object>) -> impl IntoView {
     let command = named.events();
     let source =
         Memo::new(move |_| object.with(|object| events(&named.cluster, named.kind, object)));
@@ -50,7 +50,7 @@ fn List(source: Source) -> impl IntoView {
         (None, _) => view! { <Skeleton lines=5/> }.into_any(),
         (Some(events), _) if events.is_empty() => view! {
             <EmptyState
-                why=Absence::Empty
+                why=EmptyReason::Empty
                 title=t().object.no_events()
                 advice=t().object.no_events_advice()
             />

@@ -6,14 +6,14 @@ mod reader;
 mod view;
 
 use drover_ui_core::kind::Kind;
-use drover_ui_core::kubectl::Named;
+use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{
     Container, Object, PodLine, Related, Role, containers, is_finished, related,
 };
 use drover_ui_core::problem::Problem;
 use drover_ui_kit::field::Select;
-use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use jiff::Timestamp;
 use leptos::prelude::*;
 
@@ -37,7 +37,7 @@ struct Pod {
 /// Shows the tab with the logs.
 #[component]
 pub(super) fn Logs(
-    named: Named,
+    named: KubectlObject,
     object: Signal<Object>,
     gone: RwSignal<Option<Timestamp>>,
 ) -> impl IntoView {
@@ -66,7 +66,7 @@ pub(super) fn Logs(
 fn NoPods() -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::Empty
+            why=EmptyReason::Empty
             title=t().log.no_pods()
             advice=t().log.no_pods_advice()
         />
@@ -77,7 +77,7 @@ fn NoPods() -> impl IntoView {
 fn NotThere() -> impl IntoView {
     view! {
         <EmptyState
-            why=Absence::NotFound
+            why=EmptyReason::NotFound
             title=t().log.pod_gone()
             advice=t().log.pod_gone_advice()
         />
@@ -85,7 +85,7 @@ fn NotThere() -> impl IntoView {
 }
 
 #[derive(Clone, PartialEq)]
-enum What {
+enum LogPageState {
     Loading,
     Refused(Problem),
     Empty,
@@ -104,10 +104,12 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
     choose_first(view, pods);
     let pod = chosen_of(view, pods);
     let state = Memo::new(move |_| match (pods.get(), followed.freshness()) {
-        (None, Freshness::Stale { problem, .. }) => What::Refused(problem),
-        (None, _) => What::Loading,
-        (Some(pods), _) if pods.is_empty() && view.pod.with(String::is_empty) => What::Empty,
-        (Some(_), _) => What::Pods,
+        (None, Freshness::Stale { problem, .. }) => LogPageState::Refused(problem),
+        (None, _) => LogPageState::Loading,
+        (Some(pods), _) if pods.is_empty() && view.pod.with(String::is_empty) => {
+            LogPageState::Empty
+        }
+        (Some(_), _) => LogPageState::Pods,
     });
     let cluster = StoredValue::new(cluster);
     let is_known = Memo::new(move |_| pod.known.with(Option::is_some));
@@ -116,12 +118,12 @@ fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl 
         view! { <Select label=t().log.pod() options=options value=view.pod/> }
     };
     (move || match state.get() {
-        What::Loading => view! { <Skeleton lines=8/> }.into_any(),
-        What::Refused(problem) => {
+        LogPageState::Loading => view! { <Skeleton lines=8/> }.into_any(),
+        LogPageState::Refused(problem) => {
             view! { <Refused problem=problem of=t().log.the_pods()/> }.into_any()
         }
-        What::Empty => view! { <NoPods/> }.into_any(),
-        What::Pods => view! {
+        LogPageState::Empty => view! { <NoPods/> }.into_any(),
+        LogPageState::Pods => view! {
             <div class="stack log-view">
                 <div class="log-pods">{choice}</div>
                 {move || if is_known.get() {
@@ -157,7 +159,7 @@ fn chosen_of(view: LogView, pods: Memo<Option<Vec<Object>>>) -> Pod {
 fn options_of(pods: Option<&[Object]>) -> Vec<(String, String)> {
     let pods = pods.unwrap_or_default().iter();
     pods.map(|pod| {
-        let words = PodLine::of(pod).verdict.words;
+        let words = PodLine::of(pod).object_state.words;
         (pod.name().to_owned(), format!("{} ({words})", pod.name()))
     })
     .collect()

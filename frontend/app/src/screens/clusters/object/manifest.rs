@@ -4,7 +4,7 @@ mod text;
 
 use std::sync::Arc;
 
-use drover_ui_core::kubectl::Named;
+use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::manifest::Manifest;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::Object;
@@ -29,10 +29,10 @@ const YAML: &str = "application/yaml";
 
 /// The result of the manifest request.
 #[derive(Clone, PartialEq)]
-enum Read {
-    Asking,
+enum ManifestState {
+    Loading,
     Refused(Problem),
-    Came {
+    Loaded {
         manifest: Arc<Manifest>,
         at: Timestamp,
     },
@@ -83,8 +83,8 @@ async fn read(path: String) -> Result<Manifest, Problem> {
 
 /// Shows the tab with the manifest.
 #[component]
-pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView {
-    let Named {
+pub(super) fn ManifestTab(named: KubectlObject, object: Signal<Object>) -> impl IntoView {
+    let KubectlObject {
         cluster,
         kind,
         namespace,
@@ -92,25 +92,25 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
     } = &named;
     let view = View::of_url(kind.object_screen(cluster, namespace.as_deref(), name));
     let path = kind.object_path(cluster, namespace.as_deref(), name);
-    let came = RwSignal::new(Read::Asking);
+    let came = RwSignal::new(ManifestState::Loading);
     let ask = asking(path, came);
     ask.run(());
     let name = StoredValue::new(name.clone());
     let language = Memo::new(move |_| match came.get() {
-        Read::Came { manifest, .. } => manifest.language(),
+        ManifestState::Loaded { manifest, .. } => manifest.language(),
         _ => "yaml",
     });
     let command = Signal::derive(move || named.manifest(language.get(), view.managed.get()));
     view! {
             <div class="stack log-view">
                 {move || match came.get() {
-                    Read::Asking => view! { <Skeleton lines=12/> }.into_any(),
-                    Read::Refused(problem) => view! {
+                    ManifestState::Loading => view! { <Skeleton lines=12/> }.into_any(),
+                    ManifestState::Refused(problem) => view! {
                         <Refused problem=problem of=t().object.the_manifest()/>
                         <div><Button on_press=ask>{t().buttons.try_again()}</Button></div>
                     }
                     .into_any(),
-                    Read::Came { manifest, at } => {
+                    ManifestState::Loaded { manifest, at } => {
      let file = name.with_value(|name| format!("{name}.{}", manifest.language()));
      view! {
                         <Changed manifest=manifest.clone() at=at object=object ask=ask/>
@@ -125,19 +125,19 @@ pub(super) fn ManifestTab(named: Named, object: Signal<Object>) -> impl IntoView
 }
 
 /// Returns a callback that loads the manifest.
-fn asking(path: String, to: RwSignal<Read>) -> Callback<()> {
+fn asking(path: String, to: RwSignal<ManifestState>) -> Callback<()> {
     let session = expect_context::<Session>();
     Callback::new(move |()| {
         let path = path.clone();
         spawn_local(async move {
             let came = match read(path).await {
-                Ok(manifest) => Read::Came {
+                Ok(manifest) => ManifestState::Loaded {
                     manifest: Arc::new(manifest),
                     at: now(),
                 },
                 Err(problem) => {
                     session.handle(&problem);
-                    Read::Refused(problem)
+                    ManifestState::Refused(problem)
                 }
             };
             // The tab can be disposed before the response arrives.

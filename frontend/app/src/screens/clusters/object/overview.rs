@@ -1,10 +1,10 @@
 //! The overview tab of an object.
 
 use drover_ui_core::kind::Kind;
-use drover_ui_core::kubectl::Named;
+use drover_ui_core::kubectl::KubectlObject;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::{
-    Condition, Container, Fact, FactValue, Object, Overview, Section, Verdict, crashes, related,
+    Condition, Container, Fact, FactValue, Object, ObjectState, Overview, Section, crashes, related,
 };
 use drover_ui_kit::badge::{Badge, Tone};
 use leptos::prelude::*;
@@ -21,12 +21,12 @@ const LONG: usize = 120;
 /// Shows the overview tab.
 #[component]
 pub(super) fn OverviewTab(
-    named: Named,
+    named: KubectlObject,
     object: Signal<Object>,
     overview: Memo<Overview>,
 ) -> impl IntoView {
     let command = named.describe();
-    let Named { cluster, kind, .. } = named;
+    let KubectlObject { cluster, kind, .. } = named;
     let cluster = StoredValue::new(cluster);
     let sections = Memo::new(move |_| overview.with(|it| it.sections.clone()));
     let containers = Memo::new(move |_| overview.with(|it| it.containers.clone()));
@@ -171,7 +171,7 @@ fn OneContainer(container: Container) -> impl IntoView {
     let last = container.last.map(|(last, at)| {
         view! {
             <dt>{t().object.previous_run()}</dt>
-            <dd><State verdict=last/>{at.map(|at| view! { <span class="muted"><Age at=at/></span> })}</dd>
+            <dd><State object_state=last/>{at.map(|at| view! { <span class="muted"><Age at=at/></span> })}</dd>
         }
     });
     let since = container
@@ -189,7 +189,7 @@ fn OneContainer(container: Container) -> impl IntoView {
         <section class="card" aria-label=label>
             <h4 class="row">{container.name}{role}</h4>
             <dl class="facts">
-                <dt>{t().labels.state()}</dt><dd><State verdict=container.state/>{since}</dd>
+                <dt>{t().labels.state()}</dt><dd><State object_state=container.state/>{since}</dd>
                 {last}
                 <dt>{t().pods.restarts()}</dt><dd>{container.restarts}</dd>
                 <dt>{t().object.image()}</dt><dd><code class="object-code">{container.image}</code></dd>
@@ -203,10 +203,10 @@ fn OneContainer(container: Container) -> impl IntoView {
 }
 
 #[component]
-fn State(verdict: Verdict) -> impl IntoView {
+fn State(object_state: ObjectState) -> impl IntoView {
     view! {
-        <Badge tone=tone_of(verdict.severity) words=verdict.words/>
-        {verdict.why.map(|why| view! { <p class="object-message">{why}</p> })}
+        <Badge tone=tone_of(object_state.severity) words=object_state.words/>
+        {object_state.why.map(|why| view! { <p class="object-message">{why}</p> })}
     }
 }
 

@@ -115,7 +115,7 @@ fn other(kind: Kind, one: &Object) -> PodLine {
                 name: one.name().to_owned(),
             }),
         },
-        verdict: Overview::of(kind, one).verdict,
+        object_state: Overview::of(kind, one).object_state,
         ready: String::new(),
         restarts: 0,
         node: None,
@@ -139,7 +139,7 @@ fn OneLine(line: PodLine, cluster: StoredValue<String>) -> impl IntoView {
     view! {
         <li>
             <Link cluster=cluster to=line.pod/>
-            <span title=line.verdict.why><Badge tone=tone_of(line.verdict.severity) words=line.verdict.words/></span>
+            <span title=line.object_state.why><Badge tone=tone_of(line.object_state.severity) words=line.object_state.words/></span>
             <span class="muted row">
                 {ready.map(|it| view! { <span>{it}</span> })}
                 {restarts.map(|it| view! { <span>{it}</span> })}

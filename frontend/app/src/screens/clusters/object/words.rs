@@ -4,7 +4,7 @@ use drover_ui_core::age::age;
 use drover_ui_core::messages::t;
 use drover_ui_core::object::Reference;
 use drover_ui_core::problem::{Problem, ProblemKind};
-use drover_ui_kit::notice::{Absence, EmptyState};
+use drover_ui_kit::notice::{EmptyReason, EmptyState};
 use jiff::Timestamp;
 use leptos::prelude::*;
 use leptos_router::components::A;
@@ -62,32 +62,32 @@ pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
     let Problem { kind, message, .. } = problem;
     let (why, title, advice) = match kind {
         ProblemKind::Forbidden => (
-            Absence::NoPermission,
+            EmptyReason::NoPermission,
             t().object.forbidden(of),
             t().kinds.ask_for_role(),
         ),
         ProblemKind::Offline => (
-            Absence::Offline,
+            EmptyReason::Offline,
             t().problems.offline_title().to_owned(),
             t().object.retrying(),
         ),
         ProblemKind::Later => (
-            Absence::Offline,
+            EmptyReason::Offline,
             t().object.cluster_offline().to_owned(),
             t().object.cluster_offline_advice(),
         ),
         ProblemKind::SignedOut => (
-            Absence::Failed,
+            EmptyReason::Failed,
             t().object.agent_refused().to_owned(),
             t().object.agent_refused_advice(),
         ),
         ProblemKind::NotFound => (
-            Absence::NotFound,
+            EmptyReason::NotFound,
             t().object.missing(of),
             t().object.missing_advice(),
         ),
         _ => (
-            Absence::Failed,
+            EmptyReason::Failed,
             t().object.failed(of),
             t().object.retrying(),
         ),

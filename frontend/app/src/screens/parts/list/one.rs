@@ -1,7 +1,7 @@
 //! The screen of an object from a list.
 
 use drover_ui_core::messages::t;
-use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use leptos::prelude::*;
 use leptos_router::components::A;
 
@@ -55,7 +55,7 @@ pub(crate) fn NotFoundState(
 ) -> impl IntoView {
     view! {
         <div class="page">
-            <EmptyState why=Absence::NotFound title=title advice=advice>
+            <EmptyState why=EmptyReason::NotFound title=title advice=advice>
                 <A href=all>{t().lists.all(kind.noun)}</A>
             </EmptyState>
         </div>

@@ -4,7 +4,7 @@ use drover_ui_core::messages::{Noun, t};
 use drover_ui_core::selection::Selection;
 use drover_ui_kit::button::Button;
 use drover_ui_kit::field::SearchField;
-use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::table::{Row, Table};
 use leptos::prelude::*;
 
@@ -120,7 +120,7 @@ pub(crate) fn ListBody<R: Row>(
 fn NoMatch(kind: ListKind, #[prop(into)] on_all: Callback<()>) -> impl IntoView {
     let noun = kind.noun;
     view! {
-        <EmptyState why=Absence::NoMatch title=t().lists.no_match_title() advice=t().lists.no_match(noun)>
+        <EmptyState why=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().lists.no_match(noun)>
             <Button on_press=move |()| on_all.run(())>{t().lists.show_all(noun)}</Button>
         </EmptyState>
     }

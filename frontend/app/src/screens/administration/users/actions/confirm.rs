@@ -58,7 +58,7 @@ impl Step {
 }
 
 /// The texts of the confirmation dialog.
-struct Words {
+struct ConfirmTexts {
     title: String,
     verb: &'static str,
     consequences: &'static str,
@@ -67,7 +67,7 @@ struct Words {
     done: String,
 }
 
-fn words(step: Step, name: &str) -> Words {
+fn words(step: Step, name: &str) -> ConfirmTexts {
     let t = &t().users;
     let (title, verb, consequences, done) = match step {
         Step::MakeAdministrator => (
@@ -114,7 +114,7 @@ fn words(step: Step, name: &str) -> Words {
         Step::Enable => Some("enable"),
         Step::Delete => Some("delete"),
     };
-    Words {
+    ConfirmTexts {
         title,
         verb,
         consequences,

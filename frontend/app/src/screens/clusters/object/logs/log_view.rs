@@ -7,7 +7,7 @@ use drover_ui_core::problem::ProblemKind;
 use drover_ui_core::rows::{self, Layout, height, parts};
 use drover_ui_kit::button::{Button, Weight};
 use drover_ui_kit::find::FindField;
-use drover_ui_kit::notice::{Absence, EmptyState, Skeleton};
+use drover_ui_kit::notice::{EmptyReason, EmptyState, Skeleton};
 use drover_ui_kit::sheet::{RowKey, Scroll, Sheet, look};
 use leptos::prelude::*;
 
@@ -147,7 +147,7 @@ impl Pages {
         self.log
             .with_untracked(|log| {
                 let line = log.lines().get(line)?;
-                let look = Look {
+                let look = RowStyle {
                     columns: self.columns.get_untracked(),
                     gutter: self.gutter.get_untracked(),
                     is_current: self.current.get_untracked() == Some(line.number),
@@ -240,20 +240,20 @@ fn Empty(reading: ReaderState) -> impl IntoView {
     match reading {
         ReaderState::Opening => view! { <Skeleton lines=8/> }.into_any(),
         ReaderState::Following => view! {
-            <EmptyState why=Absence::Empty title=t().log.no_lines_yet() advice=t().log.no_lines_yet_advice()/>
+            <EmptyState why=EmptyReason::Empty title=t().log.no_lines_yet() advice=t().log.no_lines_yet_advice()/>
         }
         .into_any(),
         ReaderState::Waiting(words) => view! {
-            <EmptyState why=Absence::Empty title=t().log.not_running() advice=t().problems.retrying(&words)/>
+            <EmptyState why=EmptyReason::Empty title=t().log.not_running() advice=t().problems.retrying(&words)/>
         }
         .into_any(),
         ReaderState::Over(words) => view! {
-            <EmptyState why=Absence::Empty title=t().log.no_lines() advice=words/>
+            <EmptyState why=EmptyReason::Empty title=t().log.no_lines() advice=words/>
         }
         .into_any(),
         ReaderState::Cut { problem, .. } => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
         ReaderState::Refused(problem) if problem.kind == ProblemKind::Invalid => view! {
-            <EmptyState why=Absence::Empty title=t().log.not_found() advice=problem.message/>
+            <EmptyState why=EmptyReason::Empty title=t().log.not_found() advice=problem.message/>
         }
         .into_any(),
         ReaderState::Refused(problem) => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
@@ -280,14 +280,14 @@ fn Lines(pages: Pages, scroll: Scroll, view: LogView) -> impl IntoView {
 
 /// The style of a row.
 #[derive(Clone, Copy)]
-struct Look {
+struct RowStyle {
     columns: usize,
     gutter: usize,
     is_current: bool,
 }
 
-fn row_view(entry: &Entry, part: usize, look: Look, find: &Find) -> AnyView {
-    let Look {
+fn row_view(entry: &Entry, part: usize, look: RowStyle, find: &Find) -> AnyView {
+    let RowStyle {
         columns,
         gutter,
         is_current,

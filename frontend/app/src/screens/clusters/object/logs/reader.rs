@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use drover_ui_core::backoff::Backoff;
-use drover_ui_core::log::{Ending, Log, LogRequest, Next, ResumePosition, next};
+use drover_ui_core::log::{Log, LogRequest, LogStreamEnd, Next, ResumePosition, next};
 use drover_ui_core::messages::t;
 use drover_ui_core::object::life;
 use drover_ui_core::problem::Problem;
@@ -107,17 +107,17 @@ impl Reader {
         let mut noted = None;
         loop {
             let ending = self.stream(&request, &mut backoff, &mut noted).await;
-            if ending == Ending::Done && request.follows() {
+            if ending == LogStreamEnd::Done && request.follows() {
                 sleep(STATUS_DELAY).await;
             }
             match &ending {
-                Ending::Problem(problem) => session.handle(problem),
+                LogStreamEnd::Problem(problem) => session.handle(problem),
                 // The timeout already delayed the next request.
-                Ending::Silent => {
+                LogStreamEnd::Silent => {
                     backoff.reset();
                     self.goes_on(&request);
                 }
-                Ending::Done => {}
+                LogStreamEnd::Done => {}
             }
             let is_gone = pod.is_gone.get_untracked();
             let life = pod.known.with_untracked(|pod| {
@@ -147,7 +147,7 @@ impl Reader {
         request: &LogRequest,
         backoff: &mut Backoff,
         noted: &mut Option<String>,
-    ) -> Ending {
+    ) -> LogStreamEnd {
         let mut position = self.log.with_untracked(Log::resume_position);
         let mut stream = match self.open(request, position.as_ref()).await {
             Ok(stream) => stream.cutting_lines_at(MAX_LINE_BYTES),
@@ -171,7 +171,7 @@ impl Reader {
                 self.goes_on(request);
             }
             if is_over {
-                return Ending::Done;
+                return LogStreamEnd::Done;
             }
         }
     }
@@ -242,7 +242,7 @@ impl Reader {
     }
 }
 
-impl From<Interruption> for Ending {
+impl From<Interruption> for LogStreamEnd {
     fn from(interruption: Interruption) -> Self {
         match interruption {
             Interruption::Silence => Self::Silent,

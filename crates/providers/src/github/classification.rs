@@ -5,7 +5,7 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::client::Answer;
+use super::client::GithubResponse;
 use crate::error::Refusal;
 
 /// Maximum wait before the next request. GitHub resets its rate limits every hour.
@@ -33,7 +33,7 @@ pub enum RequestedAs {
     /// Client ID and secret of the OAuth app.
     Client,
     /// Access token of a user.
-    Person,
+    User,
 }
 
 impl TemporaryFailure {
@@ -48,16 +48,16 @@ impl TemporaryFailure {
 
 /// Classification of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Classification {
     /// Success: the response contains the resource.
-    Answered,
+    Success,
     /// GitHub rejects the user.
     Refused(Refusal),
     /// A temporary failure.
     TemporaryFailure(TemporaryFailure),
     /// The rules of an organization hide the resource from Drover: single sign-on, OAuth app
     /// restrictions or an IP allow list.
-    Withheld,
+    HiddenByOrganization,
     /// The resource does not exist, or the user cannot see it.
     Absent,
     /// A response that the documentation of the REST API does not describe.
@@ -68,40 +68,40 @@ pub(super) enum Verdict {
 ///
 /// Only a message about the account itself is a rejection of the user. A status 403 has many
 /// causes. A 403 with an unknown cause is a temporary failure, because firewalls also return 403.
-pub(super) fn of(answer: &Answer, now: Timestamp) -> Verdict {
+pub(super) fn of(answer: &GithubResponse, now: Timestamp) -> Classification {
     let status = answer.status;
     let headers = &answer.headers;
     let not_now = || {
-        Verdict::TemporaryFailure(TemporaryFailure {
+        Classification::TemporaryFailure(TemporaryFailure {
             status,
             until: until(headers, now),
-            requested_as: RequestedAs::Person,
+            requested_as: RequestedAs::User,
         })
     };
     match status {
-        200..=299 => Verdict::Answered,
-        300..=399 => Verdict::Unexpected(format!(
+        200..=299 => Classification::Success,
+        300..=399 => Classification::Unexpected(format!(
             "the server returned the redirect {status}, which Drover does not follow; check that github.url \
              is the current address of the server"
         )),
         // A proxy in front of an Enterprise Server may also return 401, without GitHub's JSON form.
-        401 if has_error_message(answer) => Verdict::Refused(Refusal::Withdrawn),
+        401 if has_error_message(answer) => Classification::Refused(Refusal::Withdrawn),
         403 => {
             let message = message(&answer.body);
             if is_about_suspension(&message) {
-                Verdict::Refused(Refusal::Disabled)
+                Classification::Refused(Refusal::Disabled)
             } else if is_limited(headers) || mentions_limits(&message) {
                 not_now()
             } else if headers.contains_key("x-github-sso") || mentions_organization_rules(&message)
             {
-                Verdict::Withheld
+                Classification::HiddenByOrganization
             } else {
                 not_now()
             }
         }
-        404 => Verdict::Absent,
+        404 => Classification::Absent,
         401 | 408 | 425 | 429 | 500..=599 => not_now(),
-        _ => Verdict::Unexpected(format!("the server returned {status}")),
+        _ => Classification::Unexpected(format!("the server returned {status}")),
     }
 }
 
@@ -118,7 +118,7 @@ fn message(body: &[u8]) -> String {
 }
 
 /// Reports whether a response has the format of GitHub's errors.
-pub(super) fn has_error_message(answer: &Answer) -> bool {
+pub(super) fn has_error_message(answer: &GithubResponse) -> bool {
     !message(&answer.body).is_empty()
 }
 
@@ -181,13 +181,13 @@ mod tests {
         "2026-11-22T09:00:00Z".parse().unwrap()
     }
 
-    fn verdict(status: u16, headers: &[(&'static str, &str)], message: &str) -> Verdict {
+    fn classify(status: u16, headers: &[(&'static str, &str)], message: &str) -> Classification {
         let headers = headers.iter().map(|(name, value)| {
             let value = HeaderValue::from_str(value).unwrap();
             (HeaderName::from_static(name), value)
         });
         let body = serde_json::json!({ "message": message }).to_string();
-        let answer = Answer {
+        let answer = GithubResponse {
             status,
             headers: headers.collect(),
             body: body.into_bytes(),
@@ -195,11 +195,11 @@ mod tests {
         of(&answer, now())
     }
 
-    fn not_now(status: u16, until: Option<&str>) -> Verdict {
-        Verdict::TemporaryFailure(TemporaryFailure {
+    fn not_now(status: u16, until: Option<&str>) -> Classification {
+        Classification::TemporaryFailure(TemporaryFailure {
             status,
             until: until.map(|at| at.parse().unwrap()),
-            requested_as: RequestedAs::Person,
+            requested_as: RequestedAs::User,
         })
     }
 
@@ -227,14 +227,18 @@ mod tests {
             (403, "Your account is suspended.", Refusal::Disabled),
         ];
         for (status, message, refusal) in table {
-            let found = verdict(status, &[], message);
-            assert_eq!(found, Verdict::Refused(refusal), "{status} {message}");
+            let found = classify(status, &[], message);
+            assert_eq!(
+                found,
+                Classification::Refused(refusal),
+                "{status} {message}"
+            );
         }
         // A suspended account is rejected even if the response exhausts the rate limit.
         let last = [("x-ratelimit-remaining", "0")];
         assert_eq!(
-            verdict(403, &last, SUSPENDED),
-            Verdict::Refused(Refusal::Disabled)
+            classify(403, &last, SUSPENDED),
+            Classification::Refused(Refusal::Disabled)
         );
     }
 
@@ -317,7 +321,7 @@ mod tests {
             (408, &[], "", None),
         ];
         for (status, headers, message, until) in table {
-            let found = verdict(*status, headers, message);
+            let found = classify(*status, headers, message);
             assert_eq!(found, not_now(*status, *until), "{status} {message}");
         }
     }
@@ -335,19 +339,21 @@ mod tests {
             (&[], RESTRICTED),
             (&[], ALLOW_LIST),
         ] {
-            assert_eq!(verdict(403, headers, message), Verdict::Withheld);
+            assert_eq!(
+                classify(403, headers, message),
+                Classification::HiddenByOrganization
+            );
         }
-        assert_eq!(verdict(404, &[], "Not Found"), Verdict::Absent);
+        assert_eq!(classify(404, &[], "Not Found"), Classification::Absent);
         let partial = [("x-github-sso", "partial-results; organizations=1")];
-        assert_eq!(verdict(200, &partial, ""), Verdict::Answered);
+        assert_eq!(classify(200, &partial, ""), Classification::Success);
     }
 
     #[test]
     fn unexpected_status_is_an_invalid_response() {
         for status in [301, 302, 304, 307, 308, 400, 405, 407, 410, 415, 422, 451] {
-            let found = verdict(status, &[], "Moved Permanently");
-            let says =
-                matches!(&found, Verdict::Unexpected(it) if it.contains(&status.to_string()));
+            let found = classify(status, &[], "Moved Permanently");
+            let says = matches!(&found, Classification::Unexpected(it) if it.contains(&status.to_string()));
             assert!(says, "{found:?}");
         }
     }
@@ -360,7 +366,7 @@ mod tests {
             (500, not_now(500, None)),
         ] {
             for body in [&b"<html>account was suspended"[..], b"[1]", b"", b"\xff"] {
-                let answer = Answer {
+                let answer = GithubResponse {
                     status,
                     headers: HeaderMap::new(),
                     body: body.to_vec(),

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use drover_api::conditions::{
-    ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, CONNECTED, REGISTERED, Tristate, Verdict,
+    ACCESS_APPLIED, AGENT_UP_TO_DATE, API_SERVER_READY, CONNECTED, ConditionValue, REGISTERED,
+    Tristate,
 };
 use drover_api::kinds::{AgentSpec, AgentUpgrade, Cluster};
 
@@ -15,12 +16,12 @@ use crate::managed::{AccessState, ClusterFacts, UpgradeState};
 const MAX_NAMED: usize = 8;
 
 /// Creates the status, reason and message of a condition.
-pub(super) fn verdict(
+pub(super) fn condition_value(
     status: Tristate,
     reason: &'static str,
     message: impl Into<String>,
-) -> Verdict {
-    Verdict {
+) -> ConditionValue {
+    ConditionValue {
         status,
         reason,
         message: message.into(),
@@ -29,11 +30,11 @@ pub(super) fn verdict(
 
 /// Computes all conditions except Ready, in the order in which an administrator checks the
 /// conditions.
-pub(super) fn verdicts(
+pub(super) fn condition_values(
     cluster: &Cluster,
     facts: &ClusterFacts,
     image: &str,
-) -> [(&'static str, Verdict); 5] {
+) -> [(&'static str, ConditionValue); 5] {
     [
         (REGISTERED, registered(cluster)),
         (CONNECTED, connected(cluster, facts)),
@@ -50,15 +51,15 @@ fn is_registered(cluster: &Cluster) -> bool {
         .is_some_and(|status| status.registration.is_some())
 }
 
-fn registered(cluster: &Cluster) -> Verdict {
+fn registered(cluster: &Cluster) -> ConditionValue {
     if is_registered(cluster) {
-        verdict(
+        condition_value(
             Tristate::True,
             "KeyBound",
             "the agent's key is bound to this Cluster",
         )
     } else {
-        verdict(
+        condition_value(
             Tristate::False,
             "NotImported",
             "apply the manifest of \"drover cluster import\" in the cluster",
@@ -66,26 +67,26 @@ fn registered(cluster: &Cluster) -> Verdict {
     }
 }
 
-fn connected(cluster: &Cluster, facts: &ClusterFacts) -> Verdict {
+fn connected(cluster: &Cluster, facts: &ClusterFacts) -> ConditionValue {
     match (facts.tunnels, is_registered(cluster)) {
-        (0, false) => verdict(
+        (0, false) => condition_value(
             Tristate::False,
             "NotRegistered",
             "the cluster's agent has not registered yet; if you applied the manifest, check the \
             log and the events of Deployment drover-agent",
         ),
-        (0, true) => verdict(
+        (0, true) => condition_value(
             Tristate::False,
             "AgentGone",
             "no agent of the cluster is connected; check ConfigMap drover-agent-status and the \
             pods in the cluster's namespace drover-agent",
         ),
-        (1, _) => verdict(
+        (1, _) => condition_value(
             Tristate::True,
             "TunnelOpen",
             "1 replica of the agent is connected",
         ),
-        (n, _) => verdict(
+        (n, _) => condition_value(
             Tristate::True,
             "TunnelOpen",
             format!("{n} replicas of the agent are connected"),
@@ -93,27 +94,27 @@ fn connected(cluster: &Cluster, facts: &ClusterFacts) -> Verdict {
     }
 }
 
-fn unknown_while_away() -> Verdict {
-    verdict(
+fn unknown_while_away() -> ConditionValue {
+    condition_value(
         Tristate::Unknown,
         "NotConnected",
         "unknown while no agent is connected",
     )
 }
 
-fn api_server(facts: &ClusterFacts) -> Verdict {
+fn api_server(facts: &ClusterFacts) -> ConditionValue {
     if facts.tunnels == 0 {
         return unknown_while_away();
     }
     if facts.silence.is_some_and(|silence| silence >= SILENT_AFTER) {
-        return verdict(
+        return condition_value(
             Tristate::Unknown,
             "ReportsStopped",
             "the agent is connected but sends no reports; check its log",
         );
     }
     let Some(components) = &facts.reported.components else {
-        return verdict(
+        return condition_value(
             Tristate::Unknown,
             "NoReportYet",
             "waiting for the agent's first report",
@@ -129,7 +130,7 @@ fn api_server(facts: &ClusterFacts) -> Verdict {
         })
         .collect();
     if failing.is_empty() {
-        verdict(
+        condition_value(
             Tristate::True,
             "Healthy",
             "the API server passes its readiness check",
@@ -139,7 +140,7 @@ fn api_server(facts: &ClusterFacts) -> Verdict {
         if more > 0 {
             let _ = write!(list, " and {more} more");
         }
-        verdict(
+        condition_value(
             Tristate::False,
             "Unhealthy",
             format!("failing: {list}; check the cluster's control plane"),
@@ -147,20 +148,20 @@ fn api_server(facts: &ClusterFacts) -> Verdict {
     }
 }
 
-fn access(facts: &ClusterFacts) -> Verdict {
+fn access(facts: &ClusterFacts) -> ConditionValue {
     match &facts.access {
-        AccessState::Applied => verdict(
+        AccessState::Applied => condition_value(
             Tristate::True,
             "Applied",
             "the cluster has the roles and bindings that the hub grants",
         ),
         _ if facts.tunnels == 0 => unknown_while_away(),
-        AccessState::Pending => verdict(
+        AccessState::Pending => condition_value(
             Tristate::Unknown,
             "Pending",
             "the server is applying roles and bindings",
         ),
-        AccessState::Failed(why) => verdict(
+        AccessState::Failed(why) => condition_value(
             Tristate::False,
             "ApplyFailed",
             format!("{why}; the server retries within a minute"),
@@ -171,7 +172,7 @@ fn access(facts: &ClusterFacts) -> Verdict {
 /// Maximum duration of a rollout. A condition reports a longer rollout as stuck.
 const ROLLOUT_WITHIN: Duration = Duration::from_mins(5);
 
-fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
+fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> ConditionValue {
     if facts.tunnels == 0 {
         return unknown_while_away();
     }
@@ -179,13 +180,13 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
     let Some(deployment) = &facts.reported.agent else {
         let same = facts.agent_version.as_deref() == Some(ours);
         return if same {
-            verdict(
+            condition_value(
                 Tristate::True,
                 "SameVersion",
                 "the agent has the server's version",
             )
         } else {
-            verdict(
+            condition_value(
                 Tristate::Unknown,
                 "NotADeployment",
                 format!(
@@ -197,11 +198,11 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
     };
     if let UpgradeState::Failed(why) = &facts.upgrade {
         let message = format!("{why}; the server retries within a minute");
-        return verdict(Tristate::False, "UpgradeFailed", message);
+        return condition_value(Tristate::False, "UpgradeFailed", message);
     }
     if deployment.image != image {
         return match (spec.upgrade, &spec.image) {
-            (AgentUpgrade::Manual, None) => verdict(
+            (AgentUpgrade::Manual, None) => condition_value(
                 Tristate::False,
                 "UpgradeAvailable",
                 format!(
@@ -209,7 +210,7 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
                     deployment.image
                 ),
             ),
-            _ => verdict(
+            _ => condition_value(
                 Tristate::False,
                 "Upgrading",
                 format!(
@@ -221,7 +222,7 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
     }
     let (done, desired) = (deployment.updated_available, deployment.wanted);
     if done >= desired {
-        return verdict(
+        return condition_value(
             Tristate::True,
             "UpToDate",
             format!("the agent runs {image}"),
@@ -229,7 +230,7 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
     }
     let progress = format!("{done} of {desired} replicas run {image} and are available");
     match &facts.upgrade {
-        UpgradeState::Requested { since, .. } if *since > ROLLOUT_WITHIN => verdict(
+        UpgradeState::Requested { since, .. } if *since > ROLLOUT_WITHIN => condition_value(
             Tristate::False,
             "UpgradeStuck",
             format!(
@@ -237,6 +238,6 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> Verdict {
                 the image pull"
             ),
         ),
-        _ => verdict(Tristate::False, "RollingOut", progress),
+        _ => condition_value(Tristate::False, "RollingOut", progress),
     }
 }

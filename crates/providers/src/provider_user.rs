@@ -2,7 +2,7 @@
 
 /// A user as reported by an identity provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
+pub struct ProviderUser {
     /// Immutable identifier that the provider never reassigns: `sub`, GitHub's user ID, `entryUUID`
     /// or `objectGUID`.
     pub id: String,

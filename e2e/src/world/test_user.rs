@@ -9,7 +9,7 @@ use crate::kubectl::CommandLine;
 /// A user with a password and a home folder. After the first login, the home folder contains a
 /// stored login.
 #[derive(Clone, Debug)]
-pub struct Person {
+pub struct TestUser {
     /// The user name, which the login requires.
     pub name: String,
     /// The current password of the user.
@@ -19,7 +19,7 @@ pub struct Person {
     kubectl: CommandLine,
 }
 
-impl Person {
+impl TestUser {
     /// Creates a user with an existing password and a new home folder in `folder`.
     ///
     /// `kubectl` is the path of the user's kubectl program. The search path of kubectl contains

@@ -13,8 +13,8 @@ fn outcome(code: u32, diagnostic: &str) -> Outcome {
 }
 
 /// Returns a short name for a result, for comparisons in tests.
-fn outcome_name(verdict: &Result<(), ProviderError>) -> String {
-    match verdict {
+fn outcome_name(classification: &Result<(), ProviderError>) -> String {
+    match classification {
         Ok(()) => "yes".to_owned(),
         Err(ProviderError::Refused(refusal)) => format!("{refusal:?}"),
         Err(ProviderError::Unavailable { .. }) => "down".to_owned(),
@@ -50,8 +50,8 @@ fn unavailable_directory_does_not_reject_users() {
         Failure::Malformed(Malformed("the server does not speak LDAP")),
         Failure::Unexpected("the message ID of the response does not match the request"),
     ] {
-        let verdict = Err(request_error(PROVIDER, "search", failure));
-        assert_eq!(outcome_name(&verdict), "invalid_response");
+        let classification = Err(request_error(PROVIDER, "search", failure));
+        assert_eq!(outcome_name(&classification), "invalid_response");
     }
 }
 
@@ -66,8 +66,8 @@ fn rejected_service_account_is_a_configuration_error() {
         (8, "ldap.bindDn"),
         (13, "ldap.bindDn"),
     ] {
-        let verdict = service_bind_result(PROVIDER, outcome(code, ""));
-        assert_eq!(outcome_name(&verdict), expected, "{code}");
+        let classification = service_bind_result(PROVIDER, outcome(code, ""));
+        assert_eq!(outcome_name(&classification), expected, "{code}");
     }
 }
 
@@ -145,8 +145,8 @@ fn error_of_failed_ldap_search_names_the_spec_field() {
         (18, "ldap.users.filter", "ldap.groups.filter"),
     ] {
         for (base, expected) in [(SearchBase::People, people), (SearchBase::Groups, groups)] {
-            let verdict = search_result(PROVIDER, base, 0, outcome(code, ""));
-            assert_eq!(outcome_name(&verdict), expected, "{code}");
+            let classification = search_result(PROVIDER, base, 0, outcome(code, ""));
+            assert_eq!(outcome_name(&classification), expected, "{code}");
         }
     }
 }
