@@ -33,7 +33,7 @@ pub(super) struct Certificate {
     kept: CertificateSource,
 }
 
-/// The source of the next certificate.
+/// The source of certificates: certificate files, or the server's own CA.
 enum CertificateSource {
     OwnAuthority(Box<OwnAuthority>),
     Files(Box<WatchedFiles>),

@@ -7,7 +7,7 @@ use crate::messages::t;
 /// The maximum length of a return path in bytes.
 const MAX_RETURN_PATH: usize = 512;
 
-/// The account that the sign-in form asks for.
+/// The type of the account in the sign-in form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Account {
     /// A local user, with a local password.

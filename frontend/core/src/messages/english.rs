@@ -1523,7 +1523,7 @@ catalogue! {
         interruption_note = "The stream was interrupted. The log continues here.";
     }
 
-    /// Missing permissions of a user.
+    /// Texts that name the permission that an action requires.
     rights: Rights {
         import_clusters = "Requires the permission: create clusters (global role Import Clusters)";
         update_cluster = "Requires the permission: update this cluster (role Cluster Owner)";

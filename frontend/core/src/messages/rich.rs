@@ -96,7 +96,7 @@ pub fn link(text: impl Into<Cow<'static, str>>, href: impl Into<String>) -> Rich
 pub struct LocalTime(String);
 
 impl LocalTime {
-    /// Wraps a text that the browser formatted.
+    /// Creates a message argument from a date or time that the browser formatted.
     pub const fn new(text: String) -> Self {
         Self(text)
     }
