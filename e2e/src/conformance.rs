@@ -25,7 +25,7 @@ pub use script::{Script, ScriptError, load};
 
 use std::path::{Path, PathBuf};
 
-/// The folder with the scripts, the list of features and the list of accepted differences.
+/// Returns the folder with the scripts, the list of features and the list of accepted differences.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance")
 }

@@ -25,7 +25,7 @@ pub enum DroverError {
     /// A program of Drover has not been built.
     #[error(transparent)]
     Missing(#[from] MissingProgram),
-    /// No port is free.
+    /// All ports that tests can lease are in use.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// The server or an agent failed.

@@ -27,7 +27,7 @@ pub enum MetricsError {
     /// A certificate cannot be created.
     #[error(transparent)]
     Pki(#[from] PkiError),
-    /// No port is free.
+    /// All ports that tests can lease are in use.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// The program metrics-server failed.

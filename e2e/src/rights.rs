@@ -50,7 +50,7 @@ pub struct Use {
 /// The reason why a permission is wider than necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Excess {
-    /// No request required the permission.
+    /// The audit log contains no request that requires the permission.
     Idle,
     /// The permission applies to all namespaces, but all requests were in one namespace.
     OneNamespace(String),

@@ -17,7 +17,7 @@ const YOUNG: Duration = Duration::from_mins(5);
 #[derive(Debug, thiserror::Error)]
 #[error("cannot create a temporary folder in {parent}")]
 pub struct ScratchError {
-    /// Path of the folder in which the temporary folder was to be created.
+    /// Path of the parent folder of the temporary folder.
     pub parent: PathBuf,
     /// The error of the operating system.
     pub source: io::Error,

@@ -28,7 +28,7 @@ use error::prepare;
 /// The administrator's password after the first login.
 const PASSWORD: &str = "a long password for tests";
 
-/// Determines how the agents of the managed cluster run.
+/// Environment in which the agents of the managed cluster run: processes of this machine, or pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorldOptions {
     /// Two agents run as processes of this machine. These agents start quickly and need no root.

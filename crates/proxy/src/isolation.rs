@@ -84,7 +84,7 @@ fn passes(name: &HeaderName) -> bool {
 }
 
 /// Returns true if a browser requests the response as a page, a frame or a script (Fetch Metadata,
-/// W3C). Returns false for requests of a script of Drover's own page.
+/// W3C). Returns false for requests that a script of Drover's UI sends.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     let mut wanted = headers.get_all("sec-fetch-dest").iter();
     wanted.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))

@@ -82,7 +82,7 @@ impl Proxy {
     }
 }
 
-/// Sends requests with streaming bodies through the Kubernetes client.
+/// A client that sends requests with streaming bodies through the Kubernetes client.
 ///
 /// Only the client can build a `kube::client::Body` from a stream, and only as a response body.
 /// This internal client therefore returns each stream as a response body. The resulting body cannot

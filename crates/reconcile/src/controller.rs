@@ -20,9 +20,9 @@ use crate::options::Shutdown;
 use crate::queue::{Attempt, Outcome};
 use crate::trigger::Trigger;
 
-/// Changes the actual state of one object to the desired state.
+/// A type that changes the actual state of one object to the desired state.
 pub trait Reconciler: Send + Sync + 'static {
-    /// Identifies a reconciled object, for example by name or UID. A reconciler of a single task
+    /// The key of a reconciled object, for example its name or UID. A reconciler of a single task
     /// uses `()`.
     type Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
     /// The error of a failed call to the reconciler.
@@ -43,7 +43,7 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 }
 
-/// Determines when the controller calls the reconciler again after a successful call.
+/// The time of the next call to the reconciler after a successful call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(Option<Duration>);
 

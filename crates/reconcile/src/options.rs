@@ -9,7 +9,7 @@ use crate::backoff::Backoff;
 pub struct Options {
     /// Name in logs and metrics: lower case, words joined by `-`.
     pub name: &'static str,
-    /// Maximum number of concurrent calls, for different keys.
+    /// Maximum number of concurrent calls. Each call has a different key.
     pub concurrency: usize,
     /// Timeout of one call. `None` disables the timeout.
     pub timeout: Option<Duration>,
@@ -22,16 +22,16 @@ pub struct Options {
     pub cooldown: Duration,
     /// Number of ready keys at which the controller pauses the streams of its triggers.
     pub capacity: usize,
-    /// Determines whether the controller aborts running calls when it stops.
+    /// Policy for running calls when the controller stops.
     pub shutdown: Shutdown,
 }
 
-/// Determines how the controller ends running calls when it stops, see [`Options::shutdown`].
+/// Policy for running calls when the controller stops, see [`Options::shutdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Aborts the calls at their next await.
+    /// Abort the calls at their next await.
     Abort,
-    /// Waits for the calls, at most for [`Options::timeout`].
+    /// Wait for the calls, at most for [`Options::timeout`].
     Finish,
 }
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Decides when to write the status of one object: only when its meaning changes, and at a limited
-/// rate. An object whose status changes often therefore does not overload the API server.
+/// The state that decides when to write the status of one object. The status is written only when
+/// its meaning changes, and at a limited rate. An object whose status changes often therefore does
+/// not overload the API server.
 #[derive(Debug, Default)]
 pub struct StatusWriter {
     last: Option<Instant>,
@@ -23,14 +24,14 @@ pub enum Urgency {
     Urgent,
 }
 
-/// Determines whether and when to write a status.
+/// The decision whether and when to write a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
     /// Do not write, because the current status has the same meaning.
     Unchanged,
     /// Write the status immediately.
     Now,
-    /// Write the status after this time.
+    /// Write the status after this delay.
     Later(Duration),
 }
 

@@ -52,7 +52,7 @@ struct Record {
 #[derive(Clone, Default)]
 struct Scripted(Arc<Mutex<Record>>);
 
-/// Records the end of a call when it is dropped. An aborted call is also recorded.
+/// Guard that records the end of a call when it is dropped. An aborted call is also recorded.
 struct Running<'a>(&'a Mutex<Record>, usize);
 
 impl Drop for Running<'_> {

@@ -19,7 +19,8 @@ use drover_http_edge::status::Status;
 use drover_hub::admission::role_check::check_write;
 use drover_hub::{Hub, Store, Writer, call, only};
 
-/// Writes objects of one kind after the admission rules allow the caller's write.
+/// Writer of objects of one kind. Writes an object only if the admission rules allow the caller's
+/// write.
 pub(super) struct AuthorizedWriter<'a, K> {
     hub: &'a Hub,
     caller: &'a Identity,

@@ -51,7 +51,7 @@ pub(super) fn complete(mut document: Value, routes: &[Route]) -> Value {
     document
 }
 
-/// The schema of `metav1.Status`, with the fields that the server sets.
+/// Returns the schema of `metav1.Status`, with the fields that the server sets.
 fn status() -> Value {
     let text = || json!({ "type": "string" });
     let cause = json!({ "type": "object", "properties": {

@@ -246,7 +246,7 @@ fn file(
         .map_err(|_| Status::internal("cannot serialize the kubeconfig as YAML"))
 }
 
-/// The user entry that runs the exec plugin (`client.authentication.k8s.io/v1`).
+/// Returns the user entry that runs the exec plugin (`client.authentication.k8s.io/v1`).
 fn plugin(url: &str, entry: &ClusterEntry) -> Value {
     let mut args = vec!["credential", "--server", url];
     // A token for the hub cannot be limited to the hub.

@@ -74,7 +74,7 @@ impl Clock {
     }
 }
 
-/// Converts a signed duration. A negative duration becomes zero.
+/// Conversion of a signed duration. A negative duration becomes zero.
 trait UnsignedIfPositive {
     fn unsigned_abs_if_positive(self) -> Duration;
 }

@@ -13,7 +13,7 @@ pub struct Health {
     checks: Arc<RwLock<Vec<NamedCheck>>>,
 }
 
-/// Determines whether a failed check makes the server not ready.
+/// The effect of a failed check on the readiness of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CheckEffect {
     /// The server is not ready.

@@ -110,7 +110,7 @@ pub enum MemorySizeError {
 }
 
 impl MemorySize {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Differences between the compared servers that are accepted, with the reasons.
+//! Accepted differences between the compared servers. Each difference has a reason.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
-//! Paths in a JSON document, in scripts and reports: `body.items[0].metadata.name`.
+//! Paths in a JSON document, for scripts and reports: `body.items[0].metadata.name`.
 //!
-//! `[key=value]` selects the first item of a list that has this member. A key with dots is written
-//! in brackets and quotes: `metadata.labels["a.b/c"]`. `[*]` selects every item and returns a list.
+//! The selector `[key=value]` selects the first list item whose member `key` has this value. A key
+//! with dots is written in brackets and quotes: `metadata.labels["a.b/c"]`. `[*]` selects every
+//! item and returns a list.
 
 use serde_json::Value;
 

@@ -21,7 +21,7 @@ pub enum StartError {
     /// A temporary folder cannot be created.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
-    /// No port is free.
+    /// All ports that tests can lease are in use.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// A program failed.

@@ -31,7 +31,7 @@ pub enum WorldError {
     /// metrics-server did not start.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// No port is free.
+    /// All ports that tests can lease are in use.
     #[error(transparent)]
     NoFreePort(#[from] NoFreePort),
     /// The server or an agent did not start, or stopped unexpectedly.

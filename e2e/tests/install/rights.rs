@@ -17,7 +17,7 @@ const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
 const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
-/// Permissions that the audit log does not show in use, with the reasons.
+/// Permissions that the audit log does not show in use. Each permission has a reason.
 const NOT_AUDITED: [(&str, &str); 8] = [
     (
         "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
@@ -53,8 +53,8 @@ const NOT_AUDITED: [(&str, &str); 8] = [
     ),
 ];
 
-/// Resources that a role cannot restrict by name, with the reasons. The names are generated or
-/// defined by users.
+/// Resources that a role cannot restrict by name, because the names are generated or defined by
+/// users. Each resource has a reason.
 const NOT_LIMITED_BY_NAME: [(&str, &str); 20] = [
     (
         "rbac.authorization.k8s.io/clusterroles",

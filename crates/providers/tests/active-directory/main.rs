@@ -136,7 +136,7 @@ async fn nested_groups_and_the_primary_group_count(samba: &Samba, directory: &Di
     assert_eq!(by_starttls.refresh(&jane.id).await.unwrap(), jane);
 }
 
-/// Tests the search in which Drover resolves nested groups itself, without the directory.
+/// Tests the search with which Drover resolves nested groups without support of the directory.
 async fn parents_of_excluded_groups_count(samba: &Samba) {
     let mut spec = spec(samba, samba.ldaps());
     let counted = "(|(cn=level20)(cn=Users)(cn=others))";

@@ -30,7 +30,7 @@ pub(crate) struct BindingScope {
     pub(crate) scope: Scope,
 }
 
-/// Builds the representations of roles in the REST API for a caller.
+/// Builder of the representations of roles in the REST API for a caller.
 pub(crate) struct RoleViews {
     visibility: Visibility,
     stores: Stores,

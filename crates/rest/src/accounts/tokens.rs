@@ -159,9 +159,9 @@ fn new_token(
     })
 }
 
-/// Returns the expiry time of a new token. Only a session can create tokens that expire later than
-/// the session itself. A token that a stolen API token creates therefore expires with the stolen
-/// token or earlier.
+/// Returns the expiry time of a new token. A session can create tokens that expire later than the
+/// session. An API token cannot create tokens that expire later than the API token, so that a
+/// stolen token expires.
 pub(crate) fn expiry(
     now: Timestamp,
     asked: Option<Duration>,

@@ -13,7 +13,7 @@ use drover_hub::admission::WriteAuthorizer;
 
 type Requests = Arc<Mutex<Vec<(Method, String, Value)>>>;
 
-/// A fake hub that responds with `answer` and records the requests.
+/// Returns a fake hub that responds with `answer` and records the requests.
 fn hub(
     answer: impl Fn(&Method, &str, &Value) -> (u16, Value) + Clone + Send + Sync + 'static,
 ) -> (Client, Requests) {

@@ -283,7 +283,7 @@ async fn shown(state: &RestState, written: &AuthProvider) {
     providers.wait_for(written).await;
 }
 
-/// Name prefix of the Secrets that the server creates for a provider.
+/// Returns the name prefix of the Secrets that the server creates for a provider.
 fn secret_prefix(provider: &str) -> String {
     format!("auth-provider-{provider}-")
 }

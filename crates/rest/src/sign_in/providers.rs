@@ -66,7 +66,7 @@ fn shown(provider: &AuthProvider) -> ProviderView {
     }
 }
 
-/// Returns an error if a page of a different origin sent the request.
+/// Extractor whose value is an error if a page of a different origin sent the request.
 #[derive(Debug)]
 pub(crate) struct FromOwnPage(Result<(), Status>);
 
@@ -307,7 +307,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-/// Determines whether the page redirects the browser automatically.
+/// Policy for the redirect of the browser from the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Redirect {
     Automatic,

@@ -32,7 +32,7 @@ pub(super) fn encode(mut number: u32) -> String {
     text
 }
 
-/// Determines the name of a new pod.
+/// The name of a new pod, or its prefix.
 pub(super) enum Name {
     /// The complete name of the pod.
     Fixed(String),

@@ -98,7 +98,7 @@ pub enum SendError {
     /// The agent reset the stream after the request was sent.
     #[error("the cluster's agent reset the request ({reason})", reason = .0)]
     Reset(h2::Reason),
-    /// No response head arrived within the [`HeadTimeout`](super::HeadTimeout).
+    /// The response head did not arrive within the [`HeadTimeout`](super::HeadTimeout).
     #[error("the cluster did not respond within {timeout:?}", timeout = .0)]
     HeadTimeout(Duration),
 }

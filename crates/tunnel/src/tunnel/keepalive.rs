@@ -15,7 +15,8 @@ use crate::Keepalive;
 /// Channel that receives the round-trip time of a requested ping.
 pub(super) type Probe = oneshot::Sender<Duration>;
 
-/// Sends a ping to the agent after an interval without received bytes, and on request.
+/// State of the task that sends pings to the agent: after an interval without received bytes, and
+/// on request.
 pub(super) struct Prober {
     pub(super) ping_pong: PingPong,
     pub(super) options: Keepalive,

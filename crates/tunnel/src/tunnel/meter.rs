@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Number of bytes read and written on a connection, and whether the connection ended or failed.
+/// Counters of read and written bytes, and flags for the end and the failure of the connection.
 #[derive(Debug, Default)]
 pub struct Traffic {
     bytes_in: AtomicU64,
@@ -18,12 +18,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Number of bytes read.
+    /// Returns the number of bytes read.
     pub fn bytes_in(&self) -> u64 {
         self.bytes_in.load(Ordering::Relaxed)
     }
 
-    /// Number of bytes written.
+    /// Returns the number of bytes written.
     pub fn bytes_out(&self) -> u64 {
         self.bytes_out.load(Ordering::Relaxed)
     }

@@ -69,7 +69,7 @@ async fn http_trailers_are_forwarded_in_both_directions() {
     assert_eq!(got.to_bytes(), "body");
 }
 
-/// Sends a message on a channel when the value is dropped.
+/// Guard that sends a message on a channel when it is dropped.
 struct Dropped(mpsc::UnboundedSender<&'static str>, &'static str);
 
 impl Drop for Dropped {

@@ -10,7 +10,7 @@ use ber::{ENUMERATED, INTEGER, OCTETS, Reader, SEQUENCE, SET};
 /// Maximum length of an LDAP response in bytes. A response with one entry usually has a few
 /// kilobytes.
 pub const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
-/// Maximum length in bytes of the tag and length before an LDAP message of [`MAX_MESSAGE_BYTES`].
+/// Maximum number of bytes in the tag and the length of an LDAP message (BER).
 pub(crate) const MAX_HEADER_BYTES: usize = 6;
 /// Maximum length of a displayed diagnostic message, in characters.
 const MAX_DIAGNOSTIC: usize = 200;

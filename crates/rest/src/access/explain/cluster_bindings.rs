@@ -29,7 +29,7 @@ const MAX_CLUSTER_ROLES: usize = 50;
 /// because responses can be large.
 const MAX_CONCURRENT: usize = 4;
 
-/// Limits the number of concurrent queries for bindings in clusters. Clones share the limit.
+/// Limiter for concurrent queries for bindings in clusters. Clones share the limit.
 #[derive(Clone, Debug)]
 pub struct ClusterQueryLimiter(ConcurrencyLimiter);
 

@@ -70,9 +70,8 @@ impl References {
         Self { role, subject }
     }
 
-    /// Returns the name of the binding, derived from its scope, role and subject. Equal bindings
-    /// have equal names. An object that was deleted and created again has a new UID, so its new
-    /// bindings have new names.
+    /// Returns the name of the binding. The name is a hash of the scope, the role and the subject
+    /// with their UIDs. Equal bindings therefore have equal names.
     pub(crate) fn binding_name(&self, target: Option<&str>) -> String {
         let parts = serde_json::json!([target, self.role, self.subject]);
         let hash = digest(&SHA256, parts.to_string().as_bytes());
