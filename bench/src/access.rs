@@ -38,8 +38,8 @@ pub(crate) enum AccessError {
     Sync(#[from] sync::SyncError),
     /// Nearly all decisions have the same result, so the data of the benchmark is wrong.
     #[error(
-        "cannot use the measurement: {0} of {DECISIONS} decisions were allowed; the measurement \
-         requires both allowed and denied decisions"
+        "cannot use the measurement: {allowed} of {DECISIONS} decisions were allowed; the \
+         measurement requires allowed and denied decisions", allowed = .0
     )]
     Lopsided(usize),
 }

@@ -124,7 +124,7 @@ pub enum StartError {
     #[error(transparent)]
     Passwords(#[from] PasswordError),
     /// The server cannot listen on the address.
-    #[error("cannot listen on {address}: set another address with --listen")]
+    #[error("cannot listen on {address}: set a different address with --listen")]
     Listen {
         /// The address to listen on.
         address: SocketAddr,

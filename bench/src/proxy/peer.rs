@@ -17,7 +17,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PeerError {
     /// Go is not installed.
-    #[error("cannot start `go`; install Go 1.26 or newer and add it to PATH")]
+    #[error("cannot start `go`; install Go 1.26 or newer, and add `go` to PATH")]
     StartGo(#[source] io::Error),
     /// The Go compiler failed.
     #[error("`go build` of bench/remotedialer failed:\n{output}", output = .0)]

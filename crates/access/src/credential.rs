@@ -42,8 +42,7 @@ pub enum CredentialError {
     Missing,
     /// The request has more than one credential.
     #[error(
-        "the request has several credentials: send exactly one bearer token, and no session \
-        cookie with it"
+        "the request has several credentials: send either one bearer token or one session cookie"
     )]
     Several,
     /// The header contains no bearer token.

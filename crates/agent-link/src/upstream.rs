@@ -54,8 +54,8 @@ pub enum UpstreamError {
     NoAuthority,
     /// The configuration disables the verification of certificates.
     #[error(
-        "the kubeconfig disables certificate checks (insecure-skip-tls-verify): set \
-         certificate-authority-data instead"
+        "the kubeconfig disables certificate checks: replace insecure-skip-tls-verify by \
+         certificate-authority-data"
     )]
     Unverified,
     /// The CA certificate is not valid.

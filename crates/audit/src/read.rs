@@ -167,9 +167,9 @@ impl From<ReadAuditError> for Status {
             }
             ReadAuditError::Gone => Self::new(StatusCode::GONE, "Expired", text),
             ReadAuditError::Slow => Self::timeout(text),
-            ReadAuditError::File { source, .. } => {
-                Self::internal(format!("{text}: {source}; look at its permissions"))
-            }
+            ReadAuditError::File { source, .. } => Self::internal(format!(
+                "{text}: {source}; check the permissions of the file"
+            )),
             ReadAuditError::Broken => Self::internal(text),
         }
     }

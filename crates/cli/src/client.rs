@@ -28,7 +28,8 @@ pub enum CallError {
     Refused(Refusal),
     /// The response is not from a Drover server.
     #[error(
-        "{server} is not a Drover server: it responded with status {code} and an unknown body; check the address"
+        "{server} is not a Drover server: the response has status {code} and an unknown body; \
+         check the address"
     )]
     NotDrover {
         /// Address of the server.

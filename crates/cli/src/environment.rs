@@ -85,8 +85,8 @@ impl Environment {
                         "cannot use --context and --server together; remove one of them".to_owned(),
                     )),
                     (false, false) => Err(Failure::Usage(
-                        "$DROVER_CONTEXT and $DROVER_SERVER are both set; unset one of them, or \
-                         use --context or --server"
+                        "$DROVER_CONTEXT and $DROVER_SERVER are set; unset one of the variables, \
+                         or use --context or --server"
                             .to_owned(),
                     )),
                 }

@@ -64,8 +64,8 @@ pub enum KubeconfigError {
     },
     /// The kubeconfig of the server contains an exec command other than `drover credential`.
     #[error(
-        "rejected the kubeconfig from the server: its exec command is {command:?} instead of \
-         `drover credential`; nothing was written", command = .0
+        "rejected the kubeconfig from the server: the exec command of the kubeconfig is \
+         {command:?} instead of `drover credential`; nothing was written", command = .0
     )]
     ForeignCommand(String),
     /// The file cannot be written.

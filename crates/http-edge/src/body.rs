@@ -177,7 +177,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
                     text = cause.to_string();
                     source = cause.source();
                 }
-                Status::bad_request(format!("invalid query: {text}"))
+                Status::bad_request(format!("invalid query: {problem}", problem = text))
             })
     }
 }

@@ -60,8 +60,8 @@ pub enum EmbeddedError {
     InUse(#[source] StartError),
     /// The hub's file is damaged or unreadable.
     #[error(
-        "cannot open the embedded hub; check its file with \"drover hub check\", or restore a backup \
-         with \"drover hub restore\""
+        "cannot open the embedded hub; check the file of the hub with \"drover hub check\", or \
+         restore a backup with \"drover hub restore\""
     )]
     Open(#[source] StartError),
 }

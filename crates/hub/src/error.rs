@@ -118,8 +118,8 @@ impl From<HubError> for Status {
                     "hub rejects the server's account"
                 );
                 Self::internal(
-                    "the hub rejects the server's account; an administrator of the hub must grant it the \
-                     permission that the server's log names",
+                    "the hub rejects the server's account; an administrator of the hub must \
+                     grant the permission in the server's log to this account",
                 )
             }
             _ => {

@@ -35,12 +35,10 @@ pub enum IdentifyError {
     Credential(#[from] CredentialError),
     /// The token does not exist, or its secret is wrong. Both cases have the same error, so that a
     /// client cannot detect existing token IDs.
-    #[error(
-        "the token is not valid: it may have been deleted; get a new one with \"drover login\""
-    )]
+    #[error("the token is invalid or was deleted: create a new token with \"drover login\"")]
     Unknown,
     /// The token has expired.
-    #[error("the token has expired: get a new one with \"drover login\"")]
+    #[error("the token has expired: create a new token with \"drover login\"")]
     Expired,
     /// The session of the cookie has ended or never existed.
     #[error("the session has ended: sign in again")]
@@ -50,8 +48,8 @@ pub enum IdentifyError {
     CrossOrigin(#[from] CrossOrigin),
     /// The hub rejects the service account token.
     #[error(
-        "the hub rejects the service account token: it has expired or its account is deleted; \
-         create a new one with \"kubectl create token\""
+        "the hub rejects the service account token: the token has expired, or the service \
+         account is deleted; create a new token with \"kubectl create token\""
     )]
     UnknownAccount,
     /// The route accepts only users, and the request has a service account token.

@@ -54,7 +54,7 @@ pub enum DeviceError {
     )]
     TooMany(RetryAfter),
     /// No pending login has this code.
-    #[error("no login with this code is pending: it may have expired; start again")]
+    #[error("no login with this code is pending: the code may have expired; start the login again")]
     NotFound,
     /// The login is already confirmed.
     #[error("the login is already confirmed")]
@@ -66,7 +66,9 @@ pub enum DeviceError {
     )]
     NoLogin,
     /// The confirming user is disabled, or the confirming token is not valid.
-    #[error("the user who confirmed the login is no longer allowed to log in; start again")]
+    #[error(
+        "the user who confirmed the login is no longer allowed to log in; start the login again"
+    )]
     ConfirmerInvalid,
     /// The random generator failed.
     #[error(transparent)]

@@ -94,8 +94,8 @@ fn warn_without_administrator(hub: &Hub, found: Option<&User>) {
     let known = users.iter().map(AsRef::as_ref).chain(found);
     if !known.into_iter().any(is_administrator) {
         tracing::warn!(
-            "no enabled administrator exists; stop the server and run \"drover server recover\" on its \
-             hub"
+            "no enabled administrator exists; stop the server and run \"drover server recover\" \
+             on the hub of the server"
         );
     }
 }

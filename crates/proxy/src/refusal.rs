@@ -112,7 +112,7 @@ pub enum Refusal {
         cause: SendError,
     },
     /// A request to the hub (`local`) failed.
-    #[error("the hub is unreachable; ask an administrator to check its API server")]
+    #[error("the hub is unreachable; ask an administrator to check the API server of the hub")]
     Hub(#[source] ClientError),
     /// The hub did not respond in time.
     #[error("the hub did not respond within {seconds} s", seconds = .0.0.as_secs())]

@@ -134,7 +134,7 @@ fn check_name(name: &str) -> Result<(), Status> {
     if name == LOCAL_CLUSTER {
         return Err(Status::invalid(
             "name",
-            "\"local\" is reserved for the hub; choose another name",
+            "the name \"local\" is reserved for the hub; choose a different name",
         ));
     }
     let valid = (1..=63).contains(&name.len())

@@ -43,7 +43,7 @@ pub(super) async fn create(
         KubeconfigCredential::Exec if request.ttl_seconds.is_some() => {
             return Err(Status::invalid(
                 "ttlSeconds",
-                "is for embedded tokens only; omit it with the credential Exec",
+                "applies only to embedded tokens; omit this field with the credential Exec",
             ));
         }
         KubeconfigCredential::Exec => entries.iter().map(|_| None).collect(),

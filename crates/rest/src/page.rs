@@ -72,7 +72,7 @@ fn decode(token: &str) -> Result<String, Status> {
         .ok_or_else(|| {
             Status::invalid(
                 "continue",
-                "must be the value of the previous page; omit it for the first page",
+                "must be the value from the previous page; omit the parameter for the first page",
             )
         })
 }

@@ -95,7 +95,7 @@ pub enum TlsError {
         source: Box<rustls::Error>,
     },
     /// The key does not match the certificate, or rustls rejects the certificate or the key.
-    #[error("the certificate and its key do not match")]
+    #[error("the certificate and the private key do not match")]
     Rustls(#[from] rustls::Error),
 }
 

@@ -85,8 +85,8 @@ fn restore(args: &HubRestore) -> Result<(), Failure> {
     };
     Store::restore(&backup, &hub, over).map_err(|error| match error {
         CopyError::Exists(path) => Failure::Other(format!(
-            "cannot restore to {path}: the file exists; use --replace to replace the file and \
-             keep a copy of it, or --data-dir for a different folder",
+            "cannot restore to {path}: the file exists; use --replace to replace the file \
+             (Drover keeps a copy of the current file), or --data-dir for a different folder",
             path = path.display()
         )),
         CopyError::Open(OpenError::Locked { path, pid }) => Failure::Other(format!(

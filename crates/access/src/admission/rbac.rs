@@ -150,7 +150,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
 fn missing(write: &Write<'_>) -> Refusal {
     let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
     Refusal::new(format!(
-        "cannot bind the {kind} {name:?}: it does not exist; create the role before the binding",
+        "cannot bind the {kind} {name:?}: the role does not exist; create the role before the \
+         binding",
         kind = text("/roleRef/kind"),
         name = text("/roleRef/name")
     ))
@@ -172,8 +173,8 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     }
     if write.changes("/aggregationRule") && write.of("/aggregationRule").is_some() {
         return Err(Refusal::new(
-            "cannot create an aggregated role, because changes of other roles add rules to it: \
-             list the rules in the role instead",
+            "cannot create an aggregated role, because changes of other roles add rules to an \
+             aggregated role: list the rules in the role",
         ));
     }
     // Labels select the roles that aggregate a role's rules.

@@ -300,7 +300,8 @@ async fn open(
     let stream = match ws::accept(upgrade).await {
         Ok(stream) => stream,
         Err(error) => {
-            tracing::debug!(cluster = name, replica, %error, "agent disconnected before its tunnel opened");
+            tracing::debug!(cluster = name, replica, %error, "agent disconnected before the \
+                                                              tunnel opened");
             return None;
         }
     };

@@ -55,7 +55,8 @@ pub enum RegistrationDecision {
 pub enum Refusal {
     /// The UID in the request is not the UID of a Cluster.
     #[error(
-        "no Cluster with this UID exists on the server: it was deleted, or the manifest is from another server; import the cluster again"
+        "the server has no Cluster with this UID: the Cluster was deleted, or the manifest is \
+         from a different server; import the cluster again"
     )]
     NoSuchCluster,
     /// The Cluster is being deleted.
@@ -87,7 +88,9 @@ pub enum Refusal {
     )]
     TokenExpired,
     /// The token is for a different Cluster than the request.
-    #[error("the registration token is for another Cluster: apply the manifest of this Cluster")]
+    #[error(
+        "the registration token is for a different Cluster: apply the manifest of this Cluster"
+    )]
     TokenOfOtherCluster,
     /// The key is already bound to a different Cluster.
     #[error(

@@ -51,7 +51,8 @@ pub enum CallError {
     },
     /// The response does not come from a Drover server.
     #[error(
-        "{authority} is not a Drover server ({detail}): check the server-url setting and the load balancer in front of it"
+        "{authority} is not a Drover server ({detail}): check the server-url setting and the \
+         load balancer of the server"
     )]
     NotDrover {
         /// Host and port of the server.

@@ -77,7 +77,8 @@ pub enum DialError {
     },
     /// The address did not respond in time.
     #[error(
-        "{address} does not respond: check routes and firewalls from this cluster's nodes to it"
+        "{address} does not respond: check the routes and firewalls between this cluster's nodes \
+         and the server"
     )]
     TcpTimeout {
         /// Address of the server.

@@ -171,9 +171,9 @@ type Visited<'a> = Result<(&'a Binding, usize, &'a Rule), MissingRole>;
 /// The role to which a binding refers does not exist, or the reference is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum MissingRole {
-    #[error("{0}.{GROUP} {1:?} not found")]
+    #[error("{resource}.{GROUP} {name:?} not found", resource = .0, name = .1)]
     Name(&'static str, String),
-    #[error("unsupported role reference kind: {0:?}")]
+    #[error("unsupported role reference kind: {kind:?}", kind = .0)]
     Kind(String),
 }
 

@@ -95,8 +95,8 @@ async fn ensure_once(
     match reconcile(object, stored.as_ref()) {
         Reconciled::Nothing => Ok(()),
         Reconciled::Protected => {
-            tracing::warn!(%path, "skipped the restoration of a bootstrap role: its autoupdate \
-                                   annotation is false");
+            tracing::warn!(%path, "skipped the restoration of a bootstrap role: the autoupdate \
+                                   annotation of the role is false");
             Ok(())
         }
         Reconciled::Create(object) => hub.act(MANAGER, path, Act::Create(object)).await,

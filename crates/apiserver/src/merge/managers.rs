@@ -121,7 +121,7 @@ pub enum ManagersError {
     #[error("apiVersion must not be empty")]
     NoVersion,
     /// The entry has no `fieldsType`.
-    #[error("missing fieldsType in managed fields entry {0}")]
+    #[error("missing fieldsType in managed fields entry {index}", index = .0)]
     NoFieldsType(usize),
     /// The `fieldsType` is unknown.
     #[error("invalid fieldsType {} in managed fields entry {index}", quote(.fields_type))]
@@ -135,7 +135,7 @@ pub enum ManagersError {
     #[error("error decoding set: {cause}", cause = .0)]
     Fields(#[from] FieldsError),
     /// The time is malformed.
-    #[error("time of managed fields entry {0} is not RFC 3339")]
+    #[error("time of managed fields entry {index} is not RFC 3339", index = .0)]
     Time(usize),
 }
 

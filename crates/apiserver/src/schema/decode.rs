@@ -38,7 +38,7 @@ pub enum DecodeError {
         part: &'static str,
     },
     /// The value is not base64; the number is the position of the error.
-    #[error("illegal base64 data at input byte {0}")]
+    #[error("illegal base64 data at input byte {offset}", offset = .0)]
     Base64(usize),
     /// The value is not a quantity.
     #[error(transparent)]

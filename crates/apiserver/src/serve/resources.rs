@@ -215,9 +215,9 @@ async fn delete_options(exchange: &Exchange) -> Result<DeleteOptions, ApiError> 
         return DeleteOptions::of(&exchange.query, None);
     }
     let format = body_format(&exchange.headers, Origin::BuiltIn)?;
-    let decoded = body::decode(format, &bytes).map_err(|why| {
+    let decoded = body::decode(format, &bytes).map_err(|reason| {
         ApiError::bad_request(format!(
-            "couldn't get version/kind; json parse error: {why}"
+            "couldn't get version/kind; json parse error: {reason}"
         ))
     })?;
     DeleteOptions::of(&exchange.query, Some(&decoded.value))

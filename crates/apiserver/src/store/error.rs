@@ -131,8 +131,8 @@ pub enum CommitError {
     /// The object does not have the expected state. Contains the current object; `None` if the
     /// object does not exist.
     #[error(
-        "cannot change the object: its revision is not the expected revision; read the object \
-         and try again"
+        "cannot change the object: the current revision is not the expected revision; read the \
+         object and try again"
     )]
     Conflict(Option<Stored>),
     /// A required object has changed or does not exist. The change was not committed.
@@ -219,7 +219,7 @@ pub enum CopyError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The copy is inconsistent.
-    #[error("cannot copy {}: the file is damaged: {}", path.display(), problems.join("; "))]
+    #[error("cannot copy {path}: the file is damaged: {details}", details = problems.join("; "))]
     Unsound {
         /// The path of the file.
         path: PathBuf,

@@ -39,7 +39,7 @@ enum ConvertError {
     Copy(#[from] OpenError),
     #[error("cannot copy the file")]
     Database(#[from] rusqlite::Error),
-    #[error("cannot convert the file: another program has it open")]
+    #[error("cannot convert the file: another program uses the file")]
     Busy,
 }
 

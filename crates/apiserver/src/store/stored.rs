@@ -42,7 +42,7 @@ pub enum Malformed {
     #[error("cannot store the value: not JSON")]
     NotJson,
     /// The value contains `metadata.resourceVersion`, which only the store sets.
-    #[error("cannot store the value: it contains metadata.resourceVersion")]
+    #[error("cannot store the value: the value contains metadata.resourceVersion")]
     HasRevision,
     /// The value contains `metadata` twice.
     #[error("cannot store the value: duplicate metadata")]

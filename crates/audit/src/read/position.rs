@@ -32,7 +32,7 @@ pub struct FilePosition {
 
 /// The text is not an encoded position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("must be the value from the previous page; omit it for the first page")]
+#[error("must be the value from the previous page; omit the parameter for the first page")]
 pub struct PositionError;
 
 impl fmt::Display for Position {

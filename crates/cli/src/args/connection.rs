@@ -71,7 +71,7 @@ pub struct ServerUrl(Url);
 #[derive(Debug, thiserror::Error)]
 pub enum ServerUrlError {
     /// The text is not a URL.
-    #[error("cannot use {text:?} as a server address: {source}; write it as https://HOST:PORT")]
+    #[error("cannot use {text:?} as a server address: {source}; write https://HOST:PORT")]
     Parse {
         /// The rejected text.
         text: String,

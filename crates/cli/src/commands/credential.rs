@@ -216,8 +216,8 @@ fn check_cluster(
     let uid = scope.map(|scope| scope.uid.as_str());
     if uid.is_none() {
         return Err(Failure::Other(
-            "cannot use the token: the server did not limit it to the cluster; compare the \
-             versions with `drover version`"
+            "cannot use the token: the server did not limit the token to the cluster; compare \
+             the versions with `drover version`"
                 .to_owned(),
         ));
     }

@@ -138,8 +138,9 @@ async fn unlink(client: &Client, args: &args::UserUnlink) -> Result<(), Failure>
     let mut identities = user.identities.iter();
     let Some(identity) = identities.find(|one| one.provider == *provider) else {
         return Err(Failure::Other(format!(
-            "the user {name:?} has no identity of the provider {provider:?}; see \"drover user get {}\"",
-            drover_api::shell::word(name)
+            "the user {name:?} has no identity of the provider {provider:?}; see \"drover user \
+             get {user}\"",
+            user = drover_api::shell::word(name)
         )));
     };
     if !args.yes {

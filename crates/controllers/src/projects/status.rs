@@ -298,7 +298,7 @@ pub(super) async fn abandon(hub: &Hub, project: &Project, reason: &str) {
             project.name = name,
             reason,
             "removed the finalizer of a project; the next reconciliation of the cluster removes \
-             Drover's labels from its namespaces"
+             Drover's labels from the project's namespaces"
         ),
         Err(error) => {
             let error = &error as &dyn std::error::Error;

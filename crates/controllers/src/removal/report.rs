@@ -95,7 +95,7 @@ pub(super) async fn report(managed: &ManagedCluster, condition_value: &Condition
         tracing::warn!(
             cluster.name = name,
             error,
-            "failed to write the progress of a cluster's removal to its status"
+            "failed to write the progress of a cluster's removal to the status of the Cluster"
         );
     }
 }

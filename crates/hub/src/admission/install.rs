@@ -56,7 +56,9 @@ enum InstallError {
     Unreachable { address: String, message: String },
     #[error("the hub has not called the webhook at {url}", url = .0)]
     NeverCalled(String),
-    #[error("the hub does not support matchConditions: upgrade it to Kubernetes 1.30 or later")]
+    #[error(
+        "the hub does not support matchConditions: upgrade the hub to Kubernetes 1.30 or later"
+    )]
     TooOld,
 }
 

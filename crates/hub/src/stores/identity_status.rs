@@ -13,8 +13,8 @@ use crate::Stores;
 pub enum InvalidReason {
     /// The provider was deleted. A new provider may have the same name.
     #[error(
-        "the identity provider of the token is deleted: sign in with another provider, or ask an \
-         administrator"
+        "the identity provider of the token is deleted: sign in with a different provider, or \
+         ask an administrator"
     )]
     ProviderDeleted,
     /// An administrator disabled the provider.

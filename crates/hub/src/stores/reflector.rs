@@ -100,7 +100,7 @@ impl<K: Kind> Sink for Store<K> {
                 tracing::error!(
                     object.name = name,
                     error = &error as &dyn std::error::Error,
-                    "cannot parse an object on the hub; ignoring it"
+                    "cannot parse an object on the hub; ignoring the object"
                 );
                 None
             }

@@ -42,8 +42,8 @@ pub(super) enum OpenError {
     #[error("the server sent an invalid response to the StartTLS request")]
     StartTls(#[source] Failure),
     #[error(
-        "the TLS certificate is not trusted: it must be signed by an authority in ldap.caBundle \
-         and be valid for the host in ldap.servers"
+        "the TLS certificate is not trusted: an authority in ldap.caBundle must sign the \
+         certificate, and the certificate must be valid for the host in ldap.servers"
     )]
     Tls(#[source] io::Error),
 }

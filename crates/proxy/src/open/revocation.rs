@@ -71,7 +71,7 @@ impl OpenRequests {
         if aborted > 0 {
             tracing::info!(
                 requests = aborted,
-                "aborted open requests: their permits were revoked"
+                "aborted open requests: the permits of the requests were revoked"
             );
         }
     }

@@ -81,7 +81,8 @@ fn find_provider(user: &User, provider: Option<&str>) -> Result<ProviderUid, Sta
         // Two providers with this name existed, so the name is ambiguous.
         (Some(_), Some(_), Some(_)) => Err(Status::invalid(
             "provider",
-            "is ambiguous, because the user also has an identity of a deleted provider with this name; unlink that identity first",
+            "is ambiguous, because the user has a second identity of a deleted provider with \
+             this name; unlink the identity of the deleted provider first",
         )),
         (None, ..) => Err(Status::invalid(
             "from",

@@ -366,8 +366,8 @@ fn spec_of(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, St
         if settings.contains_key(field) {
             return Err(Status::invalid(
                 &format!("spec.{protocol}.{field}"),
-                "cannot be set, because the server chooses the Secret: omit it, and send the secret \
-                 in the field \"secret\"",
+                "cannot be set, because the server selects the Secret: omit this field, and send \
+                 the secret in the field \"secret\"",
             ));
         }
         match key {

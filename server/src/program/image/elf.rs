@@ -18,14 +18,18 @@ pub(crate) enum ElfError {
     #[error("the file is not a 64-bit Linux program")]
     NotElf,
     /// The file ends within its headers.
-    #[error("the file is truncated; build or copy it again")]
+    #[error("the file is truncated; build or copy the file again")]
     Truncated,
     /// The processor is not supported.
-    #[error("the program is for processor type {0}; images support amd64 and arm64")]
+    #[error(
+        "the program is for processor type {machine}; images support amd64 and arm64",
+        machine = .0
+    )]
     Machine(u16),
     /// The program is dynamically linked, but the image has no dynamic loader and no C library.
     #[error(
-        "the program is dynamically linked, and the image contains no libraries; build it for x86_64-unknown-linux-musl or aarch64-unknown-linux-musl"
+        "the program is dynamically linked, and the image contains no libraries; build the \
+         program for x86_64-unknown-linux-musl or aarch64-unknown-linux-musl"
     )]
     Dynamic,
 }

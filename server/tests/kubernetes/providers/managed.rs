@@ -129,11 +129,7 @@ async fn provider_receives_only_its_own_secret() {
     let rig = Rig::start().await;
     let _other = rig.openid("other").await;
     for (secret, key, told) in [
-        (
-            "challenge-key",
-            "key",
-            "must not refer to the server's Secret",
-        ),
+        ("challenge-key", "key", "belongs to the server"),
         ("other", "clientSecret", "does not have the label"),
     ] {
         let spec = json!({

@@ -136,8 +136,9 @@ impl Change<'_> {
                     .may(self.hub_roles, "get", "projects", &at(project))
                 {
                     format!(
-                        "the namespace {name:?} belongs to project {holder:?}: remove it from \
-                         that project, and set adopt here to take it over"
+                        "the namespace {name:?} belongs to the project {holder:?}: first remove \
+                         the namespace from the project {holder:?}, then set adopt in this \
+                         project"
                     )
                 } else {
                     format!(

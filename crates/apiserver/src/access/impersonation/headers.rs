@@ -46,8 +46,8 @@ fn read(headers: &HeaderMap) -> Result<Option<Caller>, ApiError> {
     let anything = !wanted.uid.is_empty() || !wanted.groups.is_empty() || !wanted.extra.is_empty();
     match (wanted.name.is_empty(), anything) {
         (true, true) => Err(ApiError::bad_request(format!(
-            "requested {} without impersonating a user name",
-            go_syntax(&wanted)
+            "requested {attributes} without impersonating a user name",
+            attributes = go_syntax(&wanted)
         ))),
         (true, false) => Ok(None),
         (false, _) => Ok(Some(wanted)),

@@ -36,8 +36,9 @@ pub(crate) fn decode(format: BodyFormat, bytes: &[u8], kind: &str) -> Result<Dec
     let unrecognized = |why: String| {
         let summary = body::summary(bytes);
         ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): \
-             couldn't get version/kind; json parse error: {why} ({summary})"
+            "the object provided is unrecognized (must be of type {kind}): couldn't get \
+             version/kind; json parse error: {reason} ({summary})",
+            reason = why
         ))
     };
     let decoded = body::decode(format, bytes).map_err(unrecognized)?;
@@ -74,7 +75,8 @@ fn complete(
     let cannot = |why: &str| {
         let (kind, version) = (&resource.kind, &resource.group_version.version);
         ApiError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+            "{kind} in version {version:?} cannot be handled as a {kind}: {reason}",
+            reason = why
         ))
     };
     let unknown = resource.read(&mut value);
@@ -140,8 +142,10 @@ fn check_kind(catalog: &Catalog, resource: &Resource, value: &mut Value) -> Resu
         )
     };
     Err(ApiError::bad_request(format!(
-        "{kind} in version {short:?} cannot be handled as a {}: {why}",
-        resource.kind
+        "{kind} in version {version:?} cannot be handled as a {expected_kind}: {reason}",
+        version = short,
+        expected_kind = resource.kind,
+        reason = why
     )))
 }
 
@@ -154,10 +158,10 @@ fn check_custom_kind(
     if kind.is_empty() {
         let text = value.to_string();
         return Err(ApiError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing \
-             in '{text}' ({})",
-            resource.kind,
-            body::summary(text.as_bytes())
+            "the object provided is unrecognized (must be of type {expected_kind}): Object \
+             'Kind' is missing in '{text}' ({summary})",
+            expected_kind = resource.kind,
+            summary = body::summary(text.as_bytes())
         )));
     }
     let expected = resource.group_version.to_string();

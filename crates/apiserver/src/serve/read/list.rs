@@ -99,8 +99,10 @@ impl Start {
         options: &ListOptions,
     ) -> Result<Self, ApiError> {
         if selection.only.is_none() && !options.continue_token.is_empty() {
-            let position = Position::decode(&options.continue_token, &selection.prefix)
-                .map_err(|why| ApiError::bad_request(format!("invalid continue token: {why}")))?;
+            let position =
+                Position::decode(&options.continue_token, &selection.prefix).map_err(|reason| {
+                    ApiError::bad_request(format!("invalid continue token: {reason}"))
+                })?;
             if !matches!(options.resource_version.as_str(), "" | "0") {
                 return Err(ApiError::bad_request(
                     "specifying resource version is not allowed when using continue",
@@ -112,8 +114,9 @@ impl Start {
                 paging: true,
             });
         }
-        let version = parse_resource_version(&options.resource_version)
-            .map_err(|why| ApiError::bad_request(format!("invalid resource version: {why}")))?;
+        let version = parse_resource_version(&options.resource_version).map_err(|reason| {
+            ApiError::bad_request(format!("invalid resource version: {reason}"))
+        })?;
         let exact = match options.version_match {
             Some(VersionMatch::Exact) => true,
             Some(VersionMatch::NotOlderThan) => false,

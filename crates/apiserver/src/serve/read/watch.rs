@@ -329,13 +329,13 @@ fn open(store: &crate::store::Store, prefix: &str, from: u64) -> Result<Watch, A
     })
 }
 
-fn ended(end: &WatchEnd, told: u64) -> ApiError {
+fn ended(end: &WatchEnd, requested: u64) -> ApiError {
     match end {
         WatchEnd::Lagged => ApiError::expired(format!(
-            "too old resource version: {told} (the watch was too slow)"
+            "too old resource version: {requested} (the watch was too slow)"
         )),
         WatchEnd::Compacted { floor } => {
-            ApiError::expired(format!("too old resource version: {told} ({floor})"))
+            ApiError::expired(format!("too old resource version: {requested} ({floor})"))
         }
         WatchEnd::Closed => ApiError::unavailable("the server is shutting down"),
         WatchEnd::Store(error) => ApiError::internal(error),

@@ -145,8 +145,8 @@ impl Rescale<'_> {
         let name = metadata::name(scale);
         if name != self.target.name {
             return Err(ApiError::bad_request(format!(
-                "the name of the object ({name}) does not match the name on the URL ({})",
-                self.target.name
+                "the name of the object ({name}) does not match the name on the URL ({url_name})",
+                url_name = self.target.name
             )));
         }
         let uid = metadata::uid(scale);

@@ -109,9 +109,9 @@ impl Patch {
         let Decoded {
             value, duplicates, ..
         } = decoded.map_err(ApiError::bad_request)?;
-        if let Some(why) = misfit(kind, &value) {
+        if let Some(reason) = misfit(kind, &value) {
             return Err(ApiError::bad_request(format!(
-                "error decoding patch: {why}"
+                "error decoding patch: {reason}"
             )));
         }
         Ok(Self {
@@ -279,7 +279,8 @@ impl Patch {
                     let all = all.join("\n  ");
                     return Err(ApiError::bad_request(format!(
                         "error strict decoding YAML: error converting YAML to JSON: yaml: \
-                         unmarshal errors:\n  {all}"
+                         unmarshal errors:\n  {errors}",
+                        errors = all
                     )));
                 }
             }

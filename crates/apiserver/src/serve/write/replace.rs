@@ -156,13 +156,17 @@ impl Replace<'_> {
         let (own, wanted) = (metadata::name(object), self.target.name.as_str());
         if own.is_empty() {
             return Err(ApiError::bad_request(format!(
-                "the name of the object ({wanted} based on URL) was undeterminable: name must be \
-                 provided"
+                "the name of the object ({url_name} based on URL) was undeterminable: name must \
+                 be provided",
+                url_name = wanted
             )));
         }
         if own != wanted {
             return Err(ApiError::bad_request(format!(
-                "the name of the object ({own}) does not match the name on the URL ({wanted})"
+                "the name of the object ({object_name}) does not match the name on the URL \
+                 ({url_name})",
+                object_name = own,
+                url_name = wanted
             )));
         }
         place(&mut object.clone(), self.target)

@@ -96,7 +96,10 @@ async fn database_with_newer_schema_is_rejected_and_unchanged() {
         ),
         "{error:?}"
     );
-    assert!(error.to_string().contains("newer version"), "{error}");
+    assert!(
+        error.to_string().contains("upgrade this program"),
+        "{error}"
+    );
     assert_eq!(std::fs::read(path(&folder)).unwrap(), before);
 }
 

@@ -39,7 +39,7 @@ pub enum SignInError {
     #[error("the provider's response does not match this sign-in: sign in again")]
     OtherSignIn,
     /// The login has already finished.
-    #[error("this sign-in is already complete: sign in again")]
+    #[error("this sign-in is already complete: start a new sign-in")]
     EndedBefore,
     /// The provider rejected the user or sent an invalid response.
     #[error(transparent)]
