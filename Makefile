@@ -66,9 +66,9 @@ test: ## Run all tests: unit tests, fuzz corpora, real Kubernetes, real browser
 	@.ci/suite images 1500 $(XTASK) images
 	@# The embedded hub runs all tests except two: a test cannot stop the embedded hub alone, and cannot
 	@# write to it without admission.
-	@.ci/beside env DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 900 cargo test $(CARGO_ALL) --test road -- \
+	@.ci/beside env DROVER_TEST_HUB=embedded .ci/suite e2e-embedded 900 cargo test $(CARGO_ALL) --test proxy -- \
 	    --skip proxy_forwards_requests_while_the_hub_is_down --skip demoted_administrator \
-	  :: .ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test road --test pods
+	  :: .ci/suite e2e 1500 cargo test $(CARGO_ALL) --no-fail-fast --test proxy --test pods
 	@.ci/suite install 240 cargo test $(CARGO_ALL) --test install
 	@.ci/suite browser 600 cargo test $(CARGO_ALL) --test browser
 	@.ci/suite simulated 300 cargo test $(CARGO_ALL) --test simulated

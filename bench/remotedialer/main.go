@@ -1,4 +1,4 @@
-// Command remotedialer is the reference of the road bench: a reverse proxy that reaches its target
+// Command remotedialer is the reference of the proxy bench: a reverse proxy that reaches its target
 // through one tunnel of rancher/remotedialer, built the way that Rancher uses it.
 //
 //	remotedialer server -front ADDR -tunnel ADDR -target URL [-cert FILE -key FILE]

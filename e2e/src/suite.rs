@@ -241,13 +241,13 @@ mod tests {
 
     #[test]
     fn tests_are_selected_as_in_the_rust_test_harness() {
-        assert!(choice("").takes("journey::any"));
-        assert!(choice("journey").takes("journey::any"));
-        assert!(!choice("journey").takes("failures::any"));
-        assert!(!choice("--exact journey").takes("journey::any"));
-        assert!(choice("--exact journey::any").takes("journey::any"));
-        assert!(!choice("--skip journey").takes("journey::any"));
-        assert!(choice("--test-threads 1 --nocapture any").takes("journey::any"));
+        assert!(choice("").takes("workflow::any"));
+        assert!(choice("workflow").takes("workflow::any"));
+        assert!(!choice("workflow").takes("failures::any"));
+        assert!(!choice("--exact workflow").takes("workflow::any"));
+        assert!(choice("--exact workflow::any").takes("workflow::any"));
+        assert!(!choice("--skip workflow").takes("workflow::any"));
+        assert!(choice("--test-threads 1 --nocapture any").takes("workflow::any"));
         assert!(choice("--list").list);
     }
 

@@ -23,7 +23,7 @@ pub const DEFAULT_FILTER: &str = "info";
 const KUBE_CLIENT: &str = "kube_client";
 const QUIET_CLIENT: &str = "kube_client::client=error";
 /// Target of the spans for proxied requests.
-pub const PROXY_TARGET: &str = "drover::road";
+pub const PROXY_TARGET: &str = "drover::proxy";
 
 /// Name of a former crate that contained the complete server. Filters with this name remain valid.
 const FORMER_CRATE: &str = "drover_server";

@@ -10,4 +10,4 @@ mod corpus;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
-mod road;
+mod proxy;

@@ -157,7 +157,7 @@ impl Rig {
         let audit =
             Audit::open(&Destination::named(folder.path().join("audit")), &metrics).unwrap();
         let (tunnels, open) = (Tunnels::new(&metrics), OpenStreams::new());
-        let road = Proxy::new(
+        let handler = Proxy::new(
             hub,
             authenticator.clone(),
             tunnels.clone(),
@@ -176,7 +176,7 @@ impl Rig {
         let revocation = run_revocation(open.clone(), stores.clone(), watched, runtime.clone());
         tokio::spawn(revocation);
         tokio::spawn(accounts.run(WatchableKinds::All, runtime));
-        let address = listen(proxy::router(road), stop.clone()).await;
+        let address = listen(proxy::router(handler), stop.clone()).await;
         Self {
             stores,
             tunnels,

@@ -247,7 +247,7 @@ pub(crate) async fn proxy_forwards_requests_while_the_hub_is_down(world: &mut Wo
 pub(crate) async fn agents_reconnect_to_a_restarted_server(world: &mut World) {
     world.server.restart().await.unwrap();
     let begin = Instant::now();
-    eventually("the road", SOON, async || ok(&ask(world).await))
+    eventually("the proxy", SOON, async || ok(&ask(world).await))
         .await
         .unwrap();
     assert!(

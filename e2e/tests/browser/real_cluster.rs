@@ -50,5 +50,5 @@ pub(crate) async fn new_user_can_import_use_and_delete_a_cluster_in_the_ui(brows
         ("DROVER_TEST_CLIENT_ID", CLIENT.into()),
         ("DROVER_TEST_CLIENT_SECRET", SECRET.into()),
     ];
-    browser.playwright.run("road", told).await.unwrap();
+    browser.playwright.run("real-cluster", told).await.unwrap();
 }

@@ -7,12 +7,12 @@
 
 mod accounts;
 mod failures;
-mod journey;
 mod revocation;
 mod security;
 #[path = "../table/table.rs"]
 mod table;
 mod wire;
+mod workflow;
 
 use std::process::ExitCode;
 
@@ -29,10 +29,10 @@ async fn proxied_objects_and_clients_match_direct_access(world: &mut World) {
 fn main() -> ExitCode {
     suite::main(
         &[
-            test!(journey::first_password_is_printed_once_and_must_be_changed),
-            test!(journey::kubeconfigs_with_token_and_with_exec_plugin_access_the_cluster),
-            test!(journey::tokens_are_listed_without_secrets_and_can_be_deleted),
-            test!(journey::token_of_a_deleted_cluster_is_invalid_after_its_recreation),
+            test!(workflow::first_password_is_printed_once_and_must_be_changed),
+            test!(workflow::kubeconfigs_with_token_and_with_exec_plugin_access_the_cluster),
+            test!(workflow::tokens_are_listed_without_secrets_and_can_be_deleted),
+            test!(workflow::token_of_a_deleted_cluster_is_invalid_after_its_recreation),
             test!(proxied_objects_and_clients_match_direct_access),
             test!(revocation::deleted_token_closes_its_watch_and_is_rejected),
             test!(revocation::expired_token_closes_its_watch_and_is_rejected),

@@ -1,4 +1,4 @@
-//! Tests a complete user journey: first start, import, use and removal of a cluster.
+//! Tests a complete user workflow: first start, import, use and removal of a cluster.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
