@@ -68,8 +68,9 @@ pub struct SignedIn {
 /// Result of refreshing a user.
 #[derive(Debug)]
 pub struct Renewed {
-    /// New refresh token. The caller must store it immediately, even after an error, because many
-    /// providers invalidate the previous token. `None` if the previous refresh token stays valid.
+    /// New refresh token. The caller must store this token immediately, even after an error,
+    /// because many providers invalidate the previous token. `None` if the previous refresh token
+    /// stays valid.
     pub refresh_token: Option<SecretString>,
     /// New ID token for logout; `None` if the previous ID token stays in use.
     pub id_token: Option<SecretString>,

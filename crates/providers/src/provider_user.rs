@@ -27,8 +27,8 @@ pub struct Group {
     pub name: String,
 }
 
-/// Reports whether a text is safe to display: without control, invisible or bidirectional
-/// formatting characters. Different names with such characters can look identical.
+/// Reports whether a text is safe to display. A safe text contains no control, invisible or
+/// bidirectional formatting characters. Different names with such characters can look identical.
 pub(crate) fn is_plain(text: &str) -> bool {
     let disguises = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
     !text.chars().any(|c| c.is_control() || disguises(c))

@@ -86,7 +86,7 @@ impl Proxy {
 }
 
 /// Sends a `SubjectAccessReview` to the cluster for the user and each group of `asked`. Returns an
-/// error unless the cluster allows `who` to impersonate all of them.
+/// error unless the cluster allows `who` to impersonate the user and all groups.
 async fn cluster_allows(
     client: Client,
     who: &KubernetesIdentity,

@@ -1,10 +1,10 @@
 //! Simulated clusters: a real Kubernetes API with simulated nodes and workloads.
 //!
 //! A [`Cluster`] is the embedded API of `drover-apiserver` and a task that simulates the
-//! controllers of workloads, the scheduler and the kubelets. The task keeps a [`world::World`] in
-//! memory from watches, passes it to the pure function [`decide::decide`], and executes the actions
-//! of the decision. The task does not poll, because each decision contains the time of the next
-//! decision.
+//! controllers of workloads, the scheduler and the kubelets. The task maintains a [`world::World`]
+//! in memory from watches. The pure function [`decide::decide`] computes a decision from the world,
+//! and the task executes the actions of the decision. The task does not poll, because each decision
+//! contains the time of the next decision.
 
 pub mod action;
 pub mod annotations;

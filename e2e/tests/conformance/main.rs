@@ -1,7 +1,8 @@
 //! Compares the embedded API with a real kube-apiserver. The test runs the same scripts on both
 //! servers.
 //!
-//! `cargo test --workspace --test conformance -- [--scripts FOLDER] [--write-table] [NAME…]`
+//! Run the test with `cargo test --workspace --test conformance -- [--scripts FOLDER]
+//! [--write-table] [NAME…]`
 
 mod command;
 mod embedded;

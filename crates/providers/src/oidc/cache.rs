@@ -79,12 +79,12 @@ impl MetadataCache {
         fetch_into(&mut entry, web, metadata, now).await
     }
 
-    /// Returns keys that were fetched after `old`. The caller uses them for a signature with a key
-    /// ID that `old` does not contain. Returns `None` if the keys were fetched within the last
-    /// minute, so that invented key IDs cause at most one request per minute.
+    /// Returns keys that were fetched after `old`. The caller needs these keys for a signature with
+    /// a key ID that `old` does not contain. Returns `None` if the keys were fetched within the
+    /// last minute, so that invented key IDs cause at most one request per minute.
     ///
-    /// A failed fetch does not start this interval, so that sign-ins succeed as soon as the
-    /// provider recovers.
+    /// After a failed fetch, the next call fetches the keys again immediately, so that sign-ins
+    /// succeed as soon as the provider recovers.
     pub(super) async fn newer_keys(
         &self,
         web: &Web,

@@ -44,7 +44,7 @@ pub struct Claims {
     pub all: Map<String, Value>,
 }
 
-/// Reason for which a token is invalid.
+/// Reason why an ID token is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TokenError {
     /// The token is not a JWS in compact serialization (RFC 7515 §7.1).

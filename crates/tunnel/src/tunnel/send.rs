@@ -24,7 +24,8 @@ use crate::budget::StreamPermit;
 use crate::upgrade_headers::SWITCHED_HEADER;
 
 /// Request extension with the timeout for the response head. A request without this extension has
-/// no timeout while the tunnel is open. For example, `logs -f` of a silent pod requires this.
+/// no timeout while the tunnel is open. For example, a `logs -f` request to a silent pod must not
+/// time out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadTimeout(pub Duration);
 

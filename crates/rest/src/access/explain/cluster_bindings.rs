@@ -76,8 +76,8 @@ struct SubjectBinding {
 }
 
 impl ClusterBindings<'_> {
-    /// Returns the bindings that grant the permission, or possibly grant it, to the subjects that
-    /// `matches` selects. The second value contains the reason if the list may be incomplete.
+    /// Returns the bindings that certainly or possibly grant the permission to subjects for which
+    /// `matches` returns true. The second value contains the reason if the list may be incomplete.
     pub(super) async fn find(
         &self,
         matches: impl Fn(&str) -> bool,
