@@ -249,7 +249,7 @@ impl Right {
     }
 }
 
-/// Returns the permissions that are wider than the requests in `used` require.
+/// Returns the permissions of `rights` that are wider than the permissions that `uses` contains.
 pub fn too_wide(rights: &[Right], uses: &BTreeSet<Use>) -> Vec<TooWide> {
     let judged = rights.iter().filter_map(|right| {
         let excess = right.excess(uses)?;

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::*;
 
-/// Returns the permissions of a rule in `namespace` that are wider than necessary. `requests` are
-/// the requests that the account sent.
+/// Returns the permissions of a rule in `namespace` that are wider than necessary. `events` are
+/// the audit events of the requests that the account sent.
 fn wrong(rule: &Value, namespace: Option<&str>, events: &[Value]) -> Vec<String> {
     let rights = granted(&json!({ "rules": [rule] }), namespace);
     let events = events.iter().map(|event| {
