@@ -53,7 +53,7 @@ fn item(arg: &Arg) -> String {
             })
             .collect();
         if !values.is_empty() {
-            write!(text, ". Values: {}", values.join(", ")).unwrap();
+            write!(text, ". Possible values: {}", values.join(", ")).unwrap();
         }
         let defaults = arg.get_default_values();
         for value in defaults.iter().filter(|value| !value.is_empty()) {
