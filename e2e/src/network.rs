@@ -18,8 +18,7 @@ const HOST: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 1);
 const NODE: Ipv4Addr = Ipv4Addr::new(10, 213, 0, 2);
 /// The address range of the node's pods.
 pub(crate) const POD_RANGE: &str = "10.214.0.0/16";
-/// Timeout for tests in other processes that use the node. Only one test can use the node at a
-/// time.
+/// Timeout of the wait for other tests that use the node. Only one test can use the node at a time.
 const NODE_TIMEOUT: Duration = Duration::from_mins(20);
 
 /// The programs that a node requires, and the Debian package of each program.

@@ -1,5 +1,5 @@
-//! Adds a hint to a 403 response of a cluster. The hint is a `Warning` header. The response body is
-//! unchanged.
+//! Adds a hint to a 403 response of a cluster or the hub. The hint is a `Warning` header. The
+//! response body is unchanged.
 
 use drover_access::permit::{Holder, Permit};
 use http::header::WARNING;

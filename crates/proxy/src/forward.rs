@@ -183,7 +183,7 @@ impl ResponseContext {
         }
     }
 
-    /// Converts the response of a cluster into the response for the client.
+    /// Converts the response of a cluster or the hub into the response for the client.
     pub(super) fn answer<B>(
         &self,
         answer: http::Response<B>,

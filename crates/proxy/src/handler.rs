@@ -324,8 +324,8 @@ fn subject(head: &request::Parts, id: RequestId) -> Subject {
     }
 }
 
-/// Rejects a request with two different hosts, because a reverse proxy in front of this server
-/// could route by the second host.
+/// Rejects a request with several `Host` headers, or with a URL whose host differs from the `Host`
+/// header. A reverse proxy in front of this server could route by the second host.
 fn check_host(head: &request::Parts) -> Result<(), Refusal> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());

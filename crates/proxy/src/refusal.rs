@@ -19,7 +19,7 @@ use drover_identity::{IdentifyError, LookupError};
 /// The reason why Drover refuses a request to a cluster.
 #[derive(Debug, Error)]
 pub enum Refusal {
-    /// The audit log cannot store a record of the request, because its disk is full.
+    /// The queue of the audit log has no space for a record of the request.
     #[error(
         "cannot record the request in the audit log: {cause}; try again, and ask an \
          administrator to check the disk of the audit log", cause = .0

@@ -51,8 +51,8 @@ impl UpgradeRequest {
         headers.insert(UPGRADE, self.protocol.clone());
     }
 
-    /// Returns the response that accepts the upgrade. `headers` are the headers of the cluster's
-    /// response.
+    /// Returns the response that accepts the upgrade. `headers` are the headers of the response
+    /// from the cluster or hub.
     pub(super) fn accept_response(&self, mut headers: HeaderMap) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = if self.extended_connect {

@@ -77,7 +77,7 @@ fn pod_limit(world: &World) -> usize {
     })
 }
 
-/// Collects the actions of a decision.
+/// Builder that collects the actions of a decision.
 struct DecisionBuilder {
     now: Timestamp,
     result: Decision,

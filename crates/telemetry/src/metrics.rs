@@ -64,7 +64,7 @@ pub struct Metrics {
     pub request_duration: Family<VerbLabel, Histogram, fn() -> Histogram>,
     /// Number of proxied requests in flight.
     pub open_streams: Family<VerbLabel, Gauge>,
-    /// Number of requests that Drover itself refused without sending them to a cluster.
+    /// Number of requests that Drover itself refused.
     pub refusals: Family<ReasonLabel, Counter>,
     /// Number of requests that were aborted because their permit was withdrawn.
     pub revocations: Family<ReasonLabel, Counter>,
@@ -76,11 +76,11 @@ pub struct Metrics {
     pub tunnels_unhealthy: Gauge,
     /// Number of bytes that tunnels transferred for bodies and upgraded streams.
     pub tunnel_bytes: Family<DirectionLabel, Counter>,
-    /// Number of requests that were retried on a second tunnel.
+    /// Number of requests that were retried on a different tunnel.
     pub tunnel_retries: Counter,
     /// Number of records written to the audit log.
     pub audit_records: Counter,
-    /// Number of requests that waited because the audit log was full.
+    /// Number of requests that waited because the queue of the audit log was full.
     pub audit_waits: Counter,
     /// Number of failed writes of the audit log. Each failed write is retried.
     pub audit_write_errors: Counter,

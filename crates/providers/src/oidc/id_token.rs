@@ -62,7 +62,7 @@ pub enum TokenError {
     /// The key set has no key with this ID. A newer key set may contain the key.
     #[error("the ID token is signed with a key that the provider does not publish")]
     UnknownKey,
-    /// The key's `use`, `key_ops` or algorithm excludes signatures with the algorithm of the token.
+    /// The type or the `alg` member of the key does not allow the algorithm of the token.
     #[error("the key of the ID token is not for signatures with this algorithm")]
     UnsuitableKey,
     /// The token has no key ID, and several keys match.

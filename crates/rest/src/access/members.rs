@@ -208,7 +208,7 @@ pub(crate) async fn make_owner<B: ScopedBinding>(
     Ok(())
 }
 
-/// Creates a binding that contains the UIDs of its role and subject.
+/// Creates a binding with the UIDs of its cluster or project, role and subject.
 fn pinned<B: ScopedBinding>(
     state: &RestState,
     at: &B::Target,

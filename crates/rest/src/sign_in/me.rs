@@ -39,7 +39,7 @@ pub(crate) async fn login(
     Ok((StatusCode::CREATED, axum::Json(issued)))
 }
 
-/// Logs in a local user, and records the result in the audit log.
+/// Logs in a local user with a password, and adds the user to the audit record.
 pub(crate) async fn log_in(
     state: &RestState,
     peer: SocketAddr,

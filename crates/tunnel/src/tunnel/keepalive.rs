@@ -12,7 +12,7 @@ use super::error::ClosedReason;
 use super::meter::Traffic;
 use crate::Keepalive;
 
-/// Channel that receives the round-trip time of a requested ping.
+/// Sender of the channel that returns the round-trip time of a requested ping.
 pub(super) type Probe = oneshot::Sender<Duration>;
 
 /// State of the task that sends pings to the agent: after an interval without received bytes, and

@@ -64,7 +64,7 @@ impl<'a> VisibleUsers<'a> {
     }
 }
 
-/// Returns the RBAC subject names of all members of a cluster whose bindings the caller can list.
+/// Returns the RBAC subject names in all bindings of a cluster that the caller can list.
 fn members<'a>(visibility: &'a Visibility, cluster: &ClusterUid) -> impl Iterator<Item = &'a str> {
     let everywhere = sees_everywhere(visibility);
     let mut scopes = HashMap::new();
