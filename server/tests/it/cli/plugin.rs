@@ -155,7 +155,7 @@ async fn context_flag_takes_precedence_over_the_environment_variable() {
     drover.run_with(&args, &exported, "").await.ok();
     assert_eq!(there.seen().last().unwrap().target, "/v1/tokens");
     let typed = [&args[..], &["--context", here.authority()]].concat();
-    drover.run(&typed).await.failed(2, "belongs to");
+    drover.run(&typed).await.failed(2, "is for the server");
 
     // Flags take precedence over variables without a conflict.
     let list = ["cluster", "list", "--server", &there.url];

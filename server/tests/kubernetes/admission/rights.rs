@@ -49,14 +49,14 @@ pub(super) fn bindings() -> Vec<Row> {
             "view",
             "User",
             "drover:user:1",
-            "name of a Drover user",
+            "the Drover user or group",
         ),
         everywhere(
             PERSON,
             "view",
             "Group",
             "drover:local:x",
-            "name of a Drover user",
+            "the Drover user or group",
         ),
         everywhere(JANE, "cluster-admin", "User", "bob", ""),
         everywhere(

@@ -140,7 +140,7 @@ async fn second_of_two_concurrent_project_changes_returns_409() {
         body["message"]
             .as_str()
             .unwrap()
-            .contains("reload it and try again"),
+            .contains("reload the project"),
         "{body}"
     );
     let name = || {
