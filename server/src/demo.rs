@@ -51,7 +51,7 @@ pub enum DemoError {
     Folder(#[from] std::io::Error),
     /// A Cluster with this name exists without the label of simulated clusters.
     #[error(
-        "a Cluster with this name exists and is not simulated; delete it, or use a smaller number \
+        "a Cluster with this name exists and is not simulated; delete the Cluster, or use a smaller number \
          with --demo-clusters"
     )]
     Taken,
@@ -96,7 +96,7 @@ pub(crate) async fn run(
     }
     while let Some(ended) = clusters.join_next().await {
         if let Err(error) = ended {
-            tracing::error!(%error, "simulated cluster did not stop in time");
+            tracing::error!(%error, "simulated cluster did not stop before the timeout");
         }
     }
 }

@@ -100,9 +100,7 @@ fn refusal(path: &str, error: &serde_json::Error) -> Status {
             let text = without_values(&text[..position]);
             match field_in(&text) {
                 Some(field) => Status::invalid(&field, text),
-                None if path == "." => {
-                    Status::bad_request(format!("invalid body: {problem}", problem = text))
-                }
+                None if path == "." => Status::bad_request(format!("invalid body: {text}")),
                 None => Status::invalid(path, text),
             }
         }
@@ -171,13 +169,13 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         axum::extract::Query::try_from_uri(&parts.uri)
             .map(|axum::extract::Query(query)| Self(query))
             .map_err(|error| {
-                let mut text = error.to_string();
+                let mut problem = error.to_string();
                 let mut source = std::error::Error::source(&error);
                 while let Some(cause) = source {
-                    text = cause.to_string();
+                    problem = cause.to_string();
                     source = cause.source();
                 }
-                Status::bad_request(format!("invalid query: {problem}", problem = text))
+                Status::bad_request(format!("invalid query: {problem}"))
             })
     }
 }

@@ -83,7 +83,7 @@ impl Findings {
             match (result, weight) {
                 (Ok(()), _) => text.extend(["[+]", name, " ok\n"]),
                 (Err(why), CheckEffect::Decides) => {
-                    text.extend(["[-]", name, " failed: ", why, "\n"])
+                    text.extend(["[-]", name, " failed: ", why, "\n"]);
                 }
                 (Err(why), CheckEffect::IsNoted) => text.extend(["[!]", name, ": ", why, "\n"]),
             }

@@ -27,7 +27,7 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{clusters} simulated clusters need {needed} {resource}, and the limit of this process is \
-     {allowed}: use at most --demo-clusters {max_clusters}, or raise {limit}",
+     {allowed}: set --demo-clusters to at most {max_clusters}, or raise {limit}",
      resource = .what, max_clusters = .most
 )]
 pub struct TooMany {
@@ -111,10 +111,10 @@ mod tests {
         assert_eq!(limits(Some(500), Some(20_000)).carry(100), Ok(()));
         let text = limits(Some(500), None).carry(1000).unwrap_err().to_string();
         assert!(text.contains("need 4064 threads"), "{text}");
-        assert!(text.contains("at most 109 with"), "{text}");
+        assert!(text.contains("to at most 109,"), "{text}");
         let text = limits(None, Some(1024)).carry(100).unwrap_err().to_string();
         assert!(text.contains("need 3456 open files"), "{text}");
-        assert!(text.contains("at most 24 with"), "{text}");
+        assert!(text.contains("to at most 24,"), "{text}");
         for most in [109, 24] {
             assert_eq!(limits(Some(500), Some(4000)).carry(most), Ok(()));
         }

@@ -92,7 +92,7 @@ pub(super) fn admit(
     let Some(restriction) = restriction(write) else {
         return Ok(());
     };
-    let what = match restriction {
+    let reason = match restriction {
         Restriction::Provider => "an AuthProvider determines the identity of users".to_owned(),
         Restriction::Setting => format!("the setting {:?} affects security", write.object_name()),
         Restriction::Image => "spec.agent.image runs in the cluster with all permissions".into(),
@@ -110,8 +110,7 @@ pub(super) fn admit(
         return Ok(());
     }
     Err(Refusal::new(format!(
-        "{reason}: only administrators can change this object; ask an administrator",
-        reason = what
+        "{reason}: only administrators can change this object; ask an administrator"
     )))
 }
 

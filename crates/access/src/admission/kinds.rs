@@ -59,13 +59,12 @@ fn marks(write: &Write<'_>) -> Result<(), Refusal> {
     )))
 }
 
-fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
+fn credential(write: &Write<'_>, advice: &str) -> Result<(), Refusal> {
     if write.operation == Operation::Create {
         return Err(Refusal::new(format!(
             "only Drover's server can create {resource}, because the creator of a hash knows the \
              secret: {advice}",
-            resource = write.resource,
-            advice = how
+            resource = write.resource
         )));
     }
     let parts = ["/spec", "/metadata/ownerReferences", "/metadata/finalizers"];
@@ -74,8 +73,7 @@ fn credential(write: &Write<'_>, how: &str) -> Result<(), Refusal> {
         Some(part) => Err(Refusal::new(format!(
             "cannot change {field} of {resource}: delete the object, and {advice}",
             field = part.rsplit('/').next().unwrap_or_default(),
-            resource = write.resource,
-            advice = how
+            resource = write.resource
         ))),
     }
 }

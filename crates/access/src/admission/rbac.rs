@@ -124,7 +124,7 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
         return Err(missing(write));
     }
     let scope = scope(write);
-    let Some(right) = role.and_then(|role| privilege_escalation::of_role(role, scope, server))
+    let Some(action) = role.and_then(|role| privilege_escalation::of_role(role, scope, server))
     else {
         return Ok(());
     };
@@ -133,14 +133,12 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
         Some(subject) => format!(
             "the role lets users {action}, and the binding would make all accounts of {group:?} \
              administrators of Drover: bind the role to individual accounts",
-            action = right,
             group = name_of(subject)
         ),
         None => format!(
             "the role lets users {action}, and the binding would make its subjects \
              administrators of Drover even after you lose your permissions: make users \
-             administrators with \"drover user\", or bind a role with fewer permissions",
-            action = right
+             administrators with \"drover user\", or bind a role with fewer permissions"
         ),
     }))
 }
@@ -179,16 +177,15 @@ fn admit_role(write: &Write<'_>, server: &str) -> Result<(), Refusal> {
     }
     // Labels select the roles that aggregate a role's rules.
     let gains = write.changes("/metadata/labels") || !added_rules(write).is_empty();
-    let right = write
+    let action = write
         .object
         .filter(|_| gains)
         .and_then(|role| privilege_escalation::of_role(role, scope(write), server));
-    match right {
+    match action {
         None => Ok(()),
-        Some(right) => Err(Refusal::new(format!(
+        Some(action) => Err(Refusal::new(format!(
             "the permission to {action} would make users administrators of Drover: remove the \
-             permission from the role, or make the users administrators with \"drover user\"",
-            action = right
+             permission from the role, or make the users administrators with \"drover user\""
         ))),
     }
 }

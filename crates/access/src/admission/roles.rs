@@ -274,14 +274,13 @@ fn reject_ownership_changes(write: &Write<'_>) -> Result<(), Refusal> {
     let parts = ["ownerReferences", "finalizers"];
     let changed = parts
         .iter()
-        .find(|part| write.changes(&format!("/metadata/{part}")));
+        .find(|field| write.changes(&format!("/metadata/{field}")));
     match changed {
         None => Ok(()),
-        Some(part) => Err(Refusal::new(format!(
+        Some(field) => Err(Refusal::new(format!(
             "only Drover's server can write owner references and finalizers of {resource}: do \
              not change metadata.{field}",
-            resource = write.resource,
-            field = part
+            resource = write.resource
         ))),
     }
 }

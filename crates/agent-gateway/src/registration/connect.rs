@@ -204,13 +204,8 @@ async fn current_or_stored_cluster(
 
 /// Parses the header with the proof of the key.
 pub fn read_proof(headers: &HeaderMap) -> Result<ConnectProof, Status> {
-    let malformed = |what: &str| {
-        Status::unauthorized(format!(
-            "the header {PROOF_HEADER} \
-                                                               {problem}",
-            problem = what
-        ))
-    };
+    let malformed =
+        |problem: &str| Status::unauthorized(format!("the header {PROOF_HEADER} {problem}"));
     let mut values = headers.get_all(PROOF_HEADER).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(malformed(

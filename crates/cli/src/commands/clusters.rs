@@ -97,11 +97,10 @@ async fn delete(client: &Client, args: &ClusterDelete) -> Result<(), Failure> {
         }
     });
     deleted.await?;
-    if let Some(why) = incomplete.into_inner() {
+    if let Some(reason) = incomplete.into_inner() {
         return Err(Failure::Other(format!(
             "deleted the cluster {name:?} from the server, but Drover's objects in the cluster \
-             are not completely deleted: {reason}",
-            reason = why
+             are not completely deleted: {reason}"
         )));
     }
     notice(&format!("Deleted the cluster {name:?}."));

@@ -97,11 +97,10 @@ fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<TokenRequest
     let version = match info.api_version.as_deref() {
         None | Some(V1) => V1,
         Some(V1BETA1) => V1BETA1,
-        Some(other) => {
+        Some(version) => {
             return Err(Failure::Usage(format!(
                 "kubectl requests the API version {version:?}, but this version of drover \
-                 supports {V1}. Get a new kubeconfig: drover cluster kubeconfig --merge",
-                version = other
+                 supports {V1}. Get a new kubeconfig: drover cluster kubeconfig --merge"
             )));
         }
     };
@@ -173,7 +172,7 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
         .iter()
         .map(|c| c.server.to_string())
         .collect();
-    let known = if others.is_empty() {
+    let other_servers = if others.is_empty() {
         String::new()
     } else {
         format!(
@@ -184,8 +183,7 @@ fn not_logged_in(config: &Config, server: &ServerUrl) -> Failure {
     };
     Failure::NotLoggedIn(format!(
         "not logged in to {server}; run: {login_command}{other_servers}",
-        login_command = server.login_command(),
-        other_servers = known
+        login_command = server.login_command()
     ))
 }
 

@@ -296,11 +296,10 @@ pub(crate) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>
 
 /// Returns an error if the caller changes the caller's own user. Administrators therefore cannot
 /// lock themselves out.
-pub(crate) fn refuse_own_user(caller: &Identity, user: &User, what: &str) -> Result<(), Status> {
+pub(crate) fn refuse_own_user(caller: &Identity, user: &User, action: &str) -> Result<(), Status> {
     if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
         return Err(Status::conflict(format!(
-            "you cannot {action} yourself; ask another administrator",
-            action = what
+            "you cannot {action} yourself; ask another administrator"
         )));
     }
     Ok(())

@@ -85,15 +85,14 @@ fn check_inheriting_roles(
         .filter(|other| *other != name)
         .collect();
     others.sort_unstable();
-    for other in others {
-        let Err(problem) = resolved_with(other, name, said, hub_roles) else {
+    for heir in others {
+        let Err(problem) = resolved_with(heir, name, said, hub_roles) else {
             continue;
         };
-        if matches!(resolve(other, find), Some(Ok(_))) {
+        if matches!(resolve(heir, find), Some(Ok(_))) {
             return Err(Refusal::new(format!(
                 "cannot store the role {name:?}: the role {heir:?}, which inherits from \
-                 {name:?}, would become invalid: {problem}",
-                heir = other
+                 {name:?}, would become invalid: {problem}"
             )));
         }
     }

@@ -33,12 +33,11 @@ pub(crate) async fn read(
 
 /// Decodes a body of this kind.
 pub(crate) fn decode(format: BodyFormat, bytes: &[u8], kind: &str) -> Result<Decoded, ApiError> {
-    let unrecognized = |why: String| {
+    let unrecognized = |reason: String| {
         let summary = body::summary(bytes);
         ApiError::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): couldn't get \
-             version/kind; json parse error: {reason} ({summary})",
-            reason = why
+             version/kind; json parse error: {reason} ({summary})"
         ))
     };
     let decoded = body::decode(format, bytes).map_err(unrecognized)?;
@@ -72,11 +71,10 @@ fn complete(
     };
     let (mut value, yaml) = (decoded.value, decoded.yaml);
     check_kind(catalog, resource, &mut value)?;
-    let cannot = |why: &str| {
+    let cannot = |reason: &str| {
         let (kind, version) = (&resource.kind, &resource.group_version.version);
         ApiError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {kind}: {reason}",
-            reason = why
+            "{kind} in version {version:?} cannot be handled as a {kind}: {reason}"
         ))
     };
     let unknown = resource.read(&mut value);
@@ -130,7 +128,7 @@ fn check_kind(catalog: &Catalog, resource: &Resource, value: &mut Value) -> Resu
         "" => "core",
         group => group.split('.').next().unwrap_or(group),
     };
-    let why = if known {
+    let reason = if known {
         format!(
             "converting ({short}.{kind}) to ({group}.{}): unknown conversion",
             resource.kind
@@ -142,10 +140,8 @@ fn check_kind(catalog: &Catalog, resource: &Resource, value: &mut Value) -> Resu
         )
     };
     Err(ApiError::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {expected_kind}: {reason}",
-        version = short,
-        expected_kind = resource.kind,
-        reason = why
+        "{kind} in version {short:?} cannot be handled as a {expected_kind}: {reason}",
+        expected_kind = resource.kind
     )))
 }
 

@@ -276,11 +276,10 @@ impl Patch {
             FieldValidation::Strict => {
                 let all: Vec<String> = findings.collect();
                 if !all.is_empty() {
-                    let all = all.join("\n  ");
+                    let errors = all.join("\n  ");
                     return Err(ApiError::bad_request(format!(
                         "error strict decoding YAML: error converting YAML to JSON: yaml: \
-                         unmarshal errors:\n  {errors}",
-                        errors = all
+                         unmarshal errors:\n  {errors}"
                     )));
                 }
             }

@@ -153,20 +153,17 @@ impl Replace<'_> {
     }
 
     fn check_identity(&self, object: &Value) -> Result<(), ApiError> {
-        let (own, wanted) = (metadata::name(object), self.target.name.as_str());
-        if own.is_empty() {
+        let (object_name, url_name) = (metadata::name(object), self.target.name.as_str());
+        if object_name.is_empty() {
             return Err(ApiError::bad_request(format!(
                 "the name of the object ({url_name} based on URL) was undeterminable: name must \
-                 be provided",
-                url_name = wanted
+                 be provided"
             )));
         }
-        if own != wanted {
+        if object_name != url_name {
             return Err(ApiError::bad_request(format!(
                 "the name of the object ({object_name}) does not match the name on the URL \
-                 ({url_name})",
-                object_name = own,
-                url_name = wanted
+                 ({url_name})"
             )));
         }
         place(&mut object.clone(), self.target)
