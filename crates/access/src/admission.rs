@@ -211,8 +211,8 @@ impl<'a> AdmissionContext<'a> {
         }
     }
 
-    /// Creates the context of writes that the server makes for users. All writers are users, so the
-    /// rules apply to every user name.
+    /// Creates the context of writes that the server makes for users. The admission rules apply to
+    /// every user name.
     pub const fn for_users() -> Self {
         Self {
             server: "",

@@ -78,7 +78,7 @@ macro_rules! message_type {
 
 macro_rules! message_method {
     ($name:ident) => {
-        #[doc = concat!("Returns the message `", stringify!($name), "`.")]
+        #[doc = concat!("The message `", stringify!($name), "`.")]
         #[inline]
         pub fn $name(&self) -> &'static str {
             self.$name
@@ -88,7 +88,7 @@ macro_rules! message_method {
         crate::messages::message_method! { $name($($argument: $type),*) -> String }
     };
     ($name:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
-        #[doc = concat!("Returns the message `", stringify!($name), "`.")]
+        #[doc = concat!("The message `", stringify!($name), "`.")]
         #[inline]
         pub fn $name(&self, $($argument: $type),*) -> $result {
             (self.$name)($($argument),*)

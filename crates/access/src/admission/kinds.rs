@@ -123,7 +123,8 @@ fn deleted_user(write: &Write<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        "only administrators can delete administrators, with \"drover user delete\"",
+        "cannot delete an administrator with this request: ask an administrator to run \
+         \"drover user delete\"",
     ))
 }
 

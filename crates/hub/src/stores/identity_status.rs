@@ -60,8 +60,8 @@ pub fn check_identity(
     Ok(())
 }
 
-/// Checks whether the identity of a token's provider is valid. A token without a provider is always
-/// valid.
+/// Checks whether the provider identity with which the user created a token is still valid. A token
+/// without a provider is always valid.
 pub fn check_token(
     token: &Token,
     user: &User,

@@ -37,8 +37,8 @@ pub enum ProviderUserError {
     Random(#[from] NoRandomness),
     /// Existing users have all names that the server tried.
     #[error(
-        "cannot create a user: users with the name {name:?} and with all names derived from \
-         {name:?} exist",
+        "cannot create a user: the name {name:?} and all names derived from it are in use; ask an \
+         administrator to link your identity to a user",
         name = .0
     )]
     NoName(String),

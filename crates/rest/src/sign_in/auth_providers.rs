@@ -356,7 +356,8 @@ async fn delete_unused_secret(state: &RestState, provider: &AuthProvider, key: O
     }
 }
 
-/// Parses the spec in a request, and adds the reference to the Secret `key`.
+/// Parses the provider spec of a request. The function sets the Secret reference of the spec to
+/// `key`.
 fn spec_of(sent: &Value, key: Option<&SecretKey>) -> Result<AuthProviderSpec, Status> {
     let mut complete = sent.clone();
     for (protocol, field) in SECRET_FIELDS {

@@ -568,7 +568,7 @@ catalogue! {
         named(names: &str) = format!(" named {names}");
         unknown_field(path: &str) = format!("unknown field {path}");
         empty_rule = "empty rule";
-        inherit = "Create inheriting role";
+        inherit = "Create derived role";
         inherited_help(roles: &str) = format!("This role cannot be deleted while other roles inherit it: {roles}.");
         binding_count(count: u32) = counted(count as usize, "binding", "bindings");
     }
@@ -607,7 +607,7 @@ catalogue! {
         pod_security = "Pod security";
         edit_title = "Edit project";
         saved(name: &str) = format!("Saved project {name}.");
-        conflict = "Another user changed the project. Your changes are not saved. The form contains both versions. Check the form and save again.";
+        conflict = "Another user changed the project. Your changes are not saved. The form now contains your changes and the changes of the other user. Check the form and save again.";
         not_found(name: &str) = format!("Project {name} not found");
         not_found_advice = "The project does not exist, or you have no role in it.";
         no_namespaces = "No namespaces.";
