@@ -20,8 +20,8 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The program that contains the client commands, as data for `drover completion` and `drover
-/// version`.
+/// Data of the program that contains the client commands. `drover completion` and `drover version`
+/// print this data.
 #[derive(Debug)]
 pub struct Program {
     /// All commands of the program. `drover completion` generates its scripts from this value.

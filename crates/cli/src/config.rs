@@ -91,8 +91,8 @@ pub enum ConfigError {
     Invalid {
         /// Path of the file.
         path: PathBuf,
-        /// Position of the error. The error does not quote the content, because the content could
-        /// be a token.
+        /// Position of the error. The error does not quote the content, because the content can be
+        /// a token.
         place: String,
     },
     /// The file cannot be written.

@@ -33,7 +33,7 @@ pub enum Failure {
     /// The command line is invalid.
     #[error("{0}")]
     Usage(String),
-    /// No login is stored, or the stored login has expired.
+    /// The CLI has no stored login, or the stored login has expired.
     #[error("{0}")]
     NotLoggedIn(String),
     /// The wait for a condition timed out.

@@ -31,8 +31,8 @@ pub enum KubeconfigError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is not a kubeconfig. The error does not quote the content, because the content
-    /// could be a secret.
+    /// The file is not a kubeconfig. The error does not quote the content, because the content can
+    /// be a secret.
     #[error(
         "cannot parse {path} as a kubeconfig{position}; correct the file, or use --output-file; \
          nothing was changed", position = .place

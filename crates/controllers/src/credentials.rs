@@ -1,11 +1,12 @@
 //! Writes the conditions of Users, Tokens and ClusterRegistrationTokens. The conditions show
 //! whether the objects are usable.
 //!
-//! No decision depends on these conditions. The controller compares the conditions in memory after
-//! a change of the stores, at most once a second. The controller writes an object after its
-//! creation, when the meaning of the condition changes, and when the object expires. A token that
-//! `drover credential` creates for kubectl therefore causes two small writes: seconds after its
-//! creation, and at its expiry. The request that creates the token does not wait for these writes.
+//! The server makes no decision from these conditions. The controller compares the conditions in
+//! memory after a change of the stores, at most once a second. The controller writes an object
+//! after its creation, when the meaning of the condition changes, and when the object expires. A
+//! token that `drover credential` creates for kubectl therefore causes two small writes: seconds
+//! after its creation, and at its expiry. The request that creates the token does not wait for
+//! these writes.
 
 pub(crate) mod decide;
 

@@ -18,7 +18,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 /// permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
-    /// No authentication is required.
+    /// The route requires no authentication.
     Anyone,
     /// An agent's registration token or signature.
     Agent,

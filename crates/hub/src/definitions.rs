@@ -102,7 +102,7 @@ async fn install_one(
     Ok(())
 }
 
-/// Rejects a stored definition of a newer server version, because an older schema could drop fields
+/// Rejects a stored definition of a newer server version, because an older schema can drop fields
 /// of stored objects.
 fn refuse_newer(name: &str, stored: Option<&CustomResourceDefinition>) -> Result<(), InstallError> {
     let Some(text) = stored.and_then(|s| s.annotations().get(REVISION_ANNOTATION)) else {

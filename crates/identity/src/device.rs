@@ -53,7 +53,7 @@ pub enum DeviceError {
         seconds = .0.seconds()
     )]
     TooMany(RetryAfter),
-    /// No pending login has this code.
+    /// The code is not the code of a pending login.
     #[error("no login with this code is pending: the code may have expired; start the login again")]
     NotFound,
     /// The login is already confirmed.

@@ -164,7 +164,7 @@ impl CallbackParameters {
 }
 
 /// Returns the values of the named parameters. Returns `None` if a parameter is duplicated, because
-/// two parsers could use different values (RFC 6749 §3.1).
+/// two parsers can use different values (RFC 6749 §3.1).
 pub(crate) fn unique_parameters<const N: usize>(
     query: &str,
     names: [&str; N],

@@ -65,7 +65,7 @@ fn show_issued(issued: &IssuedToken, format: Format) -> Result<(), Failure> {
 }
 
 /// Returns the ID of a token. `typed` is an ID or a complete token. A complete token contains the
-/// secret, which must not occur in a URL.
+/// secret, and the secret must not occur in a URL.
 fn id_of(typed: &str) -> &str {
     let mut parts = typed.split('_');
     match (parts.next(), parts.next()) {

@@ -170,8 +170,8 @@ fn is_required_for_ready(kind: &str) -> bool {
     kind != AGENT_UP_TO_DATE
 }
 
-/// Returns the first required condition that is not True. Its type and message become the reason
-/// and message of Ready.
+/// Returns the first required condition that is not True. The type and message of this condition
+/// become the reason and message of Ready.
 fn first_not_true<'a>(
     condition_values: impl IntoIterator<Item = &'a (&'static str, ConditionValue)>,
 ) -> Option<ConditionValue> {

@@ -61,7 +61,7 @@ pub(crate) enum AccessState {
 /// State of the change of the agent's image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum UpgradeState {
-    /// No upgrade was requested.
+    /// The server has not requested an upgrade.
     #[default]
     Idle,
     /// The server has set this image in the agent's Deployment.

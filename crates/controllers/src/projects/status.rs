@@ -94,7 +94,7 @@ pub(super) async fn write(
 }
 
 /// Waits until the store contains the written project. With an outdated project, the next
-/// reconciliation could assign the same namespace to two projects.
+/// reconciliation can assign the same namespace to two projects.
 async fn wait_until_visible(hub: &Hub, written: &Project) {
     let (projects, uid) = (&hub.stores().projects, uid(written));
     while !projects.wait_for(written).await && projects.by_uid(&uid).is_some() {

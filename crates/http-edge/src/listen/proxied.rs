@@ -16,7 +16,7 @@ pub const HEAD: usize = 16;
 /// and other fields, such as a certificate.
 pub const MAX_REST: usize = 8 * 1024;
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
-/// First byte of a TLS connection. No PROXY header begins with this byte.
+/// First byte of a TLS connection. A PROXY header never begins with this byte.
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// The reason for rejecting a PROXY header.

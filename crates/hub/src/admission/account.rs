@@ -130,7 +130,7 @@ pub async fn exempt_server_account(client: &Client) -> Result<(), ExemptError> {
 /// The result of an attempt to add an exemption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Exemption {
-    /// No condition of the webhook exempts a server account.
+    /// The webhook's conditions exempt no server account.
     Missing,
     /// The conditions already exempt the account. The server restarted after it added the exemption
     /// and before it installed the webhook.

@@ -63,8 +63,8 @@ enum InstallError {
 }
 
 impl InstallError {
-    /// Reports whether the hub itself rejected a call. Returns false if the hub could not connect
-    /// to the server.
+    /// Reports whether the hub itself rejected a call. Returns false if the hub did not connect to
+    /// the server.
     fn is_hub_error(&self) -> bool {
         matches!(self, Self::Hub(_) | Self::Account(_))
     }

@@ -1,5 +1,5 @@
-//! Checks writes against Drover's roles (`drover_access::admission::admit_by_roles`): looks up the
-//! writer's roles in the stores and decides from them.
+//! Checks writes against Drover's roles (`drover_access::admission::admit_by_roles`): finds the
+//! writer's roles in the stores, and decides by these roles.
 //!
 //! The stores can be slightly older than the hub's state.
 //!
@@ -15,7 +15,7 @@
 //!   between these reads and the hub's own write remains undetected.
 //! - *The hub repeats the review* when the object changes before it is stored.
 //! - Two concurrent writes may be checked against the same state. Each write is compared with its
-//!   writer's permissions. Roles that inherit each other grant nothing.
+//!   writer's permissions. Roles that inherit each other grant no permissions.
 //! - While the stores are not synced or too old, the check rejects every write.
 
 use std::fmt::Debug;

@@ -337,7 +337,7 @@ impl<K: ResourceExt> Store<K> {
 }
 
 /// Reports whether the version `held` is older than the version `desired`. Compares the versions as
-/// numbers, as defined by Kubernetes 1.35.
+/// numbers. Kubernetes 1.35 defines this comparison.
 fn is_older(held: Option<&str>, desired: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
     match (number(held), number(desired)) {

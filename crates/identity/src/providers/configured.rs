@@ -42,7 +42,7 @@ const OWN_CREDENTIALS: [&str; 2] = ["ldap.bindDn", "ldap.bindPassword"];
 /// The error of using a provider.
 #[derive(Debug, Error)]
 pub enum UseError {
-    /// No enabled provider has this name.
+    /// The provider with this name does not exist or is disabled.
     #[error("the identity provider {name:?} does not exist or is disabled", name = .0)]
     NoSuch(String),
     /// The provider is misconfigured.

@@ -94,8 +94,8 @@ fn not_confirmed(
     }
 }
 
-/// Returns the name of a new User, derived from the login. `number` counts the attempts to find an
-/// unused name.
+/// Returns the name of a new User, derived from the login. `number` is the number of the attempt to
+/// find an unused name.
 pub fn name(login: &str, number: usize) -> String {
     // Uses the part before the "@" of an email address.
     let login = login.split('@').next().unwrap_or_default();

@@ -225,8 +225,8 @@ async fn write_on_behalf_of_a_user_is_checked_with_the_roles_of_that_user() {
     assert_eq!(status.code(), 403, "{status}");
 }
 
-/// Returns the client of a fake hub. Since the stores synced, every object on this hub was deleted
-/// and created again.
+/// Returns the client of a fake hub. Every object on this hub was recreated since the stores
+/// synced.
 fn hub_with_recreated_roles() -> Client {
     let anew = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
         let name = request.uri().path().rsplit('/').next().unwrap().to_owned();

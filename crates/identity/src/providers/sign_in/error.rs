@@ -19,7 +19,7 @@ use drover_hub::HubError;
 /// The error of a provider login.
 #[derive(Debug, Error)]
 pub enum SignInError {
-    /// No enabled provider has this name.
+    /// The provider with this name does not exist or is disabled.
     #[error(
         "cannot sign in with the identity provider {name:?}: the provider does not exist or is \
          disabled",
