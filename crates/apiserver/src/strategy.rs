@@ -14,8 +14,8 @@ use crate::schema::{DecodeError, Path};
 use crate::status::{FieldError, FieldErrorKind};
 
 impl Resource {
-    /// Converts a request body to the form of its kind, and removes unknown fields. Returns the
-    /// findings of strict decoding (`unknown field "spec.foo"`).
+    /// Decodes a request body as an object of its kind, and removes unknown fields. Returns the
+    /// errors of strict decoding, such as `unknown field "spec.foo"`.
     ///
     /// # Errors
     ///
@@ -74,8 +74,9 @@ impl Resource {
         }
     }
 
-    /// Removes fields of a new object that clients may not set, and sets generated fields. Name,
-    /// namespace and UID must be set, because a Job's selector contains them.
+    /// Removes fields of a new object that clients may not set, and sets generated fields. The
+    /// caller must set the name, namespace and UID before the call. For example, the selector of a
+    /// Job contains its UID.
     pub fn prepare_create(&self, value: &mut Value) {
         match self.origin {
             Origin::BuiltIn => {
@@ -93,7 +94,8 @@ impl Resource {
         }
     }
 
-    /// Reverts changes outside of `target`, and sets the generation.
+    /// Reverts changes of fields that a write of `target` (such as the status) may not change. Also
+    /// sets the generation.
     pub fn prepare_update(&self, new: &mut Value, old: &Value, target: WriteTarget) {
         match self.origin {
             Origin::BuiltIn => {

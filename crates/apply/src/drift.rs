@@ -2,7 +2,8 @@
 
 use aws_lc_rs::digest::{Context, Digest, SHA256, digest as sha256};
 
-/// Returns a digest of objects, given by UID and version. The order of the objects has no effect.
+/// Returns a digest of a set of objects. The input is the UID and the version of each object, in
+/// any order.
 pub fn digest<'a>(objects: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut objects: Vec<_> = objects.into_iter().collect();
     objects.sort_unstable();
@@ -16,8 +17,8 @@ pub fn digest<'a>(objects: impl IntoIterator<Item = (&'a str, &'a str)>) -> Stri
     short(hash.finish())
 }
 
-/// Returns the version of an object: a digest of its compared fields. For kinds whose resource
-/// version changes without a change of these fields.
+/// Returns the version of an object: a digest of its compared fields. Use this version instead of
+/// the resource version if the resource version also changes when other fields change.
 pub fn version(fields: &[u8]) -> String {
     short(sha256(&SHA256, fields))
 }

@@ -1,4 +1,4 @@
-//! Errors of applying objects, and calls with a timeout.
+//! Errors of reading and writing objects in a cluster, and the timeout for each call.
 
 use std::time::Duration;
 

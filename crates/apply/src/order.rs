@@ -2,8 +2,9 @@
 //!
 //! - First, objects that grant permissions (role bindings) are pruned, so that a revoked permission
 //!   ends before all other changes.
-//! - Then objects are written. An object follows the objects that it refers to and its namespace:
-//!   namespaces, definitions, configuration, roles, bindings, services, workloads, webhooks.
+//! - Then objects are written. An object is written after its namespace and after the objects that
+//!   it refers to: namespaces, definitions, configuration, roles, bindings, services, workloads,
+//!   webhooks.
 //! - Last, objects that grant no permissions are pruned in the reverse order, so that no object
 //!   refers to a missing object.
 

@@ -31,8 +31,9 @@ use drover_http_edge::status::Status;
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of users that read concurrently.
 const MAX_READERS: usize = 4;
-/// Maximum difference between the write times of two records in the wrong order. A search with a
-/// start time ends at a record that was written more than this difference before the start time.
+/// Two records in the log can be in the wrong order if their write times differ by at most this
+/// duration. A search with a start time ends at a record that was written more than this difference
+/// before the start time.
 const DISORDER: SignedDuration = SignedDuration::from_mins(1);
 
 /// The verbs of the requested records.

@@ -240,8 +240,8 @@ mod tests {
         }
     }
 
-    /// Returns the number of log bytes for one request per millisecond, each from the given
-    /// address.
+    /// Simulates a flood of requests in each millisecond. `address` returns the address of the
+    /// `n`th request. Returns the log size in bytes, and the number of requests in the log.
     fn flooded(
         seconds: u64,
         each_millisecond: usize,

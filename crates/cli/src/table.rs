@@ -148,7 +148,7 @@ pub(crate) fn span(seconds: u64) -> String {
     }
 }
 
-/// Returns the text, or [`DASH`] if it is empty.
+/// Returns the text, or [`DASH`] if the text is empty.
 pub(crate) fn or_dash(text: Option<&str>) -> String {
     match text {
         Some(text) if !text.is_empty() => text.to_owned(),

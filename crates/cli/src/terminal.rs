@@ -77,12 +77,12 @@ pub enum AskError {
     },
 }
 
-/// Writes text to standard output and flushes it.
+/// Writes text to standard output, and flushes standard output.
 pub fn print(text: &str) -> Result<(), PrintError> {
     print_bytes(text.as_bytes())
 }
 
-/// Writes bytes to standard output and flushes them.
+/// Writes bytes to standard output, and flushes standard output.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), PrintError> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;

@@ -1,10 +1,9 @@
 //! Controllers on the runtime of `drover-reconcile`: observe → decide (pure) → act.
 //!
 //! The cluster controllers use the UID of a Cluster as key and share the facts about the cluster
-//! (`managed`). The cluster controllers handle the report stream, access, projects, agent upgrades,
-//! the status, and removal. All other controllers have a single key. The controllers with a single
-//! key handle conditions of users and tokens (`credentials`), roles (`roles`), bindings
-//! (`bindings`), the built-in roles, and projects without a cluster.
+//! (`managed`). There is one cluster controller each for the report stream, access, projects, agent
+//! upgrades, the status, and removal. All other controllers have a single key. For example,
+//! `credentials`, `roles` and `bindings` write conditions of these objects.
 
 mod access;
 pub mod agent_status;

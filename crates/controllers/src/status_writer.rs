@@ -147,8 +147,9 @@ where
         }
     }
 
-    /// Writes one object with the resourceVersion on which the decision is based. A newer version
-    /// of the object causes a conflict, and the next reconciliation handles this object.
+    /// Writes one object with the resourceVersion on which the decision is based. If the hub has a
+    /// newer version, the write fails with a conflict. The next reconciliation then decides again
+    /// from the newer version.
     async fn send(&self, change: &Change<K>) -> Result<Option<K>, HubError> {
         let (operation, api) = (self.operation, &self.api);
         let version = change.object.resource_version();

@@ -84,8 +84,8 @@ pub struct Limits {
     /// Time limit for the headers of an HTTP/1.1 request, including the wait for its first byte,
     /// and for the preface of an HTTP/2 connection.
     pub headers: Duration,
-    /// Maximum number of concurrent connections without agent-only slots. The limit excludes
-    /// connections of agents that have proved their keys.
+    /// Maximum number of concurrent connections in general slots, which all clients can use.
+    /// Connections of agents that have proved their keys do not count.
     pub connections: usize,
     /// Maximum number of concurrent connections of one network. The listener gives agent-only slots
     /// to further connections.

@@ -26,10 +26,10 @@ pub enum Right {
     AnyToken,
     /// A user's token that is not limited to one cluster or one purpose.
     User,
-    /// The token of [`Right::User`]. The user's global roles must allow the request. The route of
-    /// a single object returns 404 if the user has no role for the object.
+    /// A token as for [`Right::User`]. The user's global roles must also allow the request. The
+    /// route of a single object returns 404 if the user has no role for the object.
     Role,
-    /// The token of [`Right::User`], if its user is an administrator.
+    /// A token as for [`Right::User`]. The user must also be an administrator.
     Administrator,
     /// A permit for the cluster in the path.
     Permit,

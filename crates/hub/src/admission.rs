@@ -101,8 +101,8 @@ impl WriteAuthorizer {
             .await
     }
 
-    /// Checks all rules for one write. A rejected write acquires a permit of `room` while it waits
-    /// for newer grants.
+    /// Checks all rules for one write. A rejected write can wait for newer grants. `room` limits
+    /// the number of writes that wait.
     async fn ask(
         &self,
         context: AdmissionContext<'_>,

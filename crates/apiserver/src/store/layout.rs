@@ -47,16 +47,17 @@ pub(super) struct Header {
     pub(super) revision: u64,
     /// The number of restores from a backup, plus one.
     pub(super) epoch: u64,
-    /// The oldest revision of the history by key prefix; always contains the empty prefix.
+    /// Maps each key prefix to the oldest revision of its history. The map always contains the
+    /// empty prefix.
     pub(super) floors: Floors,
 }
 
-/// The oldest revisions of the history by key prefix.
+/// Maps a key prefix to the oldest revision of the history of its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Floors(Vec<(String, u64)>);
 
 impl Floors {
-    /// Returns the oldest revision with complete history of all keys below `prefix`.
+    /// Returns the oldest revision from which the history of every key below `prefix` is complete.
     pub(super) fn of(&self, prefix: &str) -> u64 {
         self.0
             .iter()
@@ -66,14 +67,14 @@ impl Floors {
             .unwrap_or(0)
     }
 
-    /// Returns the oldest revision of the history for exactly this prefix; 0 without an entry for
-    /// the prefix.
+    /// Returns the oldest revision of the history in the entry for exactly this prefix. Returns 0
+    /// if the map has no such entry.
     pub(super) fn exactly(&self, prefix: &str) -> u64 {
         let found = self.0.iter().find(|(other, _)| other == prefix);
         found.map_or(0, |(_, floor)| *floor)
     }
 
-    /// Raises the oldest revision of the history for exactly this prefix to `to`.
+    /// Raises the revision in the entry for exactly this prefix to `to`.
     pub(super) fn raise(&mut self, prefix: &str, to: u64) {
         match self.0.iter_mut().find(|(other, _)| other == prefix) {
             Some((_, floor)) => *floor = to.max(*floor),
@@ -81,7 +82,7 @@ impl Floors {
         }
     }
 
-    /// Returns the highest of the oldest available revisions of all prefixes; 0 without prefixes.
+    /// Returns the highest revision of all entries. Returns 0 if the map is empty.
     pub(super) fn highest(&self) -> u64 {
         self.0.iter().map(|(_, floor)| *floor).max().unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! The lock that prevents a second open of a store.
+//! The file lock that ensures that a store is open only once at a time.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};

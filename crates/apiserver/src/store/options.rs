@@ -20,7 +20,7 @@ pub struct StoreOptions {
     pub history_changes: u64,
     /// Maximum size of the history in bytes: keys and previous values.
     pub history_bytes: u64,
-    /// Maximum age of the history of `short_lived`.
+    /// Maximum age of the history of keys whose prefix is in `short_lived`.
     pub short_history: Duration,
     /// Key prefixes with many changes and little need for history.
     pub short_lived: Vec<String>,

@@ -15,7 +15,7 @@ pub(super) struct Pins(Arc<Mutex<PinnedRevisions>>);
 #[derive(Debug, Default)]
 struct PinnedRevisions {
     next: u64,
-    /// By pin ID: the revision after which the store retains changes.
+    /// Maps the ID of each pin to the revision after which the pin retains changes.
     after: BTreeMap<u64, u64>,
 }
 

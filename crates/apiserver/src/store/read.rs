@@ -229,7 +229,8 @@ fn undone(
         .optional()
 }
 
-/// Counts keys in the index, and corrects the number for later changes.
+/// Counts the keys at an old revision: counts the present keys in the index, and then undoes the
+/// effect of changes after the revision.
 fn count_past(conn: &Connection, first: &str, end: &str, revision: u64) -> rusqlite::Result<i64> {
     let now = count_now(conn, first, end)?;
     let difference: i64 = conn

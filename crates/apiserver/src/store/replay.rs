@@ -56,7 +56,8 @@ pub(super) fn replay(
     Ok(Replayed { events, until })
 }
 
-/// Reads the events to publish again after a write with unknown outcome.
+/// Reads the events between two revisions from the log. After a write with unknown outcome, the
+/// writer publishes these events.
 pub(super) fn missed(conn: &Connection, after: u64, until: u64) -> Result<Vec<Event>, StoreError> {
     changes(conn, "", &(after..=until), usize::MAX)?
         .into_iter()

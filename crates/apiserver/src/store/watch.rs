@@ -85,8 +85,9 @@ impl Watch {
         }
     }
 
-    /// Returns the events or progress that are available without waiting, for a last bookmark.
-    /// `None` if there is no progress, or if past events are not read yet.
+    /// Returns the available events or progress without waiting. The caller sends the result as the
+    /// last bookmark of the watch. Returns `None` if there is no progress, or if the watch has not
+    /// read all past events yet.
     pub fn progress(&mut self) -> Option<Batch> {
         if self.delivered < self.subscription.from {
             return None;

@@ -66,7 +66,7 @@ pub(super) struct Writer {
 pub(super) struct Tasks {
     /// An order from the queue that did not fit into the batch.
     next: Option<WriterCommand>,
-    /// The requested oldest revision of the history.
+    /// The revision up to which callers requested the compaction of the history.
     forced: u64,
     forced_done: Vec<(u64, oneshot::Sender<u64>)>,
     schedule: CompactionSchedule,
@@ -104,7 +104,7 @@ struct TransactionResult {
 }
 
 impl Writer {
-    /// Handles orders until all senders are dropped, then returns the connection.
+    /// Executes orders until all senders are dropped, and then returns the connection.
     pub(super) fn run(mut self) -> Connection {
         loop {
             match self.next_order() {

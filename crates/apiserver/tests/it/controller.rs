@@ -36,7 +36,7 @@ const LIMIT: Duration = Duration::from_mins(1);
     status = "ShopStatus"
 )]
 struct ShopSpec {
-    /// The text of the shop's sign.
+    /// A text that the test changes.
     sign: String,
 }
 
@@ -93,7 +93,7 @@ impl Hub {
     }
 }
 
-/// The controller's context, with observations for the test.
+/// The context of the controller. The controller also records here the events that the test checks.
 struct Context {
     client: Client,
     /// The names of shops whose finalizer ran.

@@ -109,7 +109,7 @@ impl Call<'_> {
 }
 
 impl Hub {
-    /// Creates a server without running controllers.
+    /// Creates a server whose controllers do not run.
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }

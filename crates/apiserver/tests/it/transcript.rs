@@ -114,7 +114,7 @@ impl Shell {
         }
     }
 
-    /// Runs the command, and returns it with its output as in a transcript.
+    /// Runs the command, and returns the command and its output in the format of a transcript.
     async fn run(&self, command: &str) -> String {
         let ended = Command::new("bash")
             .args(["-c", &format!("exec 2>&1; {command}")])

@@ -1,8 +1,8 @@
 //! Durability tests: acknowledged changes survive killed processes and power failures. Each loop
 //! repeats its test with random times.
 //!
-//! `TRUST_ROUNDS` sets the rounds per loop, `TRUST_SEED` repeats a run. A command-line argument
-//! selects the loops whose names contain it.
+//! `TRUST_ROUNDS` sets the number of rounds per loop. `TRUST_SEED` sets the seed, to repeat a run.
+//! A command-line argument selects the loops whose names contain it.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -61,7 +61,8 @@ where
         written.map_err(|error| Failure { namespace, error })
     }
 
-    /// Writes an object if an object with its name exists without the owner's label.
+    /// Replaces an existing object that has the desired name but not the owner's label. Returns an
+    /// error unless the desired names are reserved for the owner.
     async fn take_over(&self, namespace: &str, object: &K) -> Result<(), ApplyError> {
         if !self.reserved_names {
             let operation = operation("create", namespace, object);

@@ -105,8 +105,8 @@ impl State {
         }
     }
 
-    /// Returns the number of stored lines whose number is lower than this number. Returns `None` if
-    /// the next line was dropped.
+    /// Returns how many stored lines are older than line number `before`. Returns `None` if the
+    /// next older line is not stored.
     fn older(&self, before: u64) -> Option<usize> {
         let count = usize::try_from(before.checked_sub(self.first)?).ok()?;
         let there = count <= self.lines.len() && count > 0;

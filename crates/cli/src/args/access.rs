@@ -34,7 +34,7 @@ pub enum AccessCommand {
     People {
         /// Full user name or login; for an email address, the part before the @ is sufficient
         name: String,
-        /// The scope of the role to grant.
+        /// The scope in which the caller wants to grant a role.
         #[command(flatten)]
         scope: AccessScope,
         /// The output format.

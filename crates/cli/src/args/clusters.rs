@@ -117,7 +117,7 @@ pub struct ClusterKubeconfig {
     /// Merge the contexts into the first file of $KUBECONFIG, or into ~/.kube/config
     #[arg(long, conflicts_with = "output_file")]
     pub merge: bool,
-    /// With --merge, replace existing entries with the name of a merged entry that refer to a
+    /// With --merge, overwrite an existing entry of the same name, even if the existing entry has a
     /// different server or user
     #[arg(long, requires = "merge")]
     pub overwrite: bool,

@@ -20,8 +20,8 @@ pub struct Connection {
         global = true
     )]
     pub context: Option<String>,
-    /// Server to which the command sends requests with the token from --token-file or
-    /// $DROVER_TOKEN, without a stored login
+    /// Server to call without a stored login; the command reads the token from --token-file or
+    /// $DROVER_TOKEN
     #[arg(
         long,
         value_name = "URL",

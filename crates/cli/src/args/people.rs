@@ -95,7 +95,7 @@ pub enum UserCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Move an identity from one user to a second user of the same person
+    /// Move an identity from one user to another user, if both users belong to the same person
     Link(UserLink),
     /// Remove the identity of a provider from a user
     Unlink(UserUnlink),

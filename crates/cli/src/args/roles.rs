@@ -134,8 +134,8 @@ pub struct RoleTyped {
         conflicts_with = "file"
     )]
     pub resource_names: Vec<String>,
-    /// Role from which the new role inherits permissions, with the scope of the new role; can be
-    /// repeated
+    /// Role from which the new role inherits permissions; both roles must have the same scope; can
+    /// be repeated
     #[arg(long = "inherit", value_name = "ROLE", conflicts_with_all = ["file", "global"])]
     pub inherits: Vec<String>,
     /// Role for clusters that the global role grants in every cluster; can be repeated

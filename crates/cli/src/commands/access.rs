@@ -193,8 +193,8 @@ fn through(one: &ThroughView) -> String {
     }
 }
 
-/// Returns a note with the assumed resource. Returns an empty string if Drover listed the cluster's
-/// resources.
+/// Returns a note with the resource that Drover assumed, because Drover could not list the
+/// cluster's resources. Returns an empty string if Drover made no assumption.
 fn unresolved(answer: &Explanation) -> String {
     let (Some(why), Some(resource)) = (&answer.unresolved, &answer.resource) else {
         return String::new();

@@ -132,8 +132,8 @@ fn request(record: &AuditView) -> String {
     }
 }
 
-/// Returns the outcome with its reason. Without a reason, returns the outcome with the duration of
-/// a request of 10 s or more.
+/// Returns the outcome with its reason. If the record has no reason and the request took 10 s or
+/// more, returns the outcome with the duration.
 fn outcome(record: &AuditView) -> String {
     let outcome = record.outcome.as_str();
     match &record.reason {

@@ -65,8 +65,8 @@ fn password(args: &LoginArgs) -> Result<Secret, Failure> {
     Ok(ask_password("Password: ", "the password", instead)?)
 }
 
-/// Returns the server of the command line or of the current context, with the stored context of
-/// this server.
+/// Returns the server to log in to, and the stored context of this server, if any. The server is
+/// the URL on the command line, or else the server of the selected context.
 fn target<'a>(
     args: &LoginArgs,
     config: &'a Config,

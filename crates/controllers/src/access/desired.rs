@@ -26,7 +26,8 @@ const ROLE_ANNOTATION: &str = "management.drover.dev/role";
 /// objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct DesiredAccess {
-    /// ClusterRoles with the rules of granted roles, and with the names for the user lane.
+    /// ClusterRoles with the rules of granted roles, and ClusterRoles with the names that the user
+    /// lane may impersonate.
     pub(crate) cluster_roles: Vec<ClusterRole>,
     /// Bindings of ClusterRoles in the cluster scope.
     pub(crate) cluster_bindings: Vec<ClusterRoleBinding>,

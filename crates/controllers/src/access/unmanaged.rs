@@ -65,8 +65,8 @@ pub(super) async fn sweep(
 }
 
 impl SweepResult {
-    /// Removes the subjects that are not in `bound` from a binding. The next reconciliation handles
-    /// a binding that changed concurrently.
+    /// Removes the subjects that are not in `bound` from a binding. If the binding changed
+    /// concurrently, the next reconciliation removes the subjects.
     async fn remove_subjects<K>(
         &mut self,
         api: &Api<K>,

@@ -66,7 +66,8 @@ fn is_orphan(stores: &Stores, binding: Binding<'_>) -> bool {
     dependencies(binding).any(|kind| !kind.is_known(stores))
 }
 
-/// A kind whose deletion also deletes the bindings that refer to it.
+/// The kind of an object that a binding refers to. When the object is deleted, the controller also
+/// deletes the binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum DependencyKind {
     /// The subject of the binding.
@@ -77,7 +78,8 @@ pub(crate) enum DependencyKind {
     Project,
 }
 
-/// A reference to an object whose deletion deletes the binding.
+/// A reference from a binding to an object. When the object is deleted, the controller also deletes
+/// the binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency<'a> {
     /// Kind of the object.
@@ -99,7 +101,8 @@ impl Dependency<'_> {
     }
 }
 
-/// Returns the references (with UID) to objects whose deletion deletes the binding.
+/// Returns the references of a binding to its user, cluster and project. Omits references without a
+/// UID.
 pub(crate) fn dependencies(binding: Binding<'_>) -> impl Iterator<Item = Dependency<'_>> {
     let user = binding.subject().user.as_ref();
     let user = user.and_then(|user| {

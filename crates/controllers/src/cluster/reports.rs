@@ -59,7 +59,7 @@ impl Reconciler for AgentReports {
         reading.await.unwrap_or(Ok(Action::await_change()))
     }
 
-    /// Returns true for each end of a stream. A stream always ends when its tunnel or its agent
+    /// Returns true, because the end of a stream is normal: a stream ends when its tunnel or agent
     /// ends.
     fn is_expected(&self, _: &StreamEnd) -> bool {
         true

@@ -28,8 +28,8 @@ use crate::managed::Secrets;
 /// The result of applying a plan to the namespaces of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// The namespaces that each project owns after the plan is applied: UIDs by name, by project
-    /// UID.
+    /// Maps the UID of each project to the namespaces that the project owns after the plan is
+    /// applied. The inner map contains the UID of each namespace by name.
     pub(super) own: BTreeMap<String, BTreeMap<String, String>>,
     /// The failed operations.
     pub(super) failures: Vec<Failure>,

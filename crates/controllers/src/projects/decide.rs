@@ -13,26 +13,28 @@ use kube::ResourceExt as _;
 
 use super::CREATED_WITH_ANNOTATION;
 
-/// Metadata of the cluster's namespaces by name.
+/// Maps the name of each namespace in the cluster to its metadata.
 pub(crate) type Namespaces = BTreeMap<String, ObjectMeta>;
 
-/// The changes and blocked reasons of each project of a cluster, by project UID.
+/// Maps the UID of each project of a cluster to the decision about the project.
 pub(crate) type Decisions = BTreeMap<String, Decision>;
 
 /// The namespaces that one project keeps, gains and creates, and the blocked reasons of the project.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Decision {
-    /// Namespaces that the project owns already and keeps: UIDs by name.
+    /// Namespaces that the project owns already and keeps. Maps each name to the UID.
     pub(crate) retained: BTreeMap<String, String>,
-    /// Existing namespaces that the project gains: UIDs by name.
+    /// Existing namespaces that the project gains. Maps each name to the UID.
     pub(crate) gained: BTreeMap<String, String>,
     /// Missing namespaces that the server creates for the project.
     pub(crate) to_create: BTreeSet<String>,
-    /// The problems that prevent the server from applying the quota, the limits or a namespace.
+    /// The problems that prevent the server from applying the quota and limits, or from assigning a
+    /// namespace.
     pub(crate) blocked_reasons: Vec<BlockedReason>,
 }
 
-/// A problem that prevents the server from applying the quota and limits, or a namespace.
+/// A problem that prevents the server from applying the quota and limits, or from assigning a
+/// namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BlockedReason {
     /// The quota or the defaults are invalid. The controller does not change the quota and limits
@@ -64,8 +66,8 @@ pub(crate) enum OwnershipProblem {
 }
 
 impl Decision {
-    /// Returns the existing namespaces that the project owns after this reconciliation: UIDs by
-    /// name.
+    /// Returns the name and UID of each existing namespace that the project owns after this
+    /// reconciliation.
     pub(crate) fn own(&self) -> impl Iterator<Item = (&String, &String)> {
         self.retained.iter().chain(&self.gained)
     }
@@ -103,7 +105,7 @@ pub(crate) fn decide(projects: &[Arc<Project>], found: &Namespaces) -> Decisions
 /// The claims of projects on namespaces. A namespace belongs to the project whose status contains
 /// the namespace, else to the oldest project whose spec lists the namespace.
 struct Claims<'a> {
-    /// Projects by the name of a namespace in their status.
+    /// Maps the name of a namespace to the projects whose status contains the namespace.
     recorded_by_name: BTreeMap<&'a str, Vec<&'a Project>>,
     retained: BTreeSet<String>,
     claimed: BTreeMap<String, String>,

@@ -117,7 +117,8 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that text to the left of the address from the last proxy has no effect.
+        /// Checks that the server ignores all text to the left of the address that the last proxy
+        /// appended.
         #[test]
         fn forwarded_addresses_from_the_client_are_ignored(text in "[ -~]{0,60}") {
             let lines = [format!("{text}, 198.51.100.1")];

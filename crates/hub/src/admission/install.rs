@@ -157,7 +157,8 @@ impl Reconciler for AccountName {
         }
     }
 
-    /// Returns true, because `record_failure` logs the error with a remedy.
+    /// Returns true, so that the runtime does not log the error as a failure. `record_failure`
+    /// already logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }
@@ -184,7 +185,8 @@ impl Reconciler for InstalledRules {
         Ok(Action::requeue(REAPPLY_INTERVAL))
     }
 
-    /// Returns true, because `record_failure` logs the error with a remedy.
+    /// Returns true, so that the runtime does not log the error as a failure. `record_failure`
+    /// already logs the error with a remedy.
     fn is_expected(&self, _: &InstallError) -> bool {
         true
     }

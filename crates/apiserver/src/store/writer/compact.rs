@@ -75,9 +75,9 @@ impl Class<'_> {
         row.at_ms < self.now.saturating_sub(ms(self.keep))
     }
 
-    /// Returns the time until a row is old enough for a separate step. The time is later than the
-    /// maximum age, so that one step deletes rows of similar age. The time has a maximum, because
-    /// the system clock can be set back.
+    /// Returns the duration until a row is old enough for a step with its own transaction. The row
+    /// then exceeds the maximum age by a margin, so that one step deletes many rows. The duration
+    /// has an upper limit, because the system clock can be set back.
     fn time_until_due(&self, row: &HistoryRow) -> Duration {
         let longest = self.keep + self.keep / AGE_SLACK_FRACTION;
         let at = row.at_ms.saturating_add(ms(longest)).saturating_add(1);
@@ -95,9 +95,9 @@ pub(in crate::store) fn now_ms() -> i64 {
 }
 
 impl Retention {
-    /// Deletes at most `rows` rows that are too old, exceed the limit of `bytes`, or are not after
-    /// `forced`. Then returns free pages to the disk. `shrinking` is true if an earlier step has
-    /// not returned all free pages.
+    /// Deletes at most `rows` rows: rows that are too old, rows above the limit of `bytes`, and
+    /// rows with a revision up to `forced`. Then returns free pages to the disk. `shrinking` is
+    /// true if an earlier step has not returned all free pages.
     pub(in crate::store) fn step(
         &self,
         conn: &Connection,
@@ -192,8 +192,9 @@ impl Retention {
         Ok(step)
     }
 
-    /// Examines the rows after the oldest available revision of `class`. The class with an empty
-    /// prefix deletes all old rows. All other classes delete only their own old rows.
+    /// Deletes old rows after the oldest available revision of `class`. The class with the empty
+    /// prefix deletes the rows of all keys. Any other class deletes only the rows of keys with its
+    /// prefix.
     fn cut(
         &self,
         conn: &Connection,

@@ -15,7 +15,7 @@ pub(in crate::store) enum WriterCommand {
 pub(in crate::store) struct Waiting {
     pub(in crate::store) change: Checked,
     pub(in crate::store) answer: oneshot::Sender<Result<u64, CommitError>>,
-    /// The permit of the queue. The writer releases the permit when it sends the result to the
-    /// caller.
+    /// The semaphore permit for a place in the queue. The writer releases the permit when the
+    /// writer sends the result to the caller.
     pub(in crate::store) _slot: OwnedSemaphorePermit,
 }

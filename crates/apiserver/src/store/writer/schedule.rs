@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Minimum interval of compactions, and maximum delay after a change.
+/// Minimum interval between two compactions, and maximum delay of a compaction after a change.
 pub(in crate::store) const EVERY: Duration = Duration::from_secs(1);
 
 /// Pause between compaction steps with their own transaction.

@@ -72,8 +72,8 @@ fn labels() -> Arc<Node> {
     })
 }
 
-/// Returns the schema of `Subject` in the Go program. `Item` contains itself up to the depth of the
-/// cases.
+/// Returns the schema of the type `Subject` in the Go program. The recursive type `Item` is nested
+/// four levels deep, like the generated objects.
 fn subject() -> Arc<Node> {
     let part = structure("Part", [("id", integer()), ("text", text())]);
     let mut item = node(Shape::Any);

@@ -121,8 +121,8 @@ impl SimulatedHub {
         }
     }
 
-    /// Counts a write. A user can create a namespace before the write. The server can stop after
-    /// the write.
+    /// Counts a write. Before write number `at`, simulates a user who creates the namespace `name`.
+    /// Returns an error after `last` writes, to simulate a server that stops.
     fn step(&mut self, (last, at, name): (usize, usize, &str)) -> Result<(), Stopped> {
         if self.writes == at {
             self.create_namespace(name);

@@ -8,7 +8,8 @@ fn stored(role: &BuiltIn<RoleTemplateSpec>) -> RoleTemplate {
     stored
 }
 
-/// Returns the pending writes if the hub has `one`, and all other built-in roles are unchanged.
+/// Returns the pending writes for a hub with the role `one` and unmodified copies of all other
+/// built-in roles.
 fn with(one: &RoleTemplate) -> PendingWrites<RoleTemplate> {
     let all = RoleTemplate::built_in();
     decide(|name| {
