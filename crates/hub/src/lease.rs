@@ -108,7 +108,7 @@ impl Leadership {
     }
 
     /// Waits until this server must shut down: a different server leads, or this server was
-    /// [`LeaseState::Unconfirmed`] for `most`.
+    /// [`LeaseState::Unconfirmed`] for the duration `most`.
     pub async fn wait_for_end(&mut self, most: Duration) -> LeadershipEnd {
         loop {
             let unconfirmed = |state: &LeaseState| {

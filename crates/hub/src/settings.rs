@@ -1,4 +1,4 @@
-//! The values in effect of the server's settings, from the hub's Setting objects.
+//! The effective values of the server's settings, computed from the hub's Setting objects.
 
 pub mod reconciler;
 
@@ -11,7 +11,7 @@ use drover_access::setting::Setting;
 use crate::Stores;
 use drover_telemetry::LogFilter;
 
-/// The values of settings in effect. Cloning is cheap.
+/// The effective values of all settings. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Settings {
     stores: Stores,
@@ -61,7 +61,8 @@ impl Settings {
         }
     }
 
-    /// Returns the reason why the configured value of a setting is not in effect.
+    /// Returns a sentence that names the command line option that overrides a setting. Returns
+    /// `None` if no option overrides the setting.
     pub fn override_reason(&self, setting: Setting) -> Option<&'static str> {
         let with_option = setting == Setting::LogFilter && self.log_filter.is_some();
         with_option.then_some("the server's option --log-filter overrides the setting")
@@ -83,12 +84,12 @@ impl Settings {
         }
     }
 
-    /// Returns the value of a setting that is in effect.
+    /// Returns the effective value of a setting.
     pub fn in_effect(&self, setting: Setting) -> String {
         self.resolve(setting, &self.configured(setting))
     }
 
-    /// Returns the value that is in effect if the Setting object contains `desired`.
+    /// Returns the effective value of a setting whose Setting object contains the value `desired`.
     pub fn resolve(&self, setting: Setting, desired: &str) -> String {
         if let (Setting::LogFilter, Some(filter)) = (setting, &self.log_filter) {
             return filter.to_string();
@@ -100,7 +101,7 @@ impl Settings {
         }
     }
 
-    /// Returns the duration of a setting that is in effect.
+    /// Returns the effective value of a setting as a duration.
     pub fn ttl(&self, setting: Setting) -> Duration {
         self.stores.duration(setting)
     }

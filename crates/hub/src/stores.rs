@@ -154,7 +154,7 @@ impl Stores {
         tasks.spawn(self.grants.clone().follow(self.clone(), stop.clone()));
     }
 
-    /// Returns the stores of all kinds, without their types.
+    /// Returns the stores of all kinds as trait objects.
     fn kinds(&self) -> [&dyn AnyStore; 12] {
         [
             &self.users,
@@ -172,7 +172,7 @@ impl Stores {
         ]
     }
 
-    /// Returns the duration of a setting that is in effect.
+    /// Returns the effective value of a setting as a duration.
     pub fn duration(&self, setting: setting::Setting) -> Duration {
         let object = self.settings.by_name(setting.name());
         let desired = object.as_ref().map_or("", |object| &*object.spec.value);

@@ -77,7 +77,7 @@ const MAX_UNUSED_CHECKS: u8 = 10;
 /// The interval between checks of tokens with open streams.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 /// The maximum number of reviews of polled tokens per check. `MAX_WATCHED_PER_CHECK` is the maximum
-/// for tokens with watched objects. The next check handles the remaining tokens.
+/// for tokens with watched objects. The next check queues the remaining tokens.
 const MAX_POLLED_PER_CHECK: usize = 50;
 const MAX_WATCHED_PER_CHECK: usize = 5;
 /// The maximum number of concurrent reviews for open streams.
@@ -156,7 +156,7 @@ impl Accounts {
     }
 
     /// Returns the validity of a token with an open stream. The server repeats the review of the
-    /// token while callers call this function.
+    /// token only as long as callers regularly call this function.
     pub fn validity(&self, token: TokenDigest) -> TokenValidity {
         let mut cached = self.shared.cached.lock();
         let Some(CacheEntry::Accepted(accepted)) = cached.get_mut(&token) else {

@@ -17,8 +17,8 @@ use drover_hub::{Hub, call};
 
 /// The interval between two writes of the pending records.
 const WRITE_INTERVAL: Duration = Duration::from_mins(1);
-/// The minimum age of the stored last use. The server does not write a more recent use before this
-/// age.
+/// The minimum difference between the last use that the hub stores and a newer use. The server
+/// writes the newer use only if the difference exceeds this duration.
 const MIN_INCREASE: SignedDuration = SignedDuration::from_mins(5);
 /// The maximum difference between the actual last use and the last use that the hub stores.
 pub(super) const MAX_LAG: SignedDuration = SignedDuration::from_mins(7);

@@ -124,7 +124,7 @@ pub async fn create(
     Ok((issued.token, created))
 }
 
-/// Deletes the token with this ID, even if the stores do not contain it yet.
+/// Deletes the token with this ID, even if the stores do not contain the token yet.
 pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
     match hub.stores().tokens.by_name(id) {
         Some(token) => delete(hub, &token).await,

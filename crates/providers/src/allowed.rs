@@ -1,4 +1,4 @@
-//! Checks whether `allowed` of an AuthProvider contains a user.
+//! Checks whether a user may sign in, according to the list `allowed` of an AuthProvider.
 
 use drover_api::kinds::auth_provider::Allowed;
 use thiserror::Error;

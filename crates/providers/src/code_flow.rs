@@ -1,6 +1,6 @@
 //! The authorization code flow (RFC 6749 §4.1) with PKCE (RFC 7636). The module creates the state
-//! for the time between the redirect to the provider and the callback, and validates the callback
-//! query.
+//! that Drover stores from the redirect to the provider until the callback. The module also
+//! validates the callback query.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
@@ -24,8 +24,8 @@ const ENTROPY_BYTES: usize = 32;
 
 /// State of a sign-in in progress, for the validation of the callback.
 ///
-/// The serialized form contains secrets. Encrypt the serialized form before sending it to the
-/// browser.
+/// The serialized form contains secrets. The server must encrypt the serialized form before the
+/// server sends this form to the browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pending {

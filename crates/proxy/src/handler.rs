@@ -1,5 +1,5 @@
-//! Handles `/k8s/clusters/{name}/…`: runs the security checks in a fixed order, and then forwards
-//! the request to the cluster or the hub.
+//! Serves requests under `/k8s/clusters/{name}/…`: runs the security checks in a fixed order, and
+//! then forwards the request to the cluster or the hub.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

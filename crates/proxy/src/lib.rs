@@ -48,7 +48,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Creates the proxy. Call it inside a tokio runtime.
+    /// Creates the proxy. Call this function inside a tokio runtime.
     pub fn new(
         hub: Hub,
         authenticator: Authenticator,
@@ -71,8 +71,8 @@ impl Proxy {
     }
 }
 
-/// Returns the routes of the proxy. Do not wrap them in layers that read, buffer, compress or time
-/// bodies.
+/// Returns the routes of the proxy. Do not wrap the routes in layers that read, buffer, compress or
+/// time bodies.
 pub fn router(proxy: Proxy) -> Router {
     Router::new()
         .route("/k8s/clusters/{*rest}", any(handler::handle))

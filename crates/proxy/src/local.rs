@@ -96,7 +96,7 @@ pub(super) struct StreamingClient(kube::Client);
 struct StreamExtension(Arc<Mutex<Option<RequestBody>>>);
 
 impl StreamingClient {
-    /// Creates the client that wraps streams. Call it inside a tokio runtime.
+    /// Creates the client that wraps streams. Call this function inside a tokio runtime.
     pub(super) fn new() -> Self {
         let give_back = tower::service_fn(async |mut request: Request<KubeBody>| {
             let carried = request.extensions_mut().remove::<StreamExtension>();

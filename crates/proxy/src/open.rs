@@ -31,7 +31,7 @@ pub enum AbortReason {
     TokenRevoked,
     /// The token has expired.
     TokenExpired,
-    /// The identity provider no longer confirms the session behind the token.
+    /// The provider identity that the token depends on is no longer valid.
     ProviderSessionEnded,
     /// The user no longer has access to the cluster.
     AccessRemoved,

@@ -228,7 +228,7 @@ pub fn everything() -> [Rule; 2] {
 /// atomic rules.
 ///
 /// A rule with more than [`MAX_ATOMS`] atomic permissions is not expanded. The result then contains
-/// the complete rule, unless a single rule of `owned` covers it.
+/// the complete rule, unless a single rule of `owned` allows everything that the rule allows.
 pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
     let mut missing = Vec::new();
     for rule in wanted {

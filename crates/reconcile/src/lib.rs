@@ -2,8 +2,8 @@
 //!
 //! A [`Controller`] takes keys from the queue of a [`Trigger`] and calls a [`Reconciler`] for each
 //! key. The queue contains each key at most once and never passes the same key to two concurrent
-//! calls. After a call fails, times out or panics, the controller retries it after a backoff with
-//! jitter. Calls run only while the [`LeaderGate`] is open.
+//! calls. After a call fails, times out or panics, the controller repeats the call after a backoff
+//! with jitter. Calls run only while the [`LeaderGate`] is open.
 //!
 //! Triggers come from code ([`Trigger::enqueue`]) or from streams: a kube watcher, a
 //! [`tokio::sync::watch`] channel ([`on_change`]), a timer ([`Action::requeue`]).

@@ -1,4 +1,4 @@
-//! Metrics of all controllers. The label `controller` distinguishes them.
+//! Metrics of all controllers. The label `controller` contains the controller's name.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Registers the metrics. Call it once per registry.
+    /// Registers the metrics. Call this function once per registry.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
             "reconcile_queue_depth",
@@ -74,7 +74,7 @@ impl Metrics {
     }
 }
 
-/// The metrics of one controller. The label `controller` contains its name.
+/// The metrics of one controller. The label `controller` contains the controller's name.
 #[derive(Clone, Debug)]
 pub struct ControllerMetrics {
     queue_depth: Gauge,

@@ -15,8 +15,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// Delays before retries of a failed call.
     pub backoff: Backoff,
-    /// Debounce: delay between the first trigger and the call. One call handles all triggers during
-    /// this delay.
+    /// Debounce: delay between the first trigger and the call. All triggers during this delay cause
+    /// a single call.
     pub debounce: Duration,
     /// Minimum delay from the end of a call to the next call for the same key.
     pub cooldown: Duration,

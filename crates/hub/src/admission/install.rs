@@ -338,8 +338,8 @@ impl Installer {
     }
 }
 
-/// Converts the hub's error to the result of a probe: the server's webhook denied the object, or
-/// the hub did not connect to the server.
+/// Returns `Ok` if the hub's error shows that the server's webhook denied the test object `object`.
+/// The denial proves that the hub calls the webhook. Returns an error otherwise.
 fn condition_value(error: HubError, object: &str, address: &Address) -> Result<(), InstallError> {
     let message = error.answer().map(|status| status.message.clone());
     let message = message.unwrap_or_default();

@@ -271,12 +271,12 @@ fn users_or_accounts() -> String {
     format!("{DROVER_USERS} || {}", accounts())
 }
 
-/// Returns a CEL condition that excludes this account.
+/// Returns a CEL condition that excludes writes of this account.
 pub(super) fn not(account: &str) -> String {
     format!("request.userInfo.username != {}", literal(account))
 }
 
-/// Returns a CEL condition that excludes both accounts.
+/// Returns a CEL condition that excludes writes of the accounts `one` and `other`.
 pub(super) fn neither(one: &str, other: &str) -> String {
     format!("{} && {}", not(one), not(other))
 }

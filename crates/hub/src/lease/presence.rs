@@ -68,7 +68,8 @@ impl Drop for LeaseIdentity {
     }
 }
 
-/// Reports whether the process of this name has certainly ended.
+/// Reports whether the process with this name has ended. Returns false if the state of the process
+/// is unknown.
 pub(super) fn is_gone(name: &str) -> bool {
     let Some(id) = id_of(name) else { return false };
     if !in_memory(Path::new(FOLDER), &mounts()) {

@@ -1,5 +1,5 @@
 //! Reconciles the hub's Setting objects: creates an object for each known setting, and writes the
-//! value in effect to its status.
+//! effective value to its status.
 
 use std::convert::Infallible;
 use std::time::Duration;

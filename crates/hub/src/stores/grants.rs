@@ -59,10 +59,11 @@ struct ComputedGrants {
 /// The change counters of the stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct StoreVersions {
-    /// Change counters of roles, bindings, projects and providers. Every change requires new
-    /// grants.
+    /// Change counters of roles, bindings, projects and providers. The server recomputes the grants
+    /// after every change of these objects.
     roles: [u64; 7],
-    /// Change counters of users, clusters and settings. Few changes require new grants.
+    /// Change counters of users, clusters and settings. The server recomputes the grants only after
+    /// some changes of these objects.
     people: [u64; 3],
 }
 

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use crate::Stores;
 use crate::stores::identity_status;
 
-/// Returns the current groups of a user, from the providers whose identity is valid. A user without
-/// a provider has no groups.
+/// Returns the current groups of a user: the groups in the user's valid provider identities. A user
+/// without a provider identity has no groups.
 pub fn groups_of(user: &User, stores: &Stores, now: Timestamp) -> Vec<GroupName> {
     let identities = user.status.iter().flat_map(|status| &status.identities);
     let valid = identities.filter(|one| identity_status::check_identity(one, stores, now).is_ok());

@@ -1,4 +1,5 @@
-//! Decides whether an identity of a provider is valid, for groups, tokens and open streams.
+//! Decides whether a user's identity at a provider is valid. The groups, tokens and open streams of
+//! the user depend on this decision.
 
 use drover_access::setting::Setting;
 use drover_api::ids::ProviderUid;
@@ -74,7 +75,7 @@ pub fn check_token(
     }
 }
 
-/// Checks whether a user's identity of this provider is valid.
+/// Checks whether the user has an identity at this provider, and whether the identity is valid.
 pub fn check_link(
     provider: &TokenProvider,
     user: &User,

@@ -345,8 +345,9 @@ async fn single_rejection_does_not_revoke_an_accepted_token() {
     assert_eq!(accounts.validity(account.token), TokenValidity::Valid);
 }
 
-/// Opens streams with `count` tokens with watched objects. Returns the number of reviews in a
-/// minute, and the number of reviews in the first 30 seconds after all reviews are due.
+/// Opens a stream for each of `count` tokens whose bound objects are watched. Returns the number of
+/// reviews in the first minute, and the number of reviews in the 30 seconds after the reviews of
+/// all tokens become due.
 async fn reviews_of_open_streams(count: usize) -> (usize, usize) {
     let hub = FakeHub::default();
     let accounts = hub.accounts();

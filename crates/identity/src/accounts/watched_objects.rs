@@ -129,11 +129,10 @@ impl WatchedObjects {
     }
 
     /// Returns the state of a token's objects after a review that started at `reviewed`. Also
-    /// returns the oldest time at which a watch confirmed one of the objects.
+    /// returns the time up to which the watches have confirmed all present objects.
     ///
-    /// An object is deleted if the watch contained its UID before and does not contain the UID at
-    /// present. For a Secret without a UID in the token, the function uses the version at the time
-    /// of the review.
+    /// An object is deleted if the watch returned its UID before, and the UID is now absent. For a
+    /// Secret without a UID in the token, the function uses the version at the time of the review.
     pub(super) fn state(
         &self,
         bound: &mut [Bound],

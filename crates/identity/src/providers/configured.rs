@@ -230,9 +230,8 @@ pub fn title<'a>(name: &'a str, spec: &'a AuthProviderSpec) -> &'a str {
         .unwrap_or(name)
 }
 
-/// Returns the end of the time in which the provider refuses requests with these credentials.
-/// Returns `None` if the response contains no time, or if the limit applies to credentials other
-/// than `requested_as`.
+/// Returns the time until which the provider refuses requests with the credentials `requested_as`.
+/// Returns `None` if the error contains no time, or if the rate limit applies to other credentials.
 pub fn not_before(error: &ProviderError, requested_as: RequestedAs) -> Option<Timestamp> {
     let mut below = std::iter::successors(error.source(), |&error| error.source());
     let not_now = below.find_map(|error| error.downcast_ref::<TemporaryFailure>())?;

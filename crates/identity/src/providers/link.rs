@@ -1,5 +1,6 @@
-//! Links and unlinks identities on request of an administrator. Linking moves an identity between
-//! two users of the same person. Unlinking removes an identity from a user.
+//! Links and unlinks identities on request of an administrator. Linking moves an identity from one
+//! user to another user, if both users belong to the same person. Unlinking removes an identity
+//! from a user.
 //!
 //! Only linking assigns identities of two providers to one user. Linking moves the identity and its
 //! provider tokens to the target user. Linking revokes all tokens of both users that depend on the
@@ -45,7 +46,7 @@ pub enum LinkError {
         /// The provider's name.
         provider: String,
     },
-    /// The target user is the user who has the identity.
+    /// The target user already has the identity that is to be moved.
     #[error(
         "cannot link the identity: the identity already belongs to this user; select a different \
          user"
@@ -115,7 +116,7 @@ impl From<LinkError> for Status {
 /// The result of linking.
 #[derive(Debug)]
 pub struct Linked {
-    /// The user with the identity.
+    /// The target user, who now has the identity.
     pub user: Arc<User>,
     /// The user who had the identity before the move. The server disabled this user if the user
     /// cannot sign in by any other method.

@@ -416,8 +416,8 @@ async fn redeem(
     }
 }
 
-/// Reports whether the server may create a token for the user that depends on this provider, for
-/// example a program's token.
+/// Reports whether the server may create a token for the user. If the token depends on a provider,
+/// the user's identity at this provider must be valid.
 pub fn is_login_valid(
     hub: &Hub,
     user: &User,

@@ -58,7 +58,7 @@ pub(super) enum Classification {
     /// The rules of an organization hide the resource from Drover: single sign-on, OAuth app
     /// restrictions or an IP allow list.
     HiddenByOrganization,
-    /// The resource does not exist, or the user cannot see it.
+    /// The resource does not exist, or the user cannot see the resource.
     Absent,
     /// A response that the documentation of the REST API does not describe.
     Unexpected(String),

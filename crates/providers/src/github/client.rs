@@ -59,7 +59,7 @@ pub(super) enum ReadResult {
     Response(GithubResponse),
     /// The rules of an organization hide the resource from Drover.
     HiddenByOrganization,
-    /// The resource does not exist, or the user cannot see it.
+    /// The resource does not exist, or the user cannot see the resource.
     Absent,
 }
 

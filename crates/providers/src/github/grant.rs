@@ -114,7 +114,8 @@ fn granted(response: TokenResponse) -> Grant {
     }
 }
 
-/// Returns scopes for display, if they are valid scope names.
+/// Returns a list of scopes as text for display. Replaces an empty or invalid list with a
+/// description.
 fn displayable_scopes(scope: &str) -> String {
     let is_scope_char = |c: char| c.is_ascii_lowercase() || [':', '_', ',', ' '].contains(&c);
     if scope.trim().is_empty() {

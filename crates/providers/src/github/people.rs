@@ -72,10 +72,11 @@ pub(super) fn organization(id: NonZeroU64) -> String {
     format!("org:{id}")
 }
 
-/// Returns the names of the organizations of active memberships, by organization ID.
+/// Returns the organizations in which the user is an active member. The map contains the name of
+/// each organization by ID.
 ///
-/// The request also filters by state. The second check ensures that an invited user is not a member
-/// even if GitHub lists the membership.
+/// GitHub filters memberships by state too. This second check ensures that an invited user is not a
+/// member even if GitHub lists the membership.
 pub(super) fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, String> {
     memberships
         .into_iter()

@@ -146,7 +146,8 @@ impl ProfileReader<'_> {
             .extend(ids.flat_map(link::withheld).map(organization));
     }
 
-    /// Returns the teams of these organizations and all their parent teams by ID, with names.
+    /// Returns the teams of these organizations, and all parent teams of these teams. The map
+    /// contains the name of each team by ID.
     ///
     /// GitHub treats members of a team as members of its parent teams. However, GitHub lists a user
     /// only as a member of the lowest team, and returns only the direct parent of a team.

@@ -29,7 +29,7 @@ pub(super) struct Settings {
 #[derive(Clone, Debug)]
 pub(super) struct UserSettings {
     pub(super) base: String,
-    /// The configured filter and the filter of the schema.
+    /// The configured filter, and the filter for user entries of the directory's schema.
     filters: Vec<Filter>,
     pub(super) login_attribute: String,
     pub(super) id: IdAttribute,

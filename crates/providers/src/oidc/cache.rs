@@ -43,7 +43,7 @@ fn is_within(since: Timestamp, age: SignedDuration, now: Timestamp) -> bool {
 }
 
 impl MetadataCache {
-    /// Returns the cached metadata, or fetches it.
+    /// Returns the metadata. Fetches the metadata if the cached metadata is missing or too old.
     pub(super) async fn metadata(
         &self,
         web: &Web,
@@ -65,7 +65,7 @@ impl MetadataCache {
         Ok(metadata)
     }
 
-    /// Returns the cached keys, or fetches them.
+    /// Returns the cached keys. Fetches the keys if the cache contains no keys.
     pub(super) async fn keys(
         &self,
         web: &Web,

@@ -132,8 +132,8 @@ pub async fn shut_down(open: OpenStreams, audit: Audit, stop: CancellationToken)
 enum PermitValidity {
     Valid,
     Revoked(AbortReason),
-    /// An object that the permit requires is missing: it was deleted, or the watch has not
-    /// delivered it yet.
+    /// An object that the permit requires is missing. The object was deleted, or the watch has not
+    /// delivered the object yet.
     Missing(AbortReason),
 }
 

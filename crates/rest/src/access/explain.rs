@@ -1,5 +1,5 @@
 //! The route that explains a permission in a cluster. The response lists the users who have the
-//! permission, and the bindings that grant it.
+//! permission, and the bindings that grant the permission.
 
 mod built_in;
 pub(crate) mod cluster_bindings;

@@ -20,7 +20,7 @@ pub enum Filter {
     And(Vec<Self>),
     /// At least one filter in the list matches.
     Or(Vec<Self>),
-    /// The filter does not match.
+    /// The inner filter does not match.
     Not(Box<Self>),
     /// The attribute is present.
     Present(String),
@@ -43,7 +43,7 @@ pub enum Filter {
         /// End of the value. May be empty.
         end: Vec<u8>,
     },
-    /// A matching rule matches the value.
+    /// The attribute has a value that matches the given value by a matching rule.
     Extensible {
         /// Name or OID of the matching rule. `None` for the default rule of the attribute.
         rule: Option<String>,

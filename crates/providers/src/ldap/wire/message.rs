@@ -25,7 +25,7 @@ const PAGED_RESULTS: &str = "1.2.840.113556.1.4.319";
 pub enum Scope {
     /// Search only the base entry (`baseObject`).
     Base = 0,
-    /// Search the base entry and all entries below it (`wholeSubtree`).
+    /// Search the base entry and all entries below the base entry (`wholeSubtree`).
     Subtree = 2,
 }
 

@@ -24,7 +24,8 @@ fn drover(provider: &Provider, settings: &Settings) -> Oidc {
     Oidc::new(&spec, secret).unwrap()
 }
 
-/// Starts a test provider with the default settings, and creates Drover's OpenID client for it.
+/// Starts a test provider with the default settings, and creates Drover's OpenID client for this
+/// provider.
 async fn started() -> (Provider, Oidc) {
     let settings = Settings::default();
     let provider = Provider::start(&settings).await;

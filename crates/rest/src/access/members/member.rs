@@ -80,8 +80,8 @@ impl References {
     }
 }
 
-/// Returns the role and the subject of the binding as text for the audit log. The name of a binding
-/// is a hash.
+/// Returns the role and the subject of the binding as text for the audit log, because the name of a
+/// binding is only a hash.
 pub(crate) fn description<B: Binding>(binding: &B) -> String {
     let BindingFields { role, subject, .. } = binding.fields();
     let user = subject.user.as_ref().map(|user| &user.name);
