@@ -98,8 +98,8 @@ struct Pending {
     audit: Audit,
     subject: Subject,
     noted: AuditNotes,
-    /// The route, if it changes the caller's own objects or the log filter. `None` for all other
-    /// routes.
+    /// The route, if the route changes the caller's own objects or the log filter. `None` for all
+    /// other routes.
     route: Option<&'static str>,
     /// The object name in the path. The object may not exist.
     named: Option<Box<str>>,

@@ -6,8 +6,8 @@
 //! a request creates one record if its method is not `GET`, or if its response is 401, 403 or 429.
 //!
 //! Records contain no secret. The log omits headers, bodies, and all query parameters that are not
-//! on an allow list. The record of a failed login contains the user name only if that user exists,
-//! because people sometimes type a password into the user name field.
+//! on an allow list. The record of a failed login contains the user name only if the user exists.
+//! Otherwise, the user may have typed a password into the user name field.
 //!
 //! The log contains the first unauthenticated request with each outcome in full. The log counts
 //! further requests per network and outcome, and writes one record with each count per second. The

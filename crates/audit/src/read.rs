@@ -3,8 +3,8 @@
 //! If the log is a file, the reader reads the file and its rotated files backwards, up to a maximum
 //! number of bytes per page. If the log is standard output, the reader reads the records that the
 //! writer keeps in memory. A page that ends early contains the position of the next page. A
-//! position in a deleted file is an error. Each user can read one page at a time, and the number of
-//! concurrent readers is limited, because a read occupies a thread and the disk.
+//! position in a deleted file is an error. Each user can read one page at a time. The number of
+//! concurrent readers is limited, because each read occupies a thread and the disk.
 
 mod files;
 mod position;

@@ -1,8 +1,8 @@
 //! Removes possible secrets from a request's path and query.
 //!
 //! The log contains the values of harmless parameters, which an allow list defines. The log
-//! contains only the names of all other parameters. A deny list does not cover parameters of later
-//! Kubernetes versions.
+//! contains only the names of all other parameters. A deny list would not contain the secret
+//! parameters of later Kubernetes versions.
 
 /// The allow list: parameters of the Kubernetes API that describe the request and contain no
 /// secret.

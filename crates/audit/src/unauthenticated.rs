@@ -74,7 +74,7 @@ impl Slot {
 
 /// The decision about a record of an unauthenticated request.
 pub(super) enum Disposition {
-    /// The record must be written in full.
+    /// Write the record in full.
     Whole(Record),
     /// Count the record without writing it. `first` is true if the record starts a new count.
     Counted { first: bool },

@@ -1,7 +1,8 @@
 //! The access of users on the hub itself: roles and bindings for requests to `local`.
 //!
-//! When the server observes that a user loses a role, the user's permit and the role's permissions
-//! end. The next reconciliation reverts changes of these roles and bindings by other clients.
+//! When a user loses a role, the server ends the user's permits for the hub and removes the role's
+//! permissions. If a different client changes these roles or bindings, the next reconciliation
+//! reverts the change.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use drover_hub::Hub;
 
 /// Maximum time between two reconciliations. A reconciliation reverts changes by other clients.
 const INTERVAL: Duration = Duration::from_mins(5);
-/// Interval at which the controller checks whether incomplete stores are complete.
+/// Interval at which the controller checks incomplete stores again.
 const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
 

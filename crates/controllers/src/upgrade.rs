@@ -26,8 +26,8 @@ const INTERVAL: Duration = Duration::from_secs(30);
 /// Returns the image to set in the agent's Deployment. Returns `None` if the Deployment needs no
 /// change.
 ///
-/// Returns the image of `spec.agent.image` with automatic and with manual upgrades. Returns the
-/// server's own image only with automatic upgrades.
+/// `desired` is `spec.agent.image`, or else the server's own image. The server's own image is set
+/// only if automatic upgrades are enabled.
 pub(crate) fn decide(spec: &AgentSpec, desired: &str, runs: &str) -> Option<String> {
     let may = spec.image.is_some() || spec.upgrade == AgentUpgrade::Automatic;
     (may && runs != desired && !runs.is_empty()).then(|| desired.to_owned())

@@ -282,8 +282,8 @@ async fn shake_hands(
 }
 
 impl ServeContext {
-    /// Serves HTTP/1.1 or HTTP/2, as TLS negotiated (ALPN). hyper-util can detect the protocol from
-    /// the first bytes of a connection, but without a time limit.
+    /// Serves the protocol that the TLS handshake negotiated (ALPN): HTTP/1.1 or HTTP/2. hyper-util
+    /// can detect the protocol from the first bytes of a connection, but without a time limit.
     async fn serve_protocol(
         &self,
         stream: TlsStream<ReadAhead<TcpStream>>,

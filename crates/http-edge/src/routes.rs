@@ -114,7 +114,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 }
 
-/// Returns the methods that have an operation in `item`.
+/// Returns the HTTP methods for which the OpenAPI path item `item` has an operation.
 fn methods(item: &PathItem) -> impl Iterator<Item = Method> {
     [
         (&item.get, Method::GET),

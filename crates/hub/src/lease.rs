@@ -1,10 +1,11 @@
 //! Leader election among servers by a Lease on the hub.
 //!
 //! The election never compares clocks of different machines. A waiting server takes the Lease when
-//! the Lease has not changed for [`LEASE_DURATION`] by its own monotonic clock, or when the holder's
-//! process on the same machine has ended (see `presence`). A leader must renew the Lease within
-//! [`RENEW_DEADLINE`] of its previous renewal. A timer enforces this deadline, even while a call to
-//! the hub hangs. A server is therefore never the leader after its Lease expired.
+//! the Lease has not changed for [`LEASE_DURATION`]. The waiting server measures this duration with
+//! its own monotonic clock. If the holder runs on the same machine, the waiting server also takes
+//! the Lease when the holder's process has ended (see `presence`). A leader must renew the Lease
+//! within [`RENEW_DEADLINE`] of its previous renewal. A timer enforces this deadline, even while a
+//! call to the hub hangs. A server is therefore never the leader after its Lease expired.
 //!
 //! ```text
 //! Waiting ──free, silent or gone──▶ Leading ──no renewal for RENEW_DEADLINE──▶ Unsure ──too long──▶ end

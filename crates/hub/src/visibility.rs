@@ -26,7 +26,7 @@ pub struct Visibility {
 }
 
 impl Visibility {
-    /// Computes the visibility of this caller from grants that include the latest writes.
+    /// Computes which objects this caller can see. Uses grants that include the latest writes.
     pub fn of(stores: &Stores, caller: &Identity) -> Self {
         Self {
             stores: stores.clone(),
@@ -36,7 +36,8 @@ impl Visibility {
         }
     }
 
-    /// Computes the visibility of a user during the sign-in.
+    /// Computes which objects a user can see. The server calls this function during the sign-in,
+    /// when the request has no caller yet.
     pub fn of_user(stores: &Stores, user: &User) -> Self {
         let uid = UserUid::new(user.uid().unwrap_or_default());
         Self {

@@ -2,9 +2,9 @@
 //!
 //! After the first review of a token, the server watches the objects that the token is bound to
 //! (the account, a Secret, a Pod, a Node). The server revokes the token when one of these objects
-//! is deleted. The server repeats the review of a token with watched objects every
-//! `WATCHED_REVIEW_TTL`, for at most ten such tokens a second. Open streams cause no additional
-//! reviews of these tokens.
+//! is deleted. If all these objects are watched, the server repeats the review of the token every
+//! `WATCHED_REVIEW_TTL`. The server repeats at most ten such reviews a second. Open streams cause
+//! no additional reviews of these tokens.
 //!
 //! The server polls a token whose objects cannot be watched: the claims do not name the objects, or
 //! the server has no permission to list the objects. A positive review of a polled token is valid

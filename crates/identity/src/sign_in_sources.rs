@@ -12,7 +12,8 @@ use parking_lot::Mutex;
 
 use drover_http_edge::networks::network;
 
-/// The time for which a sign-in is included in the number of users of its network.
+/// The duration after a sign-in in which the user is included in the number of users of the
+/// network.
 const COUNTED_FOR: Duration = Duration::from_hours(24);
 /// Minimum number of users of a network before the server reports the network.
 const MANY_USERS: usize = 5;

@@ -1,9 +1,9 @@
 //! OpenID Connect client: authorization code flow with PKCE.
 //!
-//! Implements the client features that Drover needs from OpenID Connect Core 1.0, Discovery 1.0,
-//! RP-Initiated Logout 1.0, RFC 6749, RFC 7636 (PKCE) and RFC 9207 (issuer identification). This
-//! module sends the requests in the correct order. The submodules contain pure parsing and
-//! validation. Callers pass the current time, because the functions do not read a clock.
+//! Implements parts of OpenID Connect Core 1.0, Discovery 1.0, RP-Initiated Logout 1.0, RFC 6749,
+//! RFC 7636 (PKCE) and RFC 9207 (issuer identification). This module sends the requests in the
+//! correct order. The submodules contain pure parsing and validation. Callers pass the current
+//! time, because the functions do not read a clock.
 //!
 //! Only a rejection by the provider maps to `Refused`: `access_denied` at the authorization
 //! endpoint, and `invalid_grant` and similar codes at the token endpoint. Connection failures and
@@ -111,8 +111,9 @@ impl Oidc {
         })
     }
 
-    /// Starts a sign-in. Returns the authorization URL for the browser and the state needed for the
-    /// callback at `redirect_uri`.
+    /// Starts a sign-in. Returns the authorization URL for the browser, and the state with which
+    /// Drover validates the callback. After the sign-in, the provider redirects the browser to
+    /// `redirect_uri`.
     pub async fn authorize(
         &self,
         redirect_uri: &Url,

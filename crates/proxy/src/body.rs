@@ -1,5 +1,5 @@
-//! Streaming bodies. The proxy forwards them frame by frame, counts their bytes, and ends them with
-//! an error when the request is aborted.
+//! Streaming bodies. The proxy forwards a body frame by frame, and counts its bytes. When the
+//! request is aborted, the proxy ends the body with an error.
 
 use std::io;
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! Kubernetes RBAC rules (`rbac.authorization.k8s.io`): matching of rules with requests, and checks
-//! whether rules cover a different rule.
+//! Kubernetes RBAC rules (`rbac.authorization.k8s.io`): decides whether a rule allows a request,
+//! and whether a list of rules allows everything that another rule allows.
 //!
 //! The embedded API and Drover's roles share this crate. The crate has no types for subjects,
 //! bindings or namespaces.

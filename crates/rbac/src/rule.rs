@@ -224,7 +224,7 @@ pub fn everything() -> [Rule; 2] {
     ]
 }
 
-/// Returns the permissions of `wanted` that `owned` does not cover, as at most [`MAX_MISSING`]
+/// Returns the permissions of `wanted` that `owned` does not grant, as at most [`MAX_MISSING`]
 /// atomic rules.
 ///
 /// A rule with more than [`MAX_ATOMS`] atomic permissions is not expanded. The result then contains

@@ -22,11 +22,11 @@ pub struct StoreOptions {
     pub history_bytes: u64,
     /// Maximum age of the history of keys whose prefix is in `short_lived`.
     pub short_history: Duration,
-    /// Key prefixes with many changes and little need for history.
+    /// Prefixes of keys that change often and whose history clients rarely read, such as Events.
     pub short_lived: Vec<String>,
-    /// Number of changes that are held in memory.
+    /// Maximum number of recent changes that the store keeps in memory for watches.
     pub ring_changes: usize,
-    /// Size in bytes of the changes that are held in memory.
+    /// Maximum size in bytes of the recent changes that the store keeps in memory for watches.
     pub ring_bytes: usize,
     /// Maximum number of queued changes per watch. The watch ends above this number.
     pub watch_changes: usize,

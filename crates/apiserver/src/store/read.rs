@@ -21,16 +21,17 @@ pub struct List {
     pub limit: Option<usize>,
     /// The revision that the list shows.
     pub at: At,
-    /// The information about objects beyond the limit.
+    /// The method to determine whether the list has more objects than the limit.
     pub rest: Rest,
 }
 
-/// The information about the objects after the last item of a limited list.
+/// The method to determine whether a list has more objects than its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// Count the objects beyond the limit. The duration is proportional to their number.
+    /// Count the objects after the last item. The duration is proportional to the number of these
+    /// objects.
     Count,
-    /// Only check for an object beyond the limit.
+    /// Only check whether at least one more object exists.
     Peek,
 }
 

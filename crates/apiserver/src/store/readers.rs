@@ -14,7 +14,7 @@ use super::error::StoreError;
 /// Maximum number of waiting reads per lane.
 const MAX_WAITING_READS: usize = 1024;
 
-/// Timeout for space in a lane's queue.
+/// Maximum time that a read waits for space in the queue of a lane.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;

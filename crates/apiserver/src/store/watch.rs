@@ -133,7 +133,8 @@ impl Watch {
         }
     }
 
-    /// Reads events from before the subscription. Returns `None` if this read finds no events.
+    /// Reads past events, which are older than the subscription. Returns `None` if this read finds
+    /// no events.
     async fn past(&mut self) -> Result<Option<Batch>, WatchEnd> {
         let until = self.subscription.from;
         let recent = self.feed.recent(&self.prefix, self.delivered, until);

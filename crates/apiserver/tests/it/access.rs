@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// An object store in memory, by resource, namespace and name.
+/// An in-memory object store. The key of an object consists of its resource, namespace and name.
 #[derive(Default)]
 pub(crate) struct Live(Mutex<BTreeMap<(String, String, String), Value>>);
 

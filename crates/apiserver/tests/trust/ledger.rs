@@ -61,7 +61,7 @@ impl Ledger {
         self.objects.get_mut(key).unwrap().pending = None;
     }
 
-    /// Returns the acknowledged state of an object without a change in progress.
+    /// Returns the acknowledged state of an object that has no change in progress.
     fn known(&self, key: &str) -> Option<(u64, String)> {
         self.objects.get(key)?.known.clone()
     }

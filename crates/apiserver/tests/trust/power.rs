@@ -40,7 +40,7 @@ impl Machine {
         Store::open(&self.path(), options)
     }
 
-    /// Opens the store with the power on, and verifies it.
+    /// Opens the store after a power failure, and verifies the content of the store.
     async fn verify(&self) -> Store {
         let store = self.open().expect("the store opens after a power failure");
         verify(&self.ledger, &store).await;

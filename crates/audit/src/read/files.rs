@@ -213,7 +213,8 @@ struct Backwards<'a> {
     /// Offset in the file at which `held` begins.
     start: u64,
     held: Vec<u8>,
-    /// True if the end of the last line in `held` was not read or was dropped.
+    /// True if the last line in `held` is incomplete, because the end of the line was not read or
+    /// was dropped.
     torn: bool,
 }
 

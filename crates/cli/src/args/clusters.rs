@@ -22,7 +22,8 @@ pub struct ClusterArgs {
 pub enum ClusterCommand {
     /// List the clusters
     List(Output),
-    /// Show the state of a cluster with its cause, and its nodes, capacity, components and agent
+    /// Show a cluster: the state and its cause, the nodes, the capacity, the components and the
+    /// agent
     Get(ClusterName),
     /// Print the manifest that registers a cluster; if the Cluster does not exist, create it
     Import(ClusterImport),

@@ -123,7 +123,8 @@ fn subject(member: &MemberView) -> String {
     user.or_else(|| member.group.clone()).unwrap_or_default()
 }
 
-/// Returns the subject's name with the user's logins at identity providers.
+/// Returns the name of a user or group. Adds the logins of a user at identity providers, if they
+/// are known.
 fn subject_with_logins(member: &MemberView) -> String {
     if member.identities.is_empty() {
         return subject(member);

@@ -285,8 +285,9 @@ fn describe_identity(identity: &IdentityView, now: Timestamp) -> String {
     )
 }
 
-/// Lists the user's logins at identity providers. The user name alone does not identify a person:
-/// the first user with a login at any provider receives the login as user name.
+/// Lists the user's logins at identity providers. The user name alone does not identify a person.
+/// For example, two people can have the same login at two providers, and only one of them has this
+/// login as user name.
 fn identities(user: &UserView) -> String {
     let at = |identity: &IdentityView| format!("{} as {}", identity.provider, identity.login);
     let all: Vec<_> = user.identities.iter().map(at).collect();

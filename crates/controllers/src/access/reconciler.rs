@@ -17,7 +17,7 @@ use drover_apply::ApplyError;
 
 /// Maximum time between two repairs of drift.
 const REPAIR_EVERY: Duration = Duration::from_mins(5);
-/// Interval at which the controller checks whether incomplete stores are complete.
+/// Interval at which the controller checks incomplete stores again.
 const UNTRUSTED_RETRY: Duration = Duration::from_secs(1);
 /// Timeout of applying the desired access to one cluster.
 const APPLY_TIMEOUT: Duration = Duration::from_mins(2);

@@ -1,13 +1,13 @@
 //! Unmanaged bindings in a cluster that name Drover's users and groups.
 //!
 //! A user with permission to write bindings in a cluster can name a Drover user in a binding. The
-//! server keeps the binding in the cluster while any binding on the hub names this user for the
-//! cluster. The route that explains access reports the binding.
+//! server leaves such a binding unchanged while any binding on the hub gives the user a role in the
+//! cluster. The route that explains access lists the unmanaged binding.
 //!
-//! When no binding on the hub names the user any more, the server removes the user from the
-//! unmanaged binding, and deletes a binding without subjects. Without this removal, the unmanaged
-//! binding adds access to the next role of the user in this cluster. The server does not remove
-//! users because of a disabled account, provider or role.
+//! After the deletion of the last such binding on the hub, the server removes the user from the
+//! unmanaged binding. The server deletes an unmanaged binding without subjects. Otherwise, the user
+//! would get the access of the unmanaged binding again together with a later role in the cluster.
+//! The server does not remove a user whose account, provider or role is only disabled.
 
 mod bound;
 

@@ -70,7 +70,7 @@ fn is_orphan(stores: &Stores, binding: Binding<'_>) -> bool {
 /// deletes the binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum DependencyKind {
-    /// The subject of the binding.
+    /// The user who is the subject of the binding.
     User,
     /// The cluster of the binding.
     Cluster,

@@ -164,8 +164,8 @@ fn is_reporting(facts: &ClusterFacts) -> bool {
     facts.tunnels > 0 && facts.silence.is_some_and(|silence| silence < SILENT_AFTER)
 }
 
-/// Reports whether Ready requires a condition to be True. A cluster with an outdated agent can be
-/// ready.
+/// Reports whether Ready requires a condition to be True. Ready requires all conditions except
+/// AgentUpToDate, so a cluster with an outdated agent can be ready.
 fn is_required_for_ready(kind: &str) -> bool {
     kind != AGENT_UP_TO_DATE
 }

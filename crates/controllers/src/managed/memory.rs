@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 use crate::progress::Progress;
 
-/// The secret values of namespaces to create, by project UID and namespace name. The server writes
-/// a value only into the annotation of the created namespace.
+/// Maps the project UID and the name of each namespace that the server creates to a secret value.
+/// The server writes the value only into an annotation of the namespace.
 pub(crate) type Secrets = BTreeMap<(String, String), String>;
 
 /// State of a cluster's projects between reconciliations.

@@ -1,9 +1,9 @@
 //! Detects that the holder's process on the same machine has ended, so that a waiting server can
 //! take the Lease early.
 //!
-//! Each server holds a lock on its own file in tmpfs. If the file exists and is unlocked, the
-//! process has ended, because the kernel holds the lock exactly as long as the process has the file
-//! open. Different machines never share a tmpfs.
+//! Each server holds a lock on its own file in tmpfs. The kernel releases the lock when the process
+//! ends. If the file exists and is unlocked, the process has therefore ended. Different machines
+//! never share a tmpfs.
 //!
 //! The waiting server waits until the Lease expires if the file does not exist, has a different
 //! owner, or is not in a tmpfs.

@@ -1,9 +1,10 @@
 //! Computes the grants (the roles of each subject) from the stores.
 //!
-//! A task recomputes the grants when a role, a binding, a project or a provider changes, and when a
-//! user is created, deleted, enabled or disabled. Frequent status changes of clusters and users do
-//! not trigger the task. The last computed grants may not include the latest write. Callers
-//! therefore use [`LiveGrants::fresh`] before they reject a request.
+//! A task recomputes the grants after each change of a role, a binding, a project or a provider.
+//! The task also recomputes the grants when a user is created, deleted, enabled or disabled.
+//! Frequent status changes of clusters and users do not trigger the task. The last computed grants
+//! may not include the latest write. Callers therefore use [`LiveGrants::fresh`] before they reject
+//! a request.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -121,7 +121,7 @@ impl ProviderLogins {
         Ok(LoginRedirect { url, cookie })
     }
 
-    /// Finishes a login in the browser that started it. `query` is the callback's query.
+    /// Finishes a login in the browser that started the login. `query` is the callback's query.
     pub async fn finish(
         &self,
         name: &str,

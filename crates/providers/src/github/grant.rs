@@ -1,5 +1,5 @@
-//! Parsing of the response of `login/oauth/access_token`. The page returns most errors with status
-//! 200, and an unknown client with status 404.
+//! Parsing of the response of `login/oauth/access_token`. GitHub returns most errors with status
+//! 200, and the error for an unknown client ID with status 404.
 
 use jiff::Timestamp;
 use secrecy::SecretString;

@@ -76,8 +76,8 @@ impl ClaimMapping {
     /// Builds the user from the claims. Claims of the ID token take precedence over userinfo.
     ///
     /// A user without a groups claim has no groups. Groups with an empty or too long ID are
-    /// dropped, because no role can refer to them. More than 1,000 groups, or a claim that is not
-    /// an array of strings, are errors, because a subset would be arbitrary.
+    /// dropped, because no role can refer to them. A claim with more than 1,000 groups or with a
+    /// wrong type is an error, because a subset of the groups would be arbitrary.
     pub fn person(
         &self,
         id: &str,

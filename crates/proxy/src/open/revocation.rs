@@ -25,8 +25,8 @@ use drover_identity::{Accounts, Authenticator, LastUse};
 
 /// Interval of checks while the hub's state does not change. These checks detect expired tokens.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Delay between a change of the hub's state and the check. One check covers several changes in
-/// quick succession.
+/// Delay between a change of the hub's state and the check. Several changes in quick succession
+/// cause a single check.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// Duration after the start of a request during which the stores may lack the request's token. The
 /// server reads a new token from the hub before the hub's watch delivers the token. The sum of this

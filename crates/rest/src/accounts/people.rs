@@ -1,5 +1,5 @@
-//! The route that searches for users, for role bindings. A search requires a complete name, and
-//! never lists all users.
+//! The route that searches for users to whom the caller wants to grant a role. A search requires a
+//! complete name, and never lists all users.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

@@ -27,9 +27,9 @@ pub(in crate::store) struct Checkpoints {
 enum State {
     #[default]
     Idle,
-    /// The checkpoint thread moves most pages.
+    /// A checkpoint has begun, and the checkpoint thread moves most pages.
     Bulk,
-    /// The writer moves the remaining pages.
+    /// The checkpoint thread has finished, and the writer must move the remaining pages.
     Rest,
     Closed,
 }

@@ -123,7 +123,8 @@ impl Retention {
         Ok(step)
     }
 
-    /// Returns the last row to delete because of the size limit, counted from the oldest row.
+    /// Returns the newest row that must be deleted so that the history complies with its size
+    /// limit.
     fn excess(
         &self,
         conn: &Connection,

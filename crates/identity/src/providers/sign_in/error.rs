@@ -1,4 +1,5 @@
-//! The errors of a provider login, with the texts for users and for administrators.
+//! The errors of a provider login. Each error has a text for the user and a text for
+//! administrators.
 
 use std::fmt::Display;
 

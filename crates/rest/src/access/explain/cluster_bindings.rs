@@ -1,5 +1,5 @@
-//! Finds RBAC bindings in the cluster that Drover does not manage, and the permissions that these
-//! bindings grant to Drover's users.
+//! Finds the unmanaged RBAC bindings in a cluster, and the permissions that these bindings grant to
+//! Drover's users. Drover did not create unmanaged bindings.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -15,9 +15,9 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> K {
     serde_json::from_value(whole).unwrap()
 }
 
-/// Stores with the cluster `shop`. `ann` has all of Drover's permissions in `shop`, `max` can list
-/// members of projects, `pia` has a role in the project `till`, and `eve` has a role in every
-/// cluster.
+/// Stores with the cluster `shop` and four users. `ann` has all of Drover's permissions in `shop`.
+/// `max` can list members of projects. `pia` has a role in the project `till`. `eve` has a role in
+/// every cluster.
 fn stores() -> Stores {
     let stores = Stores::synced_empty();
     for name in ["ann", "max", "pia", "eve"] {
