@@ -131,7 +131,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns an integer of the status; 0 if absent.
+/// Returns an integer field of the object's status. Returns 0 if the field is absent.
 fn count(value: &Value, name: &str) -> i64 {
     field(value, name).as_i64().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Compares the content of two objects of a kind.
+//! Compares the content of two objects of the same kind.
 
 mod quota;
 mod rbac;

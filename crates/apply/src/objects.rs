@@ -164,7 +164,7 @@ where
     }
 }
 
-/// Returns true if the client received a response that it cannot read.
+/// Returns true if the client cannot read a response that the client has received.
 fn is_unreadable(error: &kube::Error) -> bool {
     !matches!(error, kube::Error::Api(_))
 }

@@ -223,7 +223,7 @@ fn own_object(route: Option<&str>, person: Option<&AuditCaller>) -> Option<Box<s
     }
 }
 
-/// Returns the last parameter of the path, if it is a valid name.
+/// Returns the last parameter of the path, if the parameter is a valid name.
 async fn last_name(head: &mut Parts) -> Option<Box<str>> {
     let parameters = RawPathParams::from_request_parts(head, &()).await.ok()?;
     let (_, value) = parameters.iter().last()?;

@@ -95,7 +95,7 @@ impl From<&Principal> for AuditCaller {
 pub struct ClusterRef {
     /// Name of the cluster in the request.
     pub name: Arc<str>,
-    /// UID of the cluster. The hub has no UID.
+    /// UID of the cluster. `None` for the hub, which has no UID.
     pub uid: Option<ClusterUid>,
 }
 

@@ -253,7 +253,7 @@ impl Config {
             .or_else(|| ordered().find(|context| context.serves(server)))
     }
 
-    /// Adds or replaces a context, and makes it the current context.
+    /// Adds or replaces a context, and makes this context the current context.
     pub(crate) fn insert(&mut self, context: Context) {
         self.current = Some(context.name.clone());
         match self

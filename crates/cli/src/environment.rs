@@ -41,7 +41,7 @@ pub struct Environment {
 pub(crate) enum Target<'a> {
     /// The server of the named or current context.
     Context(Option<&'a str>),
-    /// The server with this address, with a token from a file or a variable.
+    /// The server with this address. The token comes from a file or an environment variable.
     Direct(&'a ServerUrl),
 }
 

@@ -39,7 +39,7 @@ pub enum Failure {
     /// The wait for a condition timed out.
     #[error("{0}")]
     TimedOut(String),
-    /// A file of the command line cannot be read.
+    /// A file that the command line names cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
         /// Path of the file.

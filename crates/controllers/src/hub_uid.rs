@@ -36,8 +36,9 @@ impl Reconciler for HubUid {
         Ok(Action::await_change())
     }
 
-    /// Returns true for all errors, because the charts of earlier versions grant no permission to
-    /// read the namespace. Without the UID, the server omits the condition that depends on the UID.
+    /// Returns true for all errors, so that the controller logs these errors at level debug. The
+    /// charts of earlier versions grant no permission to read the namespace. Without the UID, the
+    /// server omits the condition that depends on the UID.
     fn is_expected(&self, _: &HubError) -> bool {
         true
     }

@@ -13,7 +13,8 @@ pub struct ConcurrencyLimiter {
     users: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
-/// A permit for one operation of a user. Dropping the permit releases it.
+/// A permit for one operation of a user. The user can start the next operation after the permit is
+/// dropped.
 #[derive(Debug)]
 pub struct ConcurrencyGuard {
     user_uid: Box<str>,

@@ -77,7 +77,7 @@ impl Visibility {
                 .may_enter(self.rights_holder(), &Target::Cluster(uid))
     }
 
-    /// Reports whether a binding in the cluster names the caller.
+    /// Reports whether the caller is a subject of a binding in the cluster.
     fn is_bound_in(&self, cluster: &ClusterUid) -> bool {
         let bindings = self.stores.cluster_role_template_bindings.all();
         let mut in_cluster = bindings

@@ -61,7 +61,7 @@ pub enum IdentifyError {
     /// The token's user is disabled or deleted.
     #[error("the token's user is disabled or deleted: ask an administrator")]
     UserGone,
-    /// The identity of the token's provider is not valid.
+    /// The provider identity that the token depends on is not valid.
     #[error("the token is invalid: {cause}", cause = .0)]
     ProviderInvalid(#[from] InvalidReason),
     /// The stores are not synced or too old.
@@ -368,7 +368,7 @@ fn decide(
     })
 }
 
-/// Reports whether a token was unused for longer than its idle limit, by the recorded last use.
+/// Reports whether the time since the recorded last use of a token exceeds the token's idle limit.
 pub fn is_idle(token: &Token, now: Timestamp) -> bool {
     idle_deadline(token).is_some_and(|end| now > end)
 }

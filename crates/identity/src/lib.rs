@@ -1,7 +1,7 @@
 //! Authentication: tokens, passwords, logins and their limits.
 //!
 //! *Owns* the authentication step of a request and all credentials of users. *Never* decides about
-//! permissions: permits decide about permissions (`drover_access::permit`).
+//! permissions, because `drover_access::permit` makes these decisions.
 
 pub mod accounts;
 pub mod administrators;

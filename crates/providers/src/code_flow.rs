@@ -40,7 +40,7 @@ pub struct Pending {
 /// Error of a callback that does not complete the sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CodeFlowError {
-    /// The query is too long, or it lacks a parameter or contains a parameter twice.
+    /// The query is too long, lacks a parameter, or contains a parameter twice.
     #[error("{0}")]
     Malformed(&'static str),
     /// The state does not match. The check prevents forged callbacks (login CSRF).

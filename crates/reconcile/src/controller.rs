@@ -29,7 +29,7 @@ pub trait Reconciler: Send + Sync + 'static {
     type Error: Error + Send + Sync + 'static;
 
     /// Reads the current state and makes the necessary changes. The controller may call the
-    /// function at any time and repeatedly, and may cancel it at any await.
+    /// function at any time and repeatedly, and may cancel the call at any await point.
     fn reconcile(
         &self,
         key: &Self::Key,

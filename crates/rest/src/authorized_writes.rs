@@ -87,7 +87,8 @@ where
         self.create(&requested, &object).await
     }
 
-    /// Checks a caller's change of an object with the admission rules. Does not write the object.
+    /// Checks a caller's change of an object against the admission rules. Does not write the
+    /// object.
     pub(super) async fn check_replace(&self, old: &K, object: &K) -> Result<(), Status> {
         let (before, after) = (value(old)?, value(object)?);
         let name = object.name_any();
@@ -95,7 +96,8 @@ where
             .await
     }
 
-    /// Checks a caller's creation of an object with the admission rules. Does not write the object.
+    /// Checks a caller's creation of an object against the admission rules. Does not write the
+    /// object.
     pub(super) async fn check_create(&self, object: &K) -> Result<(), Status> {
         let requested = value(object)?;
         let name = object.name_any();
@@ -103,7 +105,7 @@ where
             .await
     }
 
-    /// Checks a caller's deletion of an object with the admission rules. Does not delete the
+    /// Checks a caller's deletion of an object against the admission rules. Does not delete the
     /// object.
     pub(super) async fn check_delete(&self, object: &K) -> Result<(), Status> {
         let (name, before) = (object.name_any(), value(object)?);

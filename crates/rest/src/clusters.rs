@@ -129,7 +129,7 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Checks the name of a cluster with the rule of the CRD schema.
+/// Checks the name of a cluster against the rule of the CRD schema.
 fn check_name(name: &str) -> Result<(), Status> {
     if name == LOCAL_CLUSTER {
         return Err(Status::invalid(

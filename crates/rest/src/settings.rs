@@ -86,7 +86,7 @@ pub(super) async fn update(
     Ok(axum::Json(view(&state, &visibility, setting)))
 }
 
-/// Checks the caller's change of a setting with the admission rules.
+/// Checks the caller's change of a setting against the admission rules.
 async fn check(
     state: &RestState,
     caller: &Identity,

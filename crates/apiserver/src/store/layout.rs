@@ -130,7 +130,7 @@ pub(super) enum Role {
     Read,
 }
 
-/// Opens a connection, and applies settings that do not need a valid file.
+/// Opens a connection, and applies the settings that do not depend on the content of the file.
 pub(super) fn connect(path: &Path, vfs: Option<&str>, role: Role) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
         | match role {

@@ -212,7 +212,8 @@ impl<'a> Scan<'a> {
         (self.peek()? == b'{').then(|| self.at += 1)
     }
 
-    /// Returns the next member's escaped name, and moves to its value; `None` at the end.
+    /// Returns the escaped name of the next member, and moves to the value of this member. Returns
+    /// `None` at the end.
     fn key(&mut self) -> Option<&'a [u8]> {
         if self.peek()? == b',' {
             self.at += 1;

@@ -10,7 +10,7 @@ pub(super) fn since(time: &str, now: Timestamp) -> String {
     }
 }
 
-/// Returns the difference in whole seconds, rounded towards zero as in Go.
+/// Returns the difference of two times in whole seconds, rounded towards zero as in Go.
 pub(super) fn seconds(from: Timestamp, to: Timestamp) -> i64 {
     let nanoseconds = to.as_nanosecond() - from.as_nanosecond();
     i64::try_from(nanoseconds / 1_000_000_000).unwrap_or(i64::MAX)

@@ -151,7 +151,8 @@ impl Hub {
         }
     }
 
-    /// Sends a request that must authenticate by its headers.
+    /// Sends a request like an external client. The server authenticates the request by the
+    /// `Authorization` header.
     pub(crate) async fn outside(&self, method: Method, path: &str, authorization: &str) -> Answer {
         self.outside_with(method, path, authorization, &Value::Null)
             .await

@@ -84,7 +84,8 @@ impl World {
         world
     }
 
-    /// Opens a server with controllers on a store that may exist.
+    /// Opens a server with controllers on the store in `folder`. Creates the store if it does not
+    /// exist.
     pub(crate) async fn at(folder: &Path, options: LifecycleOptions) -> Self {
         let server = open(folder, &options).await;
         Self::run(&server)
@@ -172,7 +173,7 @@ impl World {
         self.ask_as(root, method, path, body).await
     }
 
-    /// Creates an object and returns it.
+    /// Creates an object, and returns the created object.
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
         let (code, made) = self.ask(Method::POST, path, object).await;
         assert_eq!(code, StatusCode::CREATED, "{made}");
@@ -204,7 +205,7 @@ impl World {
         }
     }
 
-    /// Waits until an object meets the condition, and returns it.
+    /// Waits until an object meets the condition, and returns the object.
     pub(crate) async fn until(&self, path: &str, is: impl Fn(&Value) -> bool) -> Value {
         let mut last = None;
         for _ in 0..1000 {

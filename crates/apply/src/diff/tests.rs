@@ -29,7 +29,7 @@ fn role(name: &str, verbs: &[&str]) -> ClusterRole {
     }
 }
 
-/// Returns the object as the API server returns it.
+/// Returns the role with the UID and the resource version that an API server sets.
 fn stored(mut role: ClusterRole) -> ClusterRole {
     role.metadata.resource_version = Some("7".to_owned());
     role.metadata.uid = Some("u".to_owned());

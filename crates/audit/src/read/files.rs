@@ -252,7 +252,7 @@ impl<'a> Backwards<'a> {
         Some(line)
     }
 
-    /// Reads the previous block. Returns its length in bytes.
+    /// Reads the previous block. Returns the length of the block in bytes.
     fn read_more(&mut self) -> io::Result<usize> {
         let length = usize::try_from(self.start).unwrap_or(BLOCK).min(BLOCK);
         let mut block = vec![0; length];

@@ -1,4 +1,4 @@
-//! The position at which a page of the log ended. Clients send it in the query parameter
+//! The position at which a page of the log ended. Clients send this position in the query parameter
 //! `continue`.
 
 use std::fmt;

@@ -25,7 +25,7 @@ pub enum ClusterCommand {
     /// Show a cluster: the state and its cause, the nodes, the capacity, the components and the
     /// agent
     Get(ClusterName),
-    /// Print the manifest that registers a cluster; if the Cluster does not exist, create it
+    /// Print the manifest that registers a cluster; create the Cluster first if it does not exist
     Import(ClusterImport),
     /// Print a kubeconfig with one context for each cluster, or merge the contexts into an existing
     /// kubeconfig

@@ -17,8 +17,8 @@ use crate::output::{Listed, Page, list, one};
 use crate::table::{DASH, Table, age, describe, printable};
 use crate::terminal::{ask_password, confirm, notice, print, read_password};
 
-/// Maximum number of attempts on conflicts. Conflicts occur because the server writes the status of
-/// providers.
+/// Maximum number of attempts to change a provider. An attempt can fail with a conflict, because
+/// the server writes the status of providers.
 const MAX_ATTEMPTS: usize = 5;
 
 /// Runs a subcommand of `drover provider`.

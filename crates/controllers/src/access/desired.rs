@@ -222,8 +222,8 @@ fn in_namespace(metadata: ObjectMeta, namespace: &str) -> ObjectMeta {
 }
 
 /// Returns references to the ClusterRoles that grant a role in one scope: Drover's own ClusterRole
-/// with the rules, and existing ClusterRoles of the cluster. Each reference has the name prefix of
-/// its bindings.
+/// with the rules, and existing ClusterRoles of the cluster. Returns each reference with the name
+/// prefix of the bindings to its ClusterRole.
 fn references(base: &str, rights: &Rights) -> Vec<(String, RoleRef)> {
     let own = (!rights.rules.is_empty()).then(|| (base.to_owned(), role_ref("ClusterRole", base)));
     let external = rights.external.iter().map(|name| {

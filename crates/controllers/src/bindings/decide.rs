@@ -18,7 +18,7 @@ use drover_hub::{Store, Stores};
 /// The pending write of a binding or project.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
-    /// Store these UIDs: a merge patch of the spec.
+    /// Merge this patch into the object. The patch stores the UIDs in the spec.
     Pin(Value),
     /// Write this condition to the status.
     SetCondition(ConditionValue),

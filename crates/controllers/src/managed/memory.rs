@@ -6,8 +6,9 @@ use tokio::time::Instant;
 
 use crate::progress::Progress;
 
-/// Maps the project UID and the name of each namespace that the server creates to a secret value.
-/// The server writes the value only into an annotation of the namespace.
+/// Secret values of the namespaces that the server creates, one per namespace. The key is the
+/// project UID and the name of the namespace. The server writes the value only into an annotation
+/// of the namespace.
 pub(crate) type Secrets = BTreeMap<(String, String), String>;
 
 /// State of a cluster's projects between reconciliations.

@@ -49,8 +49,8 @@ pub(super) fn failed(problem: Option<&str>) -> ConditionValue {
     }
 }
 
-/// Returns the commands that delete the objects of an import by manifest or by Helm, and the
-/// objects that Drover's controllers created in the cluster.
+/// Returns the commands that delete Drover's objects in the cluster: the objects of the manifest or
+/// the Helm chart, and the objects that Drover's controllers created.
 fn commands() -> String {
     format!(
         "kubectl delete clusterrolebindings,clusterroles -l {NAME_LABEL}={AGENT} && \

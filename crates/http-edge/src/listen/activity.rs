@@ -42,7 +42,7 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Records the start of a request. Dropping the guard records its end.
+    /// Records the start of a request. Dropping the guard records the end of the request.
     pub(super) fn begin(&self) -> InFlight {
         let mut state = self.0.lock();
         state.in_flight += 1;

@@ -73,8 +73,8 @@ pub(super) enum Purpose {
 }
 
 /// A connection's slot. Requests of the connection contain the slot as an extension. The connection
-/// releases the slot when the connection ends, or when its peer proves to be an agent. The tunnel
-/// limits apply to agents.
+/// releases the slot when the connection ends. The connection also releases the slot when its peer
+/// proves to be an agent, because the tunnel limits then apply to the connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionSlot(Arc<Inner>);
 

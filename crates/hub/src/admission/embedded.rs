@@ -14,8 +14,8 @@ use super::{AdmissionError, WriteAuthorizer};
 #[derive(Debug)]
 pub(crate) struct InProcess {
     context: AdmissionContext<'static>,
-    /// The authorizer. Must be set before the hub accepts writes of accounts other than the
-    /// server's.
+    /// The authorizer. Until the authorizer is set, the hub accepts only writes of the server's
+    /// account.
     authorizer: OnceLock<WriteAuthorizer>,
 }
 

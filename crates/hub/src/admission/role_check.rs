@@ -72,7 +72,7 @@ pub async fn check_write(
         .await
 }
 
-/// Checks the role rules for the writer of `write`.
+/// Checks `write` against the current Drover roles of its writer.
 pub(super) async fn check_writer(
     client: &Client,
     stores: &Stores,

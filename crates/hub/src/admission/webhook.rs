@@ -63,8 +63,8 @@ impl WebhookConfig<'_> {
         rules
     }
 
-    /// Matches creations and updates of Drover's kinds, and deletions of users, settings, roles and
-    /// bindings.
+    /// Returns the webhook that matches creations and updates of Drover's kinds. The webhook also
+    /// matches deletions of users, settings, roles and bindings.
     fn kinds(&self) -> Value {
         let deleted: Vec<_> = admission::KINDS_CHECKED_ON_DELETE
             .iter()
@@ -86,9 +86,9 @@ impl WebhookConfig<'_> {
         self.in_private_namespaces(webhook)
     }
 
-    /// Matches requests for service account tokens. For the server's own account, matches the
-    /// requests of every caller. For all other accounts, matches the requests of Drover users and
-    /// service accounts.
+    /// Returns the webhook that matches requests for service account tokens. The webhook matches
+    /// every request for a token of the server's own account. For tokens of all other accounts, the
+    /// webhook matches only the requests of Drover users and service accounts.
     fn accounts(&self) -> Value {
         let condition = match account(self.server) {
             None => users_or_accounts(),
@@ -117,7 +117,8 @@ impl WebhookConfig<'_> {
         self.webhook("rights", RBAC, what, WRITES, &conditions)
     }
 
-    /// Matches writes to Kubernetes' default roles that the webhook for roles does not match.
+    /// Returns the webhook that matches writes to Kubernetes' default roles. The webhook omits the
+    /// writes that the webhook for roles matches.
     fn default_roles(&self) -> Value {
         let asked = format!(
             "{} || ({DROVER_USERS} && request.operation == 'DELETE')",
@@ -135,8 +136,9 @@ impl WebhookConfig<'_> {
         self.webhook("default-roles", RBAC, what, WRITES, &conditions)
     }
 
-    /// Matches the deletion of the server's namespace, and new owner references on the namespace.
-    /// Kubernetes deletes an object with its owner.
+    /// Returns the webhook that matches the deletion of the server's namespace. The webhook also
+    /// matches new owner references on the namespace, because Kubernetes deletes an object when its
+    /// owner is deleted.
     fn namespace(&self) -> Value {
         let own = format!("{NAME} == '{HUB_NAMESPACE}'");
         let goes = "request.operation == 'DELETE' || has(object.metadata.ownerReferences)";
@@ -145,7 +147,7 @@ impl WebhookConfig<'_> {
         self.webhook("namespace", "", what, &["UPDATE", "DELETE"], &conditions)
     }
 
-    /// Matches writes to the CustomResourceDefinitions of Drover's kinds.
+    /// Returns the webhook that matches writes to the CustomResourceDefinitions of Drover's kinds.
     fn definitions(&self) -> Value {
         let own = format!("{NAME}.endsWith('.{GROUP}')");
         let what = &["customresourcedefinitions", "customresourcedefinitions/*"];
@@ -153,8 +155,8 @@ impl WebhookConfig<'_> {
         self.webhook("definitions", DEFINITIONS, what, WRITES, &conditions)
     }
 
-    /// Matches writes to certificate requests: approvals by Drover users, and creations by Drover
-    /// users for signers that approve automatically.
+    /// Returns the webhook that matches writes of Drover users to certificate requests: approvals,
+    /// and the creation of requests whose signer approves automatically.
     fn certificates(&self) -> Value {
         let signers: Vec<_> = CLIENT_SIGNERS.iter().map(|name| literal(name)).collect();
         let logs_in = format!(
@@ -185,7 +187,8 @@ impl WebhookConfig<'_> {
         configuration(PROBE, &[self.test_object("probe", PROBE)])
     }
 
-    /// Matches writes of the test object by all accounts, including the server's account.
+    /// Returns the webhook that matches writes of the test object. The webhook matches the writes
+    /// of all accounts, including the server's account.
     fn test_object(&self, webhook: &str, object: &str) -> Value {
         let name = format!("has(request.name) && request.name == '{object}'");
         let mut webhook = self.webhook(webhook, "", &["configmaps"], &["CREATE"], &[name]);

@@ -44,7 +44,7 @@ impl WebhookState {
     }
 
     /// Returns the problem as a text for `/readyz`. The text contains no addresses and no messages
-    /// of other programs, because unauthenticated clients can read it. An unknown state is a
+    /// of other programs, because unauthenticated clients can read `/readyz`. An unknown state is a
     /// problem only after several attempts.
     fn check(self, tries: u32) -> Result<(), String> {
         let problem = match self {

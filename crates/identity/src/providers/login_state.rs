@@ -126,8 +126,8 @@ pub struct FinishedLogins(Arc<Mutex<HashMap<String, Timestamp>>>);
 pub enum AlreadyFinished {
     /// The login has already finished.
     Yes,
-    /// The server stores the maximum number of finished logins, so it cannot detect a second
-    /// completion.
+    /// The server stores the maximum number of finished logins, so the server cannot detect a
+    /// second completion of this login.
     Unknown,
 }
 

@@ -75,8 +75,8 @@ pub(super) fn organization(id: NonZeroU64) -> String {
 /// Returns the organizations in which the user is an active member. The map contains the name of
 /// each organization by ID.
 ///
-/// GitHub filters memberships by state too. This second check ensures that an invited user is not a
-/// member even if GitHub lists the membership.
+/// The request already filters the memberships by state. The second check in this function ensures
+/// that an invited user is not a member even if GitHub lists the membership.
 pub(super) fn active(memberships: Vec<Membership>) -> BTreeMap<NonZeroU64, String> {
     memberships
         .into_iter()

@@ -15,8 +15,8 @@ const MAX_QUERY_BYTES: usize = 16 * 1024;
 
 /// State of an OpenID Connect sign-in in progress.
 ///
-/// The serialized form contains the secrets. The server encrypts this form and stores it in the
-/// browser. The `Debug` output contains no secrets.
+/// The serialized form contains the secrets. The server encrypts this form, and stores the
+/// encrypted form in the browser. The `Debug` output contains no secrets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pending {
     /// Issuer at which the sign-in started. Responses of other issuers are rejected.

@@ -271,7 +271,7 @@ pub(crate) async fn refresh(
     find(&state, &name).map(|user| axum::Json(view(&state, &caller, &user)))
 }
 
-/// Checks a change of a user with the admission rules for the caller.
+/// Checks a change of a user against the admission rules that apply to the caller.
 async fn check_patch(
     state: &RestState,
     caller: &Identity,
@@ -294,8 +294,8 @@ pub(crate) fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<User>
     user.ok_or_else(|| Status::not_found("User", name))
 }
 
-/// Returns an error if the caller changes the caller's own user. Administrators therefore cannot
-/// lock themselves out.
+/// Returns an error if the caller and the user to change are the same user. Administrators
+/// therefore cannot lock themselves out.
 pub(crate) fn refuse_own_user(caller: &Identity, user: &User, action: &str) -> Result<(), Status> {
     if user.metadata.uid.as_deref() == Some(caller.user_uid.as_str()) {
         return Err(Status::conflict(format!(
@@ -305,8 +305,8 @@ pub(crate) fn refuse_own_user(caller: &Identity, user: &User, action: &str) -> R
     Ok(())
 }
 
-/// Checks the name of a user with the rule of the CRD schema. The check runs before the password is
-/// hashed.
+/// Checks the name of a user against the rule of the CRD schema. The check runs before the password
+/// is hashed.
 fn check_name(name: &str) -> Result<(), Status> {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-');
     let end = |b: Option<&u8>| b.is_some_and(|b| inner(*b) && !matches!(b, b'.' | b'-'));

@@ -177,7 +177,7 @@ fn user(change: &Value) -> User {
     serde_json::from_value(whole).unwrap()
 }
 
-/// Checks a write with the admission rules for a user who writes with kubectl.
+/// Checks a write against the admission rules that apply to a user of kubectl.
 async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result<(), String> {
     let json = |user: Option<&User>| user.map(|user| value(user).unwrap());
     let (old, object) = (json(old), json(new));

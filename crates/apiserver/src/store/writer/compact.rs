@@ -34,7 +34,7 @@ pub(in crate::store) struct Retention {
 /// The result of a compaction step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::store) struct Step {
-    /// The oldest available revisions after the step, by key prefix.
+    /// The oldest available revision of each key prefix after the step.
     pub(in crate::store) floors: Floors,
     /// The number of deleted rows.
     pub(in crate::store) cut: usize,
@@ -194,8 +194,8 @@ impl Retention {
     }
 
     /// Deletes old rows after the oldest available revision of `class`. The class with the empty
-    /// prefix deletes the rows of all keys. Any other class deletes only the rows of keys with its
-    /// prefix.
+    /// prefix deletes the rows of all keys. Any other class deletes only the rows of short-lived
+    /// keys.
     fn cut(
         &self,
         conn: &Connection,

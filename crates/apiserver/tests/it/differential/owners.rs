@@ -329,7 +329,7 @@ fn settled(message: &str) -> String {
     message.to_owned()
 }
 
-/// Returns the object without times, and with sorted owners.
+/// Removes the times of the field owners from the object, and sorts the field owners.
 pub(super) fn comparable(mut object: Value) -> Value {
     if let Some(Value::Array(entries)) = object["metadata"].get_mut("managedFields") {
         for entry in entries.iter_mut() {

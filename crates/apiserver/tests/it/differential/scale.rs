@@ -44,7 +44,8 @@ fn managers(entries: &Value) -> Managers {
     Managers::of(&json!({"metadata": {"managedFields": entries}})).unwrap()
 }
 
-/// Sorts entries, because Go sorts two versions of one manager randomly.
+/// Sorts the entries of the field owners, because Go returns the entries of one manager in random
+/// order.
 fn sorted(mut entries: Value) -> Value {
     if let Value::Array(entries) = &mut entries {
         entries.sort_by_key(Value::to_string);

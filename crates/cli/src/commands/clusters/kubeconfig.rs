@@ -1,4 +1,5 @@
-//! Implements `drover cluster kubeconfig`: requests a kubeconfig, then prints, writes or merges it.
+//! Implements `drover cluster kubeconfig`: requests a kubeconfig, and then prints, writes or merges
+//! the kubeconfig.
 
 use drover_api::rest::{KubeconfigCredential, KubeconfigRequest, KubeconfigResponse};
 
@@ -11,7 +12,7 @@ use crate::kubeconfig::{
 };
 use crate::terminal::{notice, print};
 
-/// Requests a kubeconfig, and prints, writes or merges it.
+/// Requests a kubeconfig, and then prints, writes or merges the kubeconfig.
 pub(super) async fn run(
     client: &Client,
     args: &ClusterKubeconfig,

@@ -20,7 +20,7 @@ pub(in crate::access) struct BoundSubjects {
 }
 
 impl BoundSubjects {
-    /// Reads the subjects from the stores. Call only when the stores are complete.
+    /// Reads the subjects from the stores. Call this function only when the stores are complete.
     pub(in crate::access) fn of(stores: &Stores, uid: &ClusterUid) -> Self {
         let mut bound = Self {
             stores: stores.clone(),

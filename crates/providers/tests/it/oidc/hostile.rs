@@ -63,7 +63,7 @@ impl StartedSignIn {
     }
 }
 
-/// An issuer with one signing key, and its client.
+/// A test issuer with one signing key, and Drover's client for this issuer.
 struct World {
     issuer: Issuer,
     oidc: Oidc,
