@@ -46,7 +46,7 @@ impl From<RequestId> for HeaderValue {
     }
 }
 
-/// A user, or a service account of the hub, by UID and by the name at the time of the request.
+/// A user, or a service account of the hub: the UID, and the name at the time of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditCaller {
     /// The login name of a user, or `system:serviceaccount:<namespace>:<name>`.

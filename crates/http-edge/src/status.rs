@@ -163,7 +163,7 @@ impl Status {
         self
     }
 
-    /// Adds a cause to `details.causes`: a field and the reason why it is invalid.
+    /// Adds a cause to `details.causes`: a field, and the reason why the field is invalid.
     #[must_use]
     pub fn because(mut self, field: &str, reason: &str, message: impl Into<String>) -> Self {
         self.0.causes.push(v1::StatusCause {

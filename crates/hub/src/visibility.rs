@@ -1,4 +1,5 @@
-//! Decides which objects a caller may see and change, by the current roles.
+//! Decides which objects a caller may see and change. The decision depends on the caller's current
+//! roles.
 
 use std::sync::Arc;
 

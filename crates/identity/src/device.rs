@@ -309,7 +309,8 @@ fn begin(
     Ok(Codes { device, user })
 }
 
-/// Removes a confirmed login and returns it. Returns `None` if no confirmed login has this code.
+/// Removes a confirmed login, and returns the login. Returns `None` if no confirmed login has this
+/// code.
 fn take(
     pending: &mut HashMap<String, PendingLogin>,
     device: &SecretString,

@@ -1,7 +1,8 @@
-//! Pins retain history that watches of this process still need, regardless of its age.
+//! Pins retain the history that watches of this process still need, even if the history exceeds its
+//! maximum age.
 //!
-//! Pins do not affect the limits on number and bytes of changes, so that a stalled watch cannot
-//! fill the disk.
+//! The limits on the number and the size of changes apply despite pins, so that a stalled watch
+//! cannot fill the disk.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

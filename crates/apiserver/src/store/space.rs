@@ -86,7 +86,7 @@ fn remove(copy: &Path) {
 
 /// Copies the live pages into a new file with incremental vacuum, and then copies the new file over
 /// the store in one transaction. A crash leaves either the old or the new pages. `VACUUM` is
-/// unsuitable, because it creates its copy in memory or in the temporary folder, which may be
+/// unsuitable, because `VACUUM` creates its copy in memory or in the temporary folder, which may be
 /// small.
 fn try_convert(
     conn: &mut Connection,

@@ -1,6 +1,6 @@
 //! Compares built-in kinds with recorded responses of kube-apiserver 1.36.3
-//! (`schema/answers.json`). The responses contain no UIDs, random names and addresses. They also
-//! contain no taints and finalizers that controllers of other programs add.
+//! (`schema/answers.json`). The responses contain no UIDs, random names and addresses. The
+//! responses also contain no taints and finalizers that controllers of other programs add.
 
 use drover_apiserver::builtin::{Kinds, catalog};
 use drover_apiserver::resource::Scope;

@@ -175,8 +175,8 @@ pub(crate) fn disk_is_full(random: &mut Random, rounds: u64) {
     assert!(full > 0, "the disk was never full");
 }
 
-/// Runs without a sync per commit, and checks that the simulated disk loses commits. This shows
-/// that the other loops can detect losses.
+/// Runs without a sync per commit, and checks that the simulated disk loses commits. The check
+/// shows that the other loops can detect lost commits.
 pub(crate) fn unsynced_is_lost(random: &mut Random, rounds: u64) {
     let disk = Disk::register("unsynced").unwrap();
     let mut lost = 0;

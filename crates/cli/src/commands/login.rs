@@ -231,7 +231,7 @@ async fn confirm_authority(server: &ServerUrl, args: &LoginArgs) -> Result<Autho
     Ok(authorities)
 }
 
-/// Logs in with a password, and changes the password if the server requires it.
+/// Logs in with a password. Changes the password if the server requires a password change.
 async fn sign_in(
     args: &LoginArgs,
     client: &Client,

@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The timeout for a write to appear in the store.
+/// Maximum time to wait until the store contains a write.
 const VISIBLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// All objects of kind `K` in the last synced state. Cloning is cheap. Only [`super::reflector`]

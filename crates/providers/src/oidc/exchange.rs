@@ -126,8 +126,8 @@ fn request(
         .body(form.finish()))
 }
 
-/// Returns the error for a client secret that Drover cannot send, because the provider supports no
-/// client authentication method of Drover.
+/// Returns the error for a provider that supports none of Drover's client authentication methods.
+/// Drover cannot send the client secret to such a provider.
 pub(super) fn no_client_authentication() -> ProviderError {
     ProviderError::Misconfigured {
         field: "oidc.clientSecret",

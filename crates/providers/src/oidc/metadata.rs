@@ -35,8 +35,8 @@ pub struct Metadata {
     /// Authentication method for a client with a secret. `None` if Drover supports none of the
     /// provider's methods.
     pub authentication: Option<ClientAuthentication>,
-    /// True if the provider advertises PKCE with S256. Many providers support PKCE without
-    /// advertising it.
+    /// True if the provider advertises PKCE with S256. Many providers support PKCE but do not
+    /// advertise PKCE.
     pub advertises_pkce: bool,
     /// True if the provider advertises the scope `offline_access` for refresh tokens.
     pub advertises_offline_access: bool,

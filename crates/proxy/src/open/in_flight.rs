@@ -120,8 +120,8 @@ impl InFlightRequest {
         self.began
     }
 
-    /// Records that the stores contain the permit's token and user. If the token or user is later
-    /// absent from the stores, it was deleted.
+    /// Records that the stores contain the permit's token and user. If the token or the user is
+    /// later absent from the stores, the object was deleted.
     pub(crate) fn seen_in_memory(&self) {
         self.in_memory.store(true, Ordering::Relaxed);
     }
