@@ -186,7 +186,7 @@ impl Replica {
     }
 }
 
-/// Creates a replica of the agent for the cluster of this client configuration.
+/// Creates a replica of the agent. The replica serves the cluster to which `config` connects.
 pub fn assemble(
     config: &kube::Config,
     namespace: &str,
@@ -199,7 +199,8 @@ pub fn assemble(
     Ok(assemble_on(upstream, own, namespace, name, shutdown))
 }
 
-/// Creates a replica for the API server `upstream`. `own` uses the agent's own service account.
+/// Creates a replica of the agent for the API server `upstream`. The client `own` authenticates as
+/// the agent's own service account.
 pub fn assemble_on(
     upstream: Upstream,
     own: kube::Client,

@@ -1,8 +1,8 @@
 //! The benchmark `drover-bench access`: authorization decisions with many users and bindings.
 //!
-//! The index contains the number of objects of a large company. Each decision evaluates the same
-//! data as a proxied request: access to the cluster, groups and permissions. [`sync`] measures how
-//! fast a server applies roles to clusters.
+//! The index contains as many users, roles and bindings as a large company has. Each decision
+//! evaluates the same data as a proxied request: access to the cluster, groups and permissions.
+//! [`sync`] measures how fast a server applies roles to clusters.
 
 mod company;
 mod sync;

@@ -1,5 +1,5 @@
 //! The benchmark `drover-bench proxy`: the latency that Drover adds to requests to a cluster, and
-//! its throughput.
+//! Drover's throughput.
 //!
 //! A hub, a server and an agent run on this machine, with TLS on each connection.
 //! [`crate::backend`] replaces the cluster's API server, because a real API server limits the

@@ -30,7 +30,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 /// Delay before the agent retries a forbidden watch.
 const FORBIDDEN_PAUSE: Duration = Duration::from_mins(5);
 
-/// Number of watches per owner. Each watch covers one kind.
+/// Number of watches per owner. Each watch observes one kind.
 pub(super) const WATCHES_PER_OWNER: usize = 3;
 
 /// Starts the watches of applied objects. Only the watch of quotas requests complete objects. The
@@ -56,7 +56,7 @@ pub(super) fn start(tasks: &mut JoinSet<()>, client: &Client, observed: &Observe
     tasks.spawn(follow(limits, resource_version, tally(PROJECTS, 2)));
 }
 
-/// The [`Tally`] that a watch updates, identified by the owner and the index of the watch.
+/// The [`Tally`] that a watch updates. The owner and the index of the watch identify the tally.
 struct Target {
     observed: Observed,
     owner: &'static str,

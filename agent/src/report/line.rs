@@ -4,8 +4,8 @@ use bytes::Bytes;
 use drover_api::report::{Refusal, Report};
 use drover_tunnel::protocol::Version;
 
-/// The encoder of a report stream. Its lines are full snapshots in protocol 1, and changed sections
-/// in protocol 2.
+/// The composer of the lines of a report stream. In protocol 1, a line contains all sections. In
+/// protocol 2, a line contains only changed sections.
 #[derive(Debug)]
 pub struct Composer {
     protocol: Version,
@@ -13,7 +13,7 @@ pub struct Composer {
 }
 
 impl Composer {
-    /// Creates the composer for a new stream.
+    /// Creates the composer of a new report stream.
     pub fn new(protocol: Version) -> Self {
         Self {
             protocol,

@@ -52,7 +52,8 @@ pub(crate) enum SyncError {
     Slow { left: usize },
 }
 
-/// Measures how long the server takes to apply the bindings to all clusters, and adds the figures.
+/// Measures the time that the server takes to apply the bindings to all clusters. Adds the result
+/// to `figures`.
 pub(super) async fn measure(figures: &mut Figures) -> Result<(), SyncError> {
     let folder = TempDir::with_prefix("drover-bench-").map_err(SyncError::Folder)?;
     print_progress(&format!(

@@ -20,7 +20,7 @@ use crate::load::{
     Connection, ExchangeError, NUMBER, Numbers, REPEATING_NUMBER, Sent, Target, repeat,
 };
 
-/// Number of objects in the list.
+/// Number of objects in the list that the benchmark reads.
 pub(super) const LISTED: u32 = 10_000;
 /// Number of objects that are patched.
 const PATCHED: u32 = 1000;

@@ -293,9 +293,9 @@ impl Connection {
     }
 }
 
-/// Counts the JSON objects that end in this chunk. Each line contains one object. `last` is the
-/// byte before the chunk. A brace before a line end is the end of an object, because the line ends
-/// of the chunked encoding follow other characters.
+/// Counts the JSON objects that end in this chunk. Each line contains one object, so a `}` before a
+/// newline is the end of an object. The chunked encoding never has a `}` before a newline. `last`
+/// is the byte before the chunk.
 fn ends(last: u8, piece: &[u8]) -> u64 {
     let first = u64::from(last == b'}' && piece.first() == Some(&b'\n'));
     let within = piece.iter().zip(piece.iter().skip(1));

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Placeholder in a path or body. The load generator replaces it with the request number, which has
-/// eight digits.
+/// Placeholder in a path or body. The load generator replaces the placeholder with the request
+/// number, in eight digits.
 pub(crate) const NUMBER: &str = "########";
-/// Placeholder in a path or body. The load generator replaces it with the repeating number of
-/// [`Numbers`].
+/// Placeholder in a path or body. The load generator replaces the placeholder with the repeating
+/// number of [`Numbers`].
 pub(crate) const REPEATING_NUMBER: &str = "~~~~~~~~";
 
 const DIGITS: usize = 8;
@@ -17,7 +17,7 @@ const DIGITS: usize = 8;
 pub(crate) struct Numbers {
     next: AtomicU64,
     round: u64,
-    /// The request number multiplied by this factor is the repeating number.
+    /// Factor of the request number. The product determines the repeating number.
     stride: u64,
 }
 

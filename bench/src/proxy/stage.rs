@@ -151,7 +151,8 @@ impl Stage {
             .at(&format!("/k8s/clusters/{CLUSTER}{path}"))
     }
 
-    /// Returns a target for a path that the server handles without a request to a cluster.
+    /// Returns a target for a path of the server itself. The server responds without a request to a
+    /// cluster.
     pub(super) fn server_itself(&self, path: &str) -> Target {
         self.targets.drover.at(path)
     }

@@ -2,7 +2,7 @@
 //!
 //! The stub stores the objects of the agents' namespaces in memory, returns the same nodes and pods
 //! for each cluster, accepts all applied objects, and sends no watch events. The CPU usage of real
-//! API servers would dominate the measurement. Each connection to a shared API server would need
+//! API servers would dominate the measurement. With a real API server, each connection would need
 //! two open files.
 //!
 //! | request | response |
@@ -11,7 +11,9 @@
 //! | `GET` of an object | the stored object, or 404 |
 //! | `GET` of a list | the nodes or pods, or an empty list for other kinds |
 //! | `GET` of a watch | no event until its timeout |
-//! | `POST` | 201 with the object, which is stored except for Events, or 409, or a token of a service account |
+//! | `POST` of an object | 201 with the stored object, or 409 |
+//! | `POST` of an Event | 201 with the Event, which is not stored |
+//! | `POST` to the subresource `token` | 201 with a token of the service account |
 //! | `PUT`, `PATCH` as merge | the stored object |
 //! | `PATCH` as apply, `PATCH` of an Event, `DELETE` | 200 |
 

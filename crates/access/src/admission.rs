@@ -1,4 +1,4 @@
-//! Admission rules for writes to the hub that no schema can express. The rules cover Drover's
+//! Admission rules for writes to the hub that no schema can express. The rules apply to Drover's
 //! kinds, the server's Secrets and accounts, and the hub's roles and bindings.
 //!
 //! The embedded hub calls [`admit`] in process. An external hub calls the server's webhook. The
@@ -211,8 +211,9 @@ impl<'a> AdmissionContext<'a> {
         }
     }
 
-    /// Creates the context of writes that the server makes for users. The admission rules apply to
-    /// every user name.
+    /// Creates the context for writes that the server sends on behalf of a user of the REST API.
+    /// The context contains no account of the server, so the server's exemption does not apply to
+    /// the user.
     pub const fn for_users() -> Self {
         Self {
             server: "",
@@ -260,7 +261,8 @@ fn is_listed(patterns: &[&str], name: &str) -> bool {
         })
 }
 
-/// Returns the role that the caller must read for [`admit`].
+/// Returns the name of the RBAC role that the caller must read and pass to [`admit`]. Returns
+/// `None` if [`admit`] needs no role.
 pub fn role_needed(write: &Write<'_>, context: AdmissionContext<'_>) -> Option<RoleName> {
     if context.concerns(write.writer) {
         rbac::role_needed(write)

@@ -21,8 +21,8 @@ pub const WEBSOCKET_BEARER: &str = "base64url.bearer.authorization.k8s.io.";
 /// exact host and all paths (RFC 6265bis §4.1.3.2).
 pub const SESSION_COOKIE: &str = "__Host-drover";
 
-/// A token and its source. A browser sends the cookie with every request to the server. Pages of
-/// other origins can cause such requests.
+/// A token and its source. A cookie requires more checks than a header. The reason is that a
+/// browser also adds the cookie to requests that pages of other origins cause.
 #[derive(Debug)]
 pub enum Presented {
     /// The client sent the token in a header.

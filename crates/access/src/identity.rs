@@ -90,7 +90,8 @@ impl Account {
 }
 
 impl Identity {
-    /// Returns the user's identity in a cluster with only these groups.
+    /// Returns the user's identity for requests to a cluster. The identity contains only the groups
+    /// `groups`.
     pub fn with_groups(&self, groups: Vec<GroupName>) -> KubernetesIdentity {
         let identity = KubernetesIdentity::new(UserName::of(&self.user_uid), groups)
             .with_extra(EXTRA_TOKEN_ID, self.token.id.clone());

@@ -14,7 +14,7 @@ pub const CLUSTER_PATH_PREFIX: &str = "/k8s/clusters/";
 /// Maximum length of a cluster name, as in the Cluster kind.
 const MAX_NAME: usize = 63;
 
-/// The cluster that the path of a request names.
+/// The cluster in the path of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterName {
     /// The hub itself.
@@ -46,8 +46,8 @@ pub enum PathError {
     /// The path has a segment `.` or `..`, either as text or percent-encoded.
     #[error("the path must not have a segment \".\" or \"..\"")]
     DotSegment,
-    /// The path has a backslash or control character, either as text or percent-encoded. Or the
-    /// path has an encoded slash in a segment that the API server can interpret as a name.
+    /// The path has a backslash or a control character, either as text or percent-encoded. The same
+    /// error applies to an encoded slash in a segment that the API server can interpret as a name.
     #[error("the path must not have a backslash, an encoded slash or a control character")]
     Ambiguous,
 }

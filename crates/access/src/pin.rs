@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use thiserror::Error;
 
-/// The current object with the name in a binding.
+/// An existing object whose name is in a binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a> {
     /// UID of the object.

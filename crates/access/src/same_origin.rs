@@ -6,8 +6,9 @@
 //!
 //! 1. `Sec-Fetch-Site` (Fetch Metadata, W3C), if present, is `same-origin` or `none` (an address
 //!    that the user typed).
-//! 2. `Origin` (RFC 6454), if present, is the origin of the server. Requests that change state,
-//!    and upgrades, must have it, because pages of other origins can read the bytes of an upgrade.
+//! 2. `Origin` (RFC 6454), if present, is the origin of the server. Requests that change state must
+//!    have the header. Upgrades must also have the header, because pages of other origins can read
+//!    the bytes of an upgrade.
 //! 3. Requests that change state contain the CSRF token. Only a page that can read the server's
 //!    responses can send this token.
 
@@ -103,8 +104,8 @@ pub fn check(head: Head<'_>, session: &UserToken) -> Result<(), CrossOrigin> {
     }
 }
 
-/// Reports whether a method changes state. A separate check handles upgrades, because a page cannot
-/// set the headers of an upgrade.
+/// Reports whether a method changes state. Returns false for upgrades, because a page cannot add
+/// the CSRF token to the headers of an upgrade.
 fn changes(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD | Method::CONNECT)
 }

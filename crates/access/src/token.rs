@@ -1,8 +1,8 @@
 //! Tokens: `drover_<id>_<secret>` for users, `droverimport_<id>_<secret>` for registration.
 //!
 //! Each family has a separate type, so that the server cannot confuse user tokens with registration
-//! tokens. The hub stores only `sha256:<hex>` of the secret: a slow hash adds no protection to 160
-//! random bits.
+//! tokens. The hub stores only `sha256:<hex>` of the secret. A slow hash is not necessary, because
+//! a secret has 160 random bits.
 
 use std::fmt;
 use std::marker::PhantomData;

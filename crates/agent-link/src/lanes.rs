@@ -38,9 +38,10 @@ pub struct TunnelContext {
     pub closed: CancellationToken,
 }
 
-/// A handler of the requests on a lane that the agent does not forward.
+/// Responds to the requests on one lane. The agent does not forward these requests to the API
+/// server.
 pub trait LaneHandler: std::fmt::Debug + Send + Sync {
-    /// Handles a request that the guard has admitted.
+    /// Responds to a request that the guard has admitted.
     fn handle(
         &self,
         tunnel: &TunnelContext,

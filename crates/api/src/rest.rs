@@ -283,7 +283,7 @@ wire! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         display_name: Option<String>,
         /// True to make the user an administrator, who has all permissions. False to remove the
-        /// administrator.
+        /// user's administrator permission.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         administrator: Option<bool>,
     }

@@ -56,7 +56,7 @@ pub struct Attributes<'a> {
 pub enum Target<'a> {
     /// A resource. A field is empty if the request does not contain its value.
     Resource {
-        /// The API group; empty for the core group.
+        /// The API group. Empty for the core group.
         group: &'a str,
         /// The API version such as `v1`, or `*`.
         version: &'a str,
@@ -64,9 +64,9 @@ pub enum Target<'a> {
         resource: &'a str,
         /// A subresource such as `status`, or empty.
         subresource: &'a str,
-        /// The namespace; empty for cluster-scoped objects and for all namespaces.
+        /// The namespace. Empty for cluster-scoped objects and for all namespaces.
         namespace: &'a str,
-        /// The name of the object; empty for a collection.
+        /// The name of the object. Empty for a collection.
         name: &'a str,
     },
     /// A non-resource path such as `/version`.
@@ -74,7 +74,7 @@ pub enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Returns the fields of the target that RBAC rules match.
+    /// Returns the fields of the target that the authorizer compares with RBAC rules.
     fn asked(self) -> RuleTarget<'a> {
         match self {
             Self::Path(path) => RuleTarget::Path(path),
@@ -154,15 +154,15 @@ pub struct Review<'a> {
     pub operation: Operation,
     /// The resource of the object.
     pub resource: &'a Resource,
-    /// A subresource such as `status`; empty for the object itself.
+    /// A subresource such as `status`. Empty for the object itself.
     pub subresource: &'a str,
-    /// The namespace of the object; empty for cluster-scoped objects.
+    /// The namespace of the object. Empty for cluster-scoped objects.
     pub namespace: &'a str,
-    /// The name of the object; empty on create with `generateName`.
+    /// The name of the object. Empty on create with `generateName`.
     pub name: &'a str,
-    /// The object to store; `None` on delete.
+    /// The object to store. `None` on delete.
     pub object: Option<&'a Value>,
-    /// The stored object; `None` on create.
+    /// The stored object. `None` on create.
     pub old: Option<&'a Value>,
     /// True if the request is a dry run.
     pub dry_run: bool,

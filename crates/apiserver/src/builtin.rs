@@ -37,7 +37,7 @@ pub enum Kinds {
     #[default]
     Hub,
     /// All kinds with a schema, workloads included. The server stores, defaults and validates
-    /// objects; the embedding program runs the controllers.
+    /// objects. The embedding program runs the controllers.
     Cluster,
 }
 
@@ -144,7 +144,7 @@ fn served(published: &Published, list: &published::List, resource: &ApiResource)
     }
 }
 
-/// Returns a discovery verb as a static string; `None` for an unknown verb.
+/// Returns a discovery verb as a static string, or `None` for an unknown verb.
 fn known(verb: &str) -> Option<&'static str> {
     [
         "create",

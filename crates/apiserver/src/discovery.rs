@@ -38,7 +38,7 @@ pub fn groups(catalog: &Catalog) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// Returns the document `/apis/{group}`; `None` for an unknown group.
+/// Returns the document `/apis/{group}`, or `None` for an unknown group.
 pub fn group(catalog: &Catalog, name: &str) -> Option<Value> {
     all_groups(catalog)
         .iter()
@@ -156,7 +156,7 @@ fn built_in(catalog: &Catalog) -> Vec<Group> {
     groups
 }
 
-/// Sort key of versions as in Kubernetes: GA, beta, alpha, then by number; other names last.
+/// Sort key of versions as in Kubernetes: GA, beta, alpha, then by number. Other names come last.
 fn rank(version: &str) -> (u8, u32, u32, std::cmp::Reverse<String>) {
     let unknown = (0, 0, 0, std::cmp::Reverse(version.to_owned()));
     let Some(rest) = version.strip_prefix('v') else {
@@ -298,8 +298,9 @@ impl Group {
         all
     }
 
-    /// Returns the group, version and kind of the response. Built-in resources omit the group and
-    /// version if they equal those of the resource list. apiextensions always sets both.
+    /// Returns the group, version and kind of the response. A built-in resource omits the group and
+    /// the version if the resource list has the same group and version. A custom resource always
+    /// contains both fields, as in apiextensions.
     fn response_kind(&self, version: &str, resource: &ApiResource) -> Value {
         let (group, version) = match (self.origin, resource.version.as_str()) {
             (Origin::Custom, "") => (self.name.as_str(), version),

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-/// Returns a string field; empty if absent.
+/// Returns a string field. The result is empty if the field is absent.
 pub(crate) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns a list field; empty if absent.
+/// Returns a list field. The result is empty if the field is absent.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value
         .get(name)
@@ -25,7 +25,7 @@ pub(crate) fn number(value: &Value, name: &str) -> Option<i64> {
     value.get(name)?.as_i64()
 }
 
-/// Returns a boolean field; false if absent.
+/// Returns a boolean field. The result is false if the field is absent.
 pub(crate) fn flag(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
@@ -35,13 +35,13 @@ pub(crate) fn object<'a>(value: &'a Value, name: &str) -> Option<&'a Map<String,
     value.get(name)?.as_object()
 }
 
-/// Returns a field; `null` if absent.
+/// Returns a field. The result is `null` if the field is absent.
 pub(crate) fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
     static NOTHING: Value = Value::Null;
     value.get(name).unwrap_or(&NOTHING)
 }
 
-/// Returns the value at a dotted path; `null` if absent.
+/// Returns the value at a dotted path. The result is `null` if the value is absent.
 pub(crate) fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(value, field)
 }
@@ -70,7 +70,7 @@ pub(crate) fn make<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value
     inside.is_object().then_some(inside)
 }
 
-/// Returns mutable access to a list field; empty if absent.
+/// Returns mutable access to a list field. The result is empty if the field is absent.
 pub(crate) fn items<'a>(value: &'a mut Value, name: &str) -> &'a mut [Value] {
     value
         .get_mut(name)

@@ -10,7 +10,7 @@ pub(crate) const MAX_FILTER_DEPTH: usize = 4;
 /// Maximum number of visited values per path.
 const MAX_VISITS: usize = 100_000;
 
-/// Returns the first value at a path; `None` if the path is malformed or visits too many values.
+/// Returns the first value at a path, or `None` if the path is malformed or visits too many values.
 pub(crate) fn first<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let steps = parse(path)?;
     let mut visits = Visits(MAX_VISITS);
@@ -215,7 +215,7 @@ fn dotted<'a>(rest: &'a str, steps: &mut Vec<Step>) -> Option<&'a str> {
     Some(rest)
 }
 
-/// Parses a field name; a backslash escapes a dot.
+/// Parses a field name. A backslash escapes a dot.
 fn name(text: &str) -> (String, &str) {
     let mut name = String::new();
     let mut characters = text.char_indices();

@@ -47,7 +47,7 @@ use run::Controllers;
 pub struct ObjectPath {
     /// Group and plural name of the resource.
     pub resource: GroupResource,
-    /// The namespace of the object; empty for cluster-scoped objects.
+    /// The namespace of the object. Empty for cluster-scoped objects.
     pub namespace: String,
     /// The object's name.
     pub name: String,
@@ -79,7 +79,7 @@ impl fmt::Display for ObjectPath {
 pub struct Page {
     /// The complete objects of the page, with their resourceVersion.
     pub items: Vec<Value>,
-    /// The start of the next page; `None` after the last page.
+    /// The start of the next page. `None` after the last page.
     pub next: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub enum Act {
     Delete {
         /// The required UID.
         uid: String,
-        /// The required resourceVersion; `None` for any.
+        /// The required resourceVersion. `None` accepts any version.
         resource_version: Option<String>,
         /// The deletion propagation: whether and when dependents are deleted.
         propagation: Propagation,
@@ -151,15 +151,15 @@ pub trait Hub: Send + Sync + 'static {
 /// Options of the controllers.
 #[derive(Clone)]
 pub struct LifecycleOptions {
-    /// The certificate in each namespace's ConfigMap `kube-root-ca.crt` and in token Secrets;
-    /// `None` creates no ConfigMap.
+    /// The certificate in each namespace's ConfigMap `kube-root-ca.crt` and in token Secrets. If
+    /// `None`, the controllers create no ConfigMap.
     pub root_ca: Option<String>,
     /// The certificate in token Secrets if `root_ca` is `None`. The embedding program can set this
     /// certificate after the start.
     pub token_ca: Arc<OnceLock<String>>,
     /// The lifetime of Events after their last change, in seconds.
     pub event_ttl_seconds: i64,
-    /// Returns the current time; tests replace it.
+    /// Function that returns the current time. Tests replace this function.
     pub clock: Clock,
 }
 

@@ -12,7 +12,7 @@ pub(crate) use catalog_cache::CatalogCache;
 /// A group and a version, such as `apps/v1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersion {
-    /// The API group; empty for the core group.
+    /// The API group. Empty for the core group.
     pub group: String,
     /// The API version, such as `v1beta1`.
     pub version: String,
@@ -41,7 +41,7 @@ pub enum Scope {
 /// The resource or subresource that a request writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteTarget {
-    /// The resource itself; `status` is excluded for kinds with a status subresource.
+    /// The resource itself. `status` is excluded for kinds with a status subresource.
     Object,
     /// The subresource `status`.
     Status,
@@ -88,7 +88,7 @@ pub struct Column {
     pub description: String,
     /// The priority: 0 for columns that are always visible, larger for `-o wide`.
     pub priority: i32,
-    /// The JSONPath of a CRD's column; `None` for built-in kinds.
+    /// The JSONPath of a CRD's column. `None` for built-in kinds.
     pub path: Option<String>,
 }
 
@@ -117,13 +117,13 @@ pub struct Resource {
     pub verbs: Vec<&'static str>,
     /// True if the resource has a status subresource.
     pub status: bool,
-    /// The paths of the scale subresource; `None` without the subresource.
+    /// The paths of the scale subresource. `None` without the subresource.
     pub scale: Option<ScalePaths>,
     /// True if this is the storage version.
     pub storage: bool,
     /// The schema of the object, metadata included.
     pub schema: Arc<Node>,
-    /// Table columns; empty for the default columns name and age.
+    /// Table columns. Empty for the default columns name and age.
     pub columns: Vec<Column>,
     /// The fields that field selectors support in addition to `metadata.name` and
     /// `metadata.namespace` (CRD `selectableFields`).
@@ -133,7 +133,7 @@ pub struct Resource {
 /// A resource without its version, as in RBAC rules and store keys.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
-    /// The API group; empty for the core group.
+    /// The API group. Empty for the core group.
     pub group: String,
     /// The plural name.
     pub resource: String,

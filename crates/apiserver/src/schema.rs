@@ -75,9 +75,9 @@ pub struct Node {
     pub rules: Vec<Arc<Rule>>,
     /// The JSON encoding of the Go type, for built-in kinds.
     pub go: Option<Arc<GoStruct>>,
-    /// The schema as JSON; only set at the root of a CRD's schema.
+    /// The schema as JSON. Only set at the root of a CRD's schema.
     pub written: Option<Arc<Value>>,
-    /// The compiled CEL rules of the whole tree; only set at the root of a CRD's schema.
+    /// The compiled CEL rules of the whole tree. Only set at the root of a CRD's schema.
     pub cel: Option<Arc<cel::Rules>>,
 }
 
@@ -128,12 +128,12 @@ pub enum Shape {
     },
     /// A string.
     String {
-        /// The OpenAPI format such as `date-time` or `byte`; empty without a format.
+        /// The OpenAPI format such as `date-time` or `byte`. Empty without a format.
         format: String,
     },
     /// An integer.
     Integer {
-        /// The OpenAPI format `int32` or `int64`; empty without a format.
+        /// The OpenAPI format `int32` or `int64`. Empty without a format.
         format: String,
     },
     /// A floating-point number.
@@ -142,7 +142,7 @@ pub enum Shape {
     Boolean,
     /// An integer or a string (`x-kubernetes-int-or-string`).
     IntOrString,
-    /// A Kubernetes quantity. Merges compare it as a string.
+    /// A Kubernetes quantity. Merges compare quantities as strings.
     Quantity,
 }
 
@@ -167,7 +167,7 @@ pub enum PatchStrategy {
     Replace,
     /// The patch merges items.
     Merge {
-        /// The key field of items; `None` for sets of scalars.
+        /// The key field of items. `None` for sets of scalars.
         key: Option<String>,
         /// True if the patch strategy also contains `retainKeys`.
         retain_keys: bool,
@@ -179,9 +179,9 @@ pub enum PatchStrategy {
 pub struct Limits {
     /// The values of `enum`.
     pub one_of_values: Vec<Value>,
-    /// The minimum; the boolean is true if the minimum is exclusive.
+    /// The minimum. The boolean is true if the minimum is exclusive.
     pub minimum: Option<(f64, bool)>,
-    /// The maximum; the boolean is true if the maximum is exclusive.
+    /// The maximum. The boolean is true if the maximum is exclusive.
     pub maximum: Option<(f64, bool)>,
     /// The divisor: the value must be a multiple of this number.
     pub multiple_of: Option<f64>,
@@ -216,11 +216,11 @@ pub struct Limits {
 pub struct Rule {
     /// The CEL expression.
     pub rule: String,
-    /// The error message; the default message contains the rule.
+    /// The error message. The default message contains the rule.
     pub message: Option<String>,
     /// A CEL expression that returns the error message.
     pub message_expression: Option<String>,
-    /// The type of error; default `FieldValueInvalid`.
+    /// The type of error. The default is `FieldValueInvalid`.
     pub reason: Option<String>,
     /// The field path of the error.
     pub field_path: Option<String>,

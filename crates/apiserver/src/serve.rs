@@ -44,7 +44,7 @@ use crate::status::ApiError;
 /// Timeout of requests other than watches (kube-apiserver's default).
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// Handles one request.
+/// Responds to one request.
 pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Response {
     // Only code in this process can set a request extension; headers cannot.
     let in_process = request.extensions().get::<Caller>().cloned();
@@ -63,7 +63,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, request: Request<Body>) -> Respo
     response
 }
 
-/// Runs the security steps. These steps run before all other code that handles the request.
+/// Runs the security steps. The server routes the request only after these steps.
 async fn pass(
     exchange: &mut Exchange,
     in_process: Option<Caller>,

@@ -40,13 +40,13 @@ use own::ServerHub;
 
 /// Options of an API server.
 pub struct Options {
-    /// Path of the database file; created if missing.
+    /// Path of the database file. The server creates a missing file.
     pub path: PathBuf,
     /// Options of the server's store.
     pub store: StoreOptions,
     /// Authenticators that run before the authenticator of service account tokens.
     pub authenticators: Vec<Box<dyn Authenticate>>,
-    /// The authorizer that replaces RBAC; `None` uses RBAC.
+    /// The authorizer that replaces RBAC. If `None`, the server uses RBAC.
     pub authorizer: Option<Arc<dyn Authorizer>>,
     /// Admission rules that run in addition to the built-in rules of the server.
     pub admission: Arc<dyn Admission>,
@@ -58,7 +58,7 @@ pub struct Options {
     /// The built-in kinds that the server serves. [`ApiServer::open`] deletes stored objects of all
     /// other kinds.
     pub kinds: Kinds,
-    /// The resources whose requests `connect` handles, as in an aggregated API.
+    /// The resources whose requests the server passes to `connect`, as in an aggregated API.
     pub answered: Vec<Resource>,
     /// Limits on concurrent and queued requests.
     pub bounds: ConcurrencyLimits,
@@ -222,7 +222,7 @@ impl ApiServer {
     }
 
     /// Returns the router. A request extension of type [`crate::access::Caller`] authenticates the
-    /// request; only code in this process can set this extension.
+    /// request. Only code in this process can set this extension.
     pub fn router(&self) -> Router {
         Router::new()
             .fallback(|State(inner): State<Arc<Inner>>, request: Request<Body>| {

@@ -55,7 +55,7 @@ pub struct Cause {
     pub field: String,
 }
 
-/// A validation error of a field; apimachinery's `field.Error`.
+/// A validation error of a field (apimachinery's `field.Error`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldError {
     /// The type of error.
@@ -229,7 +229,7 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(group, resource, name)
     }
 
-    /// Creates the 422 error for failed validation; `kind` is the kind, not the resource.
+    /// Creates the 422 error for failed validation. `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let mut seen = HashSet::new();
         let mut told: Vec<String> = errors.iter().map(ToString::to_string).collect();

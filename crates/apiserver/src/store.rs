@@ -62,8 +62,8 @@ const MAX_WAITING_KIB: u32 = 64 << 10;
 /// Timeout for space in the writer's queue.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An open store; clones share it. The store closes when the last clone is dropped. Closing waits
-/// for changes in progress, and ends watches.
+/// An open store. Clones share the store. The store closes when the last clone is dropped. Closing
+/// waits for changes in progress, and ends watches.
 #[derive(Debug, Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -227,8 +227,9 @@ impl Store {
             .await
     }
 
-    /// Commits a change if its expectation is met; returns its revision after it is durable. If the
-    /// caller drops the future, the change may still be committed.
+    /// Commits a change if the object has the expected state. Returns the revision of the change
+    /// after the change is durable. If the caller drops the future, the change may still be
+    /// committed.
     ///
     /// # Errors
     ///
@@ -328,11 +329,11 @@ impl Store {
         answered.await.map_err(|_| CommitError::Closed)
     }
 
-    /// Copies the store to a new file while writes continue; returns the revision of the copy.
+    /// Copies the store to a new file while writes continue. Returns the revision of the copy.
     ///
     /// # Errors
     ///
-    /// See [`CopyError`]; an incomplete file is deleted.
+    /// See [`CopyError`]. The store deletes an incomplete copy.
     pub async fn backup(&self, to: &Path) -> Result<u64, CopyError> {
         let (from, to) = (self.inner.path.clone(), to.to_owned());
         let vfs = self.inner.options.vfs.clone();
@@ -352,7 +353,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// See [`CopyError`]; an incomplete file is deleted.
+    /// See [`CopyError`]. The store deletes an incomplete copy.
     pub fn backup_of(from: &Path, to: &Path) -> Result<u64, CopyError> {
         copy::backup(from, None, to)
     }

@@ -32,7 +32,8 @@ enum Restriction {
     Ownership(&'static str),
 }
 
-/// Fields with which an update can delete an object later, or prevent its deletion.
+/// Fields that can cause or prevent the deletion of an object. A user with permission to update an
+/// object can set these fields.
 const OWNERSHIP: [&str; 2] = ["ownerReferences", "finalizers"];
 
 fn restriction(write: &Write<'_>) -> Option<Restriction> {

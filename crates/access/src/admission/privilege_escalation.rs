@@ -16,7 +16,7 @@ pub enum RuleScope<'a> {
     Namespace(&'a str),
 }
 
-/// Scope in which a permission permits privilege escalation.
+/// Scope in which a permission makes privilege escalation possible.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SensitiveScope {
     /// Cluster-scoped objects.
@@ -49,7 +49,7 @@ const READ_OR_WRITE: &[&str] = &[
     "delete",
     "deletecollection",
 ];
-/// Verbs for which the resource names of a rule limit access.
+/// Verbs that a rule can limit to its resource names.
 const NAMING: &[&str] = &["get", "update", "patch", "delete"];
 
 const RIGHTS: &[Right] = &[
@@ -221,7 +221,7 @@ impl Right {
     }
 }
 
-/// Reports whether the resource names of a rule limit all verbs of the rule.
+/// Reports whether a rule has resource names, and all verbs of the rule are limited to these names.
 fn is_limited(rule: &Value) -> bool {
     let mut names = texts(rule, "resourceNames").peekable();
     names.peek().is_some()

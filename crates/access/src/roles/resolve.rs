@@ -14,7 +14,8 @@ const MAX_DEPTH: usize = 16;
 const MAX_RULES: usize = 500;
 const MAX_RIGHTS: usize = 5_000;
 
-/// Reasons why a role cannot be resolved. Such a role grants nothing, and users cannot bind it.
+/// Reasons why a role cannot be resolved. Such a role grants nothing, and users cannot bind such a
+/// role.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unresolved {
     /// An inherited role does not exist.

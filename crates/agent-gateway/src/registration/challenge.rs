@@ -33,7 +33,8 @@ const MAC: usize = 32;
 /// The reason why the server rejects a challenge's nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ChallengeError {
-    /// A different server process issued the challenge, or it was issued for a different Cluster.
+    /// A different server process issued the challenge, or the challenge is for a different
+    /// Cluster.
     #[error("this server did not issue the challenge for this Cluster: request a new challenge")]
     Foreign,
     /// The challenge has expired.

@@ -86,8 +86,8 @@ async fn may_bind(
     Ok(holder.is_some_and(|cluster| bound_key(&cluster).is_none_or(|bound| *bound == encoded)))
 }
 
-/// Returns a different Cluster that is bound to the key. Server versions before the introduction of
-/// claims bound keys without claims. Reads from the hub, because the stores can be out of date.
+/// Returns a different Cluster that is bound to the key. Keys that an older server version has
+/// bound have no claim. Reads from the hub, because the stores can be out of date.
 async fn bound_without_claim(
     hub: &Hub,
     key: &PublicKey,

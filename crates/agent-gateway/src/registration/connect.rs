@@ -250,7 +250,8 @@ fn challenge_refused(error: ChallengeError) -> Status {
     }
 }
 
-/// Adds the versions that the server supports to an error about an unsupported version.
+/// Converts an error to a response. The response to an unsupported protocol version contains the
+/// supported versions as headers.
 fn with_versions(status: &Status) -> Response {
     let mut response = status.clone().into_response();
     if status.code() == StatusCode::UPGRADE_REQUIRED {

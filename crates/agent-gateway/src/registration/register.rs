@@ -1,9 +1,10 @@
 //! `POST /v1/agent/register`: binds a cluster's key to its Cluster. A key can be bound only once.
 //!
-//! The server writes three times. It claims the key (`claim`), binds the key with a
-//! compare-and-swap on the Cluster's status, and deletes the token. If the server crashes after the
-//! first write, the same Cluster can register with the claim. If the server crashes after the
-//! second write, the token still exists. A Cluster with a bound key does not accept the token.
+//! The server performs three writes. The first write claims the key (`claim`). The second write
+//! binds the key with a compare-and-swap on the Cluster's status. The third write deletes the
+//! token. If the server crashes after the first write, the same Cluster can register with the
+//! claim. If the server crashes after the second write, the token still exists. A Cluster with a
+//! bound key does not accept the token.
 
 use drover_access::proof::{PublicKey, register_message};
 use drover_access::token::{RegistrationToken, TokenHash};
@@ -50,7 +51,7 @@ pub fn presented(headers: &HeaderMap) -> Result<Option<RegistrationToken>, Statu
         .ok_or_else(malformed)
 }
 
-/// Handles a registration request: binds the key in the request to the Cluster.
+/// Binds the key in a registration request to the Cluster in the request.
 pub async fn register(
     state: &RegistrationState,
     headers: &HeaderMap,

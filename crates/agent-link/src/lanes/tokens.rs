@@ -137,7 +137,8 @@ impl LaneTokens {
         }
     }
 
-    /// Discards a token that the API server refused. The next request requests a new token.
+    /// Discards a token that the API server refused. The next request on the lane then waits for a
+    /// new token.
     pub fn discard(&self, lane: Lane, refused: &HeaderValue) {
         let token = &mut self.slot(lane).state.lock().token;
         if token

@@ -191,7 +191,7 @@ pub(super) struct ResponseBody<T: Stream> {
 }
 
 impl<T: Stream> ResponseBody<T> {
-    /// Returns the connection to the pool. Closes the connection if it is not ready, for example
+    /// Returns the connection to the pool. Closes a connection that is not ready, for example
     /// because the request body is not completely sent.
     fn return_to_pool(&mut self, cx: &mut Context<'_>) {
         if let Some(mut pooled) = self.pooled.take() {

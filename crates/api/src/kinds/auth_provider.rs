@@ -48,8 +48,8 @@ pub struct AuthProviderSpec {
     pub enabled: bool,
     /// True to end the user's session at the provider when the user signs out of Drover. For OpenID
     /// Connect, the browser opens the provider's `end_session_endpoint`, which must redirect to the
-    /// server's URL. For GitHub, the server revokes the user's GitHub token after the last Drover
-    /// session or token that depends on it has ended. For LDAP, the field has no effect.
+    /// server's URL. For GitHub, the server revokes the user's GitHub token when no Drover session
+    /// or token depends on this GitHub token. For LDAP, the field has no effect.
     #[serde(default)]
     pub sign_out_there: bool,
     /// The users and groups that can sign in. If unset, all users of the provider can sign in.

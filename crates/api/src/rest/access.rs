@@ -204,10 +204,10 @@ wire! {
         unresolved: Option<String>,
         /// The bindings that grant the permission or possibly grant the permission, at most 500.
         through: Vec<ThroughView>,
-        /// True if more bindings than the listed bindings grant the permission.
+        /// True if the list does not contain all bindings, because of its maximum length.
         more: bool,
-        /// The reason why the list does not contain bindings of the cluster that Drover does not
-        /// manage. Absent if the list contains these bindings.
+        /// The reason why the list does not contain the cluster's unmanaged bindings. Drover does
+        /// not create unmanaged bindings. Absent if the list contains the unmanaged bindings.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unasked: Option<String>,
     }

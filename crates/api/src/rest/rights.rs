@@ -33,8 +33,8 @@ wire! {
         /// True if the caller can set the user's password. With the new password, the caller can
         /// sign in as the user.
         may_set_password: bool,
-        /// True if the caller can add and remove the user's administrator permission, and can link and
-        /// unlink the user's identities.
+        /// True if the caller can grant and remove the user's administrator permission, and can
+        /// link and unlink the user's identities.
         may_administer: bool,
     }
 }

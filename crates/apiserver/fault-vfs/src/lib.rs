@@ -62,7 +62,7 @@ impl Disk {
         self.state.lock().is_off()
     }
 
-    /// Limits the total growth of files to a number of bytes; `None` removes the limit.
+    /// Limits the total growth of files to a number of bytes. `None` removes the limit.
     pub fn set_space(&self, bytes: Option<u64>) {
         self.state.lock().set_space(bytes);
     }

@@ -102,7 +102,7 @@ unsafe fn inner(file: *mut ffi::sqlite3_file) -> *mut ffi::sqlite3_file {
     unsafe { file.cast::<Shadow>().add(1).cast() }
 }
 
-/// Returns the [`DiskState`] and the tracked file; `None` for temporary files.
+/// Returns the [`DiskState`] and the tracked file, or `None` for temporary files.
 ///
 /// # Safety
 ///
@@ -131,7 +131,7 @@ macro_rules! pass {
     }};
 }
 
-/// Checks an operation on a tracked file with [`DiskState`]; returns an SQLite error code if the
+/// Checks an operation on a tracked file with [`DiskState`]. Returns an SQLite error code if the
 /// operation must fail.
 macro_rules! ask {
     ($file:expr, $code:expr, |$state:ident, $tracked:ident| $question:expr) => {

@@ -17,7 +17,7 @@ const AUTO_UPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 pub struct BootstrapObject {
     /// The kind of the object: Role, ClusterRole, RoleBinding or ClusterRoleBinding.
     pub kind: RbacKind,
-    /// The namespace of the object; empty for cluster-scoped objects.
+    /// The namespace of the object. Empty for cluster-scoped objects.
     pub namespace: String,
     /// Name of the object: `metadata.name`.
     pub name: String,

@@ -19,7 +19,7 @@ pub struct RoleWrite<'a> {
     pub request_name: &'a str,
     /// The object to store.
     pub object: &'a Value,
-    /// The stored object; `None` on create.
+    /// The stored object. `None` on create.
     pub old: Option<&'a Value>,
 }
 

@@ -188,8 +188,8 @@ impl MissingRole {
     }
 }
 
-/// Joins errors as apimachinery's `Aggregate` does. Does not change a single error. Puts several
-/// errors in brackets and removes duplicates.
+/// Joins errors as apimachinery's `Aggregate` does. Removes duplicates. Puts brackets around
+/// several errors, but not around one error.
 fn aggregate(mut errors: Vec<MissingRole>) -> String {
     let mut seen = Vec::with_capacity(errors.len());
     errors.retain(|error| {

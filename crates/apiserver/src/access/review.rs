@@ -1,4 +1,4 @@
-//! Handles reviews of tokens, users and access, such as TokenReview and SubjectAccessReview.
+//! Responds to reviews of tokens, users and access, such as TokenReview and SubjectAccessReview.
 
 mod attributes;
 mod selectors;
@@ -59,7 +59,8 @@ impl ReviewKind {
 }
 
 impl Reviews<'_> {
-    /// Responds to a review. `namespace` comes from the request path, `request` is the decoded body.
+    /// Responds to a review. `namespace` is the namespace in the request path. `request` is the
+    /// decoded body.
     pub async fn answer(
         &self,
         kind: ReviewKind,

@@ -30,7 +30,7 @@ pub(crate) use secret::SecretSubject;
 
 /// Tolerated clock skew in seconds, as in go-jose.
 const LEEWAY_SECONDS: i64 = 60;
-/// Maximum number of verified tokens in the cache; each entry takes about 1 KiB.
+/// Maximum number of verified tokens in the cache. Each entry takes about 1 KiB.
 const MAX_VERIFIED: usize = 4096;
 
 /// Returns the current time.
@@ -49,7 +49,7 @@ pub struct TokensOptions {
     pub max_lifetime_seconds: Option<i64>,
     /// The age in seconds at which a new key replaces the signing key.
     pub rotate_keys_after_seconds: i64,
-    /// Returns the current time; tests replace it.
+    /// Function that returns the current time. Tests replace this function.
     pub clock: Clock,
 }
 

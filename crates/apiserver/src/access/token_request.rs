@@ -26,7 +26,7 @@ pub struct TokenRequest {
 
 /// Issues a token for the service account of the request path.
 ///
-/// `request` is the decoded body; an empty object requests the defaults.
+/// `request` is the decoded body. An empty object requests the defaults.
 pub async fn issue_requested(
     tokens: &Tokens,
     namespace: &str,

@@ -1,5 +1,5 @@
-//! Admission webhook configurations and ValidatingAdmissionPolicy. The server stores them and does
-//! not call them.
+//! Admission webhook configurations and ValidatingAdmissionPolicy. The server stores these objects,
+//! but does not call the webhooks or evaluate the policies.
 
 use std::collections::HashSet;
 

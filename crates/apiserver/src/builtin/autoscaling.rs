@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscaler. The stored version is `autoscaling/v2`; requests for `autoscaling/v1`
+//! HorizontalPodAutoscaler. The stored version is `autoscaling/v2`. Requests for `autoscaling/v1`
 //! are converted.
 
 mod versions;
@@ -71,7 +71,7 @@ fn fill_rules(behavior: &mut Value) {
     }
 }
 
-/// Validates an autoscaler; `old` is the stored autoscaler on update.
+/// Validates an autoscaler. `old` is the stored autoscaler on update.
 pub(crate) fn validate(version: &str, value: &Value, old: Option<&Value>, found: &mut Findings) {
     if version == "v1" {
         let mut converted = value.clone();

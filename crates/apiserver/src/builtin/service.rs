@@ -59,7 +59,7 @@ pub(crate) fn fill(service: &mut Value) {
     }
 }
 
-/// Allocates addresses and node ports for a new Service; `taken` reports whether a value is in use.
+/// Allocates addresses and node ports for a new Service. `taken` reports whether a value is in use.
 pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
     let metadata = field(service, "metadata");
     let name = format!("{}/{}", text(metadata, "namespace"), text(metadata, "name"));

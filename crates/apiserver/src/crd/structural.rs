@@ -1,5 +1,5 @@
 //! Checks that a CRD's schema is structural: a type for each field, and only value validation below
-//! `allOf` and similar (apiextensions `pkg/apiserver/schema/validation.go`).
+//! `allOf`, `anyOf`, `oneOf` and `not` (apiextensions `pkg/apiserver/schema/validation.go`).
 
 use serde_json::{Value, json};
 
@@ -259,7 +259,7 @@ fn only_bounds(schema: &Value, at: &Path<'_>, found: &mut Findings) {
 }
 
 /// Checks that the schema also contains the fields in `allOf`, `anyOf`, `oneOf` and `not`. `at` is
-/// the path of the schema, `said_at` is the path of the nested schema.
+/// the path of the schema. `said_at` is the path of the nested schema.
 fn completeness(
     schema: &Value,
     nested: &Value,

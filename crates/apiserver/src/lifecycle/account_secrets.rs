@@ -33,7 +33,7 @@ pub(super) struct AccountSecrets {
     hub: Arc<dyn Hub>,
     tokens: Arc<Tokens>,
     options: LifecycleOptions,
-    /// The name of the service account by namespace and name of its token Secret.
+    /// Names of service accounts. The key is the namespace and the name of a token Secret.
     accounts: Mutex<BTreeMap<(String, String), String>>,
 }
 
@@ -177,7 +177,7 @@ impl Controller for AccountSecrets {
     }
 }
 
-/// Returns the name of the service account of a stored token Secret; `None` for other Secrets.
+/// Returns the name of the service account of a stored token Secret, or `None` for other Secrets.
 fn account_of(secret: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Secret {

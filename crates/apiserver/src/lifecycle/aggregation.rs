@@ -26,7 +26,7 @@ pub(super) struct Aggregation {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Role {
     labels: Map<String, Value>,
-    /// The label selectors of the aggregation rule; `None` without an aggregation rule.
+    /// The label selectors of the aggregation rule. `None` without an aggregation rule.
     selects: Option<Vec<Value>>,
     rules: Vec<Rule>,
 }
@@ -91,7 +91,8 @@ fn aggregated(all: &BTreeMap<String, Role>) -> Vec<String> {
     gathering.map(|(name, _)| name.clone()).collect()
 }
 
-/// Collects the rules of an aggregated role; `None` if the role is up to date or not aggregated.
+/// Collects the rules of an aggregated role. Returns `None` if the role is up to date or not
+/// aggregated.
 fn gather(name: &str, all: &BTreeMap<String, Role>) -> Result<Option<Vec<Rule>>, SelectorError> {
     let Some((own, selects)) = all
         .get(name)

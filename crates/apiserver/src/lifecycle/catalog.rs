@@ -43,7 +43,7 @@ impl CatalogUpdater {
         }
     }
 
-    /// Handles an element of the feed.
+    /// Applies an element of the feed. Updates the catalog if the known CRDs have changed.
     pub fn observe(&mut self, observed: &Observed) {
         let changed = match observed {
             Observed::Restart => {

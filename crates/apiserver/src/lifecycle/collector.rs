@@ -93,7 +93,7 @@ impl Collector {
         Ok(None)
     }
 
-    /// Returns the dependents of an owner; `None` if the owner waits for its dependents and the
+    /// Returns the dependents of an owner, or `None` if the owner waits for its dependents and the
     /// graph may be incomplete.
     fn dependents(&self, owner: &Metadata) -> Option<Vec<Dependent>> {
         let graph = self.graph.lock();

@@ -20,7 +20,8 @@ pub(super) struct Expiry {
     hub: Arc<dyn Hub>,
     event_ttl_seconds: i64,
     clock: Clock,
-    /// The earliest time at which a known event expires. Events after the last run expire later.
+    /// The earliest time at which a known event expires. Events that arrive after the last run
+    /// expire later.
     earliest_end: Mutex<Timestamp>,
 }
 
@@ -49,7 +50,7 @@ impl Expiry {
         Ok(())
     }
 
-    /// Deletes expired events; returns the time of the next expiration.
+    /// Deletes expired events. Returns the time of the next expiration.
     async fn expire_events(&self, now: Timestamp) -> Result<Timestamp, ReconcileError> {
         let ends = |event: &Value| self.end_after(last_change(event)?);
         // Events of both groups are stored together.
@@ -63,7 +64,7 @@ impl Expiry {
         Timestamp::from_second(end).ok()
     }
 
-    /// Deletes expired objects of a resource; returns the time of the next expiration.
+    /// Deletes expired objects of a resource. Returns the time of the next expiration.
     async fn sweep_list(
         &self,
         resource: &str,

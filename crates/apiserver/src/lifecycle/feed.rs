@@ -20,7 +20,8 @@ pub enum Observed {
     Synced,
 }
 
-/// A controller's objects by name, since the start of the feed.
+/// The objects of one controller, by name. Contains the objects that the feed has delivered since
+/// its start.
 #[derive(Debug)]
 pub(super) struct ObjectCache<T> {
     pub(super) all: BTreeMap<String, T>,
@@ -50,7 +51,7 @@ pub struct ObservedObject {
 }
 
 impl ObservedObject {
-    /// Parses the metadata; `None` if the bytes are not an object's JSON.
+    /// Parses the metadata. Returns `None` if the bytes are not an object's JSON.
     pub fn parse(path: ObjectPath, value: Bytes) -> Option<Self> {
         let metadata = Metadata::read(&value)?;
         Some(Self {
@@ -61,7 +62,7 @@ impl ObservedObject {
     }
 }
 
-/// The metadata fields that controllers use; the parser skips all others.
+/// The metadata fields that controllers use. The parser skips all other fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Metadata {
@@ -98,7 +99,7 @@ struct ObjectWithMetadata {
 }
 
 impl Metadata {
-    /// Parses the metadata from JSON text; `None` if the text is not a JSON object.
+    /// Parses the metadata from JSON text. Returns `None` if the text is not a JSON object.
     pub fn read(object: &[u8]) -> Option<Self> {
         Some(
             serde_json::from_slice::<ObjectWithMetadata>(object)

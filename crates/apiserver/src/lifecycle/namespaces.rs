@@ -161,7 +161,7 @@ impl Namespaces {
         }
     }
 
-    /// Deletes an object; returns the error message if the deletion fails.
+    /// Deletes an object. Returns the error message if the deletion fails.
     async fn delete(
         &self,
         resource: &GroupResource,

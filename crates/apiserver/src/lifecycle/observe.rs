@@ -159,8 +159,8 @@ impl Reader {
         Ok(observed)
     }
 
-    /// Creates a watch that continues at the end of the watch `ended`; `None` if changes were
-    /// missed.
+    /// Creates a watch that continues at the end of the watch `ended`. Returns `None` if changes
+    /// were missed.
     fn resume(&self, ended: &Watch, end: &WatchEnd) -> Result<Option<Watch>, Closed> {
         let resumed = match end {
             WatchEnd::Closed => return Err(Closed),

@@ -25,7 +25,7 @@ impl RbacIndexUpdater {
         }
     }
 
-    /// Handles an element of the feed.
+    /// Applies an element of the feed to the index.
     pub fn observe(&mut self, observed: &Observed) {
         match observed {
             Observed::Restart => self.pending = Some(Vec::new()),

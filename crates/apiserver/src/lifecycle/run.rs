@@ -95,10 +95,11 @@ pub(super) trait Controller: Send + Sync + 'static {
     /// Name of the controller in logs.
     const NAME: &'static str;
 
-    /// Handles an element of the feed; returns the keys to reconcile.
+    /// Receives an element of the feed. Returns the keys to reconcile.
     fn observe(&self, observed: &Observed) -> Vec<Self::Key>;
 
-    /// Reconciles one key; idempotent. Returns the delay until the next reconciliation.
+    /// Reconciles one key. Implementations are idempotent. Returns the delay until the next
+    /// reconciliation.
     fn reconcile<'a>(
         &'a self,
         key: &'a Self::Key,
@@ -204,7 +205,7 @@ fn options(name: &'static str) -> Options {
     }
 }
 
-/// Adapts a controller of the server, with its keys from the feed, to the shared runtime.
+/// Adapts a controller of the server to the shared runtime. The feed provides the keys.
 struct FeedReconciler<C: Controller> {
     controller: Arc<C>,
     trigger: Trigger<C::Key>,

@@ -66,7 +66,7 @@ async fn ensure_namespace(hub: &dyn Hub, name: &str) -> Result<(), StartError> {
     }
 }
 
-/// Creates or updates a bootstrap object; retries a few times after concurrent writes.
+/// Creates or updates a bootstrap object. Retries a few times after concurrent writes.
 async fn ensure(hub: &dyn Hub, object: &BootstrapObject) -> Result<(), StartError> {
     let path = ObjectPath::new(
         RBAC,

@@ -26,7 +26,7 @@ impl dyn Hub {
     }
 
     /// Deletes a listed object in the background. With `resource_version`, deletes the object only
-    /// if it is unchanged. Ignores a missing or recreated object.
+    /// if the object still has this version. Ignores a missing or recreated object.
     pub(super) async fn delete_listed(
         &self,
         manager: &'static str,

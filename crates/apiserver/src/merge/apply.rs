@@ -28,8 +28,8 @@ pub struct ApplyOptions<'a> {
 /// The annotation with the last configuration of client-side `kubectl apply`.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The field manager of `kubectl apply`. Its server-side apply takes ownership of the fields of its
-/// client-side applies.
+/// The field manager of `kubectl apply`. A server-side apply by this manager takes ownership of the
+/// fields that client-side `kubectl apply` has set.
 const KUBECTL: &str = "kubectl";
 
 /// The field manager of fields that existed before the first apply.

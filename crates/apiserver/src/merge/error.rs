@@ -88,11 +88,11 @@ pub(super) const MAX_OPERATIONS: usize = 10_000;
 /// Errors of applying a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatchError {
-    /// The patch is malformed; the response is 400.
+    /// The patch is malformed. The response is 400.
     Malformed(String),
-    /// The patch cannot be applied to the object; the response is 422.
+    /// The patch cannot be applied to the object. The response is 422.
     Unprocessable(String),
-    /// The patch has this number of operations, which exceeds the limit; the response is 413.
+    /// The patch has this number of operations, which exceeds the limit. The response is 413.
     TooManyOperations(usize),
     /// The patch fails, and the response is 500 as in kube-apiserver.
     Failed(String),

@@ -24,7 +24,7 @@ pub enum FieldsError {
     TooDeep,
 }
 
-/// Maximum nesting depth; JSON parsers have the same limit.
+/// Maximum nesting depth. JSON parsers have the same limit.
 const MAX_DEPTH: usize = 128;
 
 impl Set {
@@ -106,7 +106,7 @@ fn read(fields: &Value, depth: usize) -> Result<(Set, bool), FieldsError> {
 }
 
 impl PathElement {
-    /// Parses a key such as `f:spec`; `None` for unknown types of elements.
+    /// Parses a key such as `f:spec`. Returns `None` for unknown types of elements.
     pub fn from_key(key: &str) -> Result<Option<Self>, FieldsError> {
         let bad = |why: &dyn std::fmt::Display| FieldsError::Element(why.to_string());
         if key.len() < 2 {

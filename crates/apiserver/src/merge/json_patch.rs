@@ -116,7 +116,8 @@ fn pointer<'a>(operation: &'a Map<String, Value>, field: &str) -> Result<&'a str
         .ok_or_else(|| format!("operation missing {field} field: missing value"))
 }
 
-/// Splits a pointer into parent segments and the last segment; `None` for the whole document.
+/// Splits a pointer into parent segments and the last segment. Returns `None` for a pointer to the
+/// whole document.
 fn split(pointer: &str) -> Option<(Vec<String>, String)> {
     // Text before the first slash is ignored.
     let (_, inside) = pointer.split_once('/')?;
@@ -157,7 +158,7 @@ fn container<'d>(
     }
 }
 
-/// Parses an index below `count`; negative indexes count from the end.
+/// Parses an index below `count`. Negative indexes count from the end.
 fn index(segment: &str, count: usize, below: usize) -> Result<usize, String> {
     let invalid = || format!("Unable to access invalid index: {segment}: invalid index referenced");
     let position: i64 = segment

@@ -27,7 +27,7 @@ pub struct MergeKind {
     /// The schemas of all versions by `apiVersion`. A merge drops managers of unknown versions.
     /// Objects have equal fields in all versions, because the server calls no conversion webhooks.
     pub versions: BTreeMap<String, Arc<Node>>,
-    /// The subresource of the request; empty for the object itself.
+    /// The subresource of the request. Empty for the object itself.
     pub subresource: String,
 }
 
@@ -74,7 +74,7 @@ impl MergeKind {
         Type::root(&self.schema)
     }
 
-    /// Returns the type in the version `api_version`; `None` if this version does not exist.
+    /// Returns the type in the version `api_version`, or `None` if this version does not exist.
     pub(super) fn ty_at(&self, api_version: &str) -> Option<Type<'_>> {
         self.versions.get(api_version).map(|node| Type::root(node))
     }

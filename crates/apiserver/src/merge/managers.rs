@@ -36,9 +36,9 @@ pub struct ManagerId {
     pub manager: String,
     /// The field `operation`.
     pub operation: Operation,
-    /// The API version of an updater; `None` for a manager that applies.
+    /// The API version of an updater. `None` for a manager that applies.
     pub api_version: Option<String>,
-    /// The field `subresource`; empty for the object itself.
+    /// The field `subresource`. Empty for the object itself.
     pub subresource: String,
 }
 

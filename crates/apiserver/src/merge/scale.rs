@@ -19,7 +19,7 @@ pub struct ScaleManagers<'a> {
     pub object: &'a Managers,
     /// The version of the scaled object, such as `apps/v1`.
     pub api_version: &'a str,
-    /// The path of the replicas in each version; `None` for a version without scale.
+    /// The path of the replicas in each version. `None` for a version without scale.
     pub replicas: &'a BTreeMap<String, Option<Path>>,
 }
 

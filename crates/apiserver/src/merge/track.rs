@@ -63,7 +63,7 @@ impl MergeKind {
         }
     }
 
-    /// Returns the managers with field sets of the current schemas; drops managers of removed
+    /// Returns the managers with field sets of the current schemas. Drops managers of removed
     /// versions.
     fn reconciled(&self, managers: &Managers, live: &Value) -> Result<Managers, TrackError> {
         let mut kept = BTreeMap::new();

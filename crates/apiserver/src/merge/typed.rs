@@ -227,7 +227,7 @@ impl<'a> MapAtom<'a> {
 }
 
 impl ListAtom<'_> {
-    /// Returns the path element of a list item; the error is the reason why the item has no path
+    /// Returns the path element of a list item. The error is the reason why the item has no path
     /// element.
     pub(super) fn element_of(&self, item: &Value) -> Result<PathElement, String> {
         match self.kind {
@@ -301,7 +301,7 @@ fn set_element(item: &Value) -> Result<PathElement, String> {
     }
 }
 
-/// Returns the items of a list; empty for null and other types.
+/// Returns the items of a list. The result is empty for null and other types.
 fn items(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value};
 
-/// Compares two values; equal values are the same set element.
+/// Compares two values. Equal values are the same set element.
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => compare_numbers(left, right),

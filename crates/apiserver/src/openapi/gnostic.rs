@@ -179,7 +179,7 @@ fn extensions(made: &mut Message, number: u32, of: &Value) {
     }
 }
 
-/// Encodes any value as YAML; JSON is valid YAML.
+/// Encodes any value as JSON, which is valid YAML.
 fn any(made: &mut Message, value: &Value) {
     made.text(2, &value.to_string());
 }

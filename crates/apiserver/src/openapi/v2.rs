@@ -157,7 +157,7 @@ fn parameter(parameter: &Value) -> Value {
     Value::Object(made)
 }
 
-/// Converts responses to OpenAPI v2; also returns their media types.
+/// Converts responses to OpenAPI v2. Also returns their media types.
 fn responses(responses: &Value) -> (Value, Value) {
     let mut produces = json!(["*/*"]);
     let mut made = Map::new();

@@ -74,7 +74,7 @@ impl fmt::Debug for Compiled {
 }
 
 impl Rules {
-    /// Compiles the rules of a schema; `None` if it has no rules.
+    /// Compiles the rules of a schema. Returns `None` if the schema has no rules.
     pub fn compile(node: &Node) -> Option<Self> {
         let mut rules = Self {
             here: node.rules.iter().map(Compiled::new).collect(),

@@ -37,7 +37,7 @@ pub enum DecodeError {
         /// The part of the layout that does not match.
         part: &'static str,
     },
-    /// The value is not base64; the number is the position of the error.
+    /// The value is not base64. The number is the position of the error.
     #[error("illegal base64 data at input byte {offset}", offset = .0)]
     Base64(usize),
     /// The value is not a quantity.

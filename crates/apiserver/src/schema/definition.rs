@@ -182,8 +182,8 @@ impl RuleDefinition {
     }
 }
 
-/// Reports whether `omitempty` omits the value. If Go always writes a field, the published schema
-/// has a value that `omitempty` omits as the field's default.
+/// Reports whether Go's `omitempty` omits the value. A published default that `omitempty` omits
+/// means that Go always writes the field.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

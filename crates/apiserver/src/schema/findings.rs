@@ -85,7 +85,7 @@ impl Findings {
         self.add(FieldErrorKind::NotSupported, at, Some(value.into()), detail);
     }
 
-    /// Adds the error `Too long`; `most` is the limit in bytes.
+    /// Adds the error `Too long`. `most` is the limit in bytes.
     pub(crate) fn too_long(&mut self, at: &Path<'_>, most: usize) {
         let detail = format!("may not be more than {most} bytes");
         self.add(FieldErrorKind::TooLong, at, None, detail);

@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Returns the name of the format if the text violates it. An unknown format allows every text.
+/// Returns the name of the format if the text does not have this format. An unknown format allows
+/// every text.
 pub(super) fn violated<'a>(format: &'a str, text: &str) -> Option<&'a str> {
     let right = match format {
         "byte" => STANDARD.decode(text).is_ok(),

@@ -32,7 +32,7 @@ impl Pattern {
         &self.0.text
     }
 
-    /// Reports whether the text matches. A pattern with errors matches every text; CRD validation
+    /// Reports whether the text matches. A pattern with errors matches every text. CRD validation
     /// rejects such patterns.
     pub fn matches(&self, text: &str) -> bool {
         let program = self.0.program.get_or_init(|| compile(&self.0.text));
@@ -42,7 +42,7 @@ impl Pattern {
     }
 }
 
-/// Compiles a pattern; returns `None` if it has errors.
+/// Compiles a pattern. Returns `None` if the pattern has errors.
 pub(crate) fn compile(pattern: &str) -> Option<Regex> {
     // RE2's `\\Z` is `\\z` in this engine.
     let pattern: Cow<'_, str> = if pattern.contains(r"\Z") {

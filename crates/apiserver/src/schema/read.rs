@@ -21,7 +21,7 @@ const OPEN: &[&str] = &[
     JSON_SCHEMA,
 ];
 
-/// Converts definitions to nodes; each definition is converted once.
+/// Converts definitions to nodes. Each definition is converted once.
 pub(crate) struct Reader {
     definitions: BTreeMap<String, Definition>,
     encodings: BTreeMap<String, BTreeMap<String, Value>>,

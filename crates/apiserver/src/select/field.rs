@@ -17,12 +17,12 @@ pub enum FieldSelectorError {
     /// A backslash precedes a character that needs no escape.
     #[error("invalid field selector: invalid escape sequence: {cause}", cause = .0)]
     Escape(String),
-    /// A character lacks the required backslash; the message contains its code point.
+    /// A character lacks the required backslash. The message contains its code point.
     #[error("invalid field selector: unescaped character in value: {}", u32::from(*.0))]
     Unescaped(char),
 }
 
-/// A condition on one field.
+/// A requirement on one field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FieldTerm {
     /// A field path such as `metadata.name`.
@@ -33,12 +33,12 @@ pub struct FieldTerm {
     pub value: String,
 }
 
-/// A conjunction of conditions on fields.
+/// A field selector. An object matches if the object meets all requirements.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldSelector(Vec<FieldTerm>);
 
 impl FieldSelector {
-    /// Returns the conditions of the selector.
+    /// Returns the requirements of the selector.
     pub fn terms(&self) -> &[FieldTerm] {
         &self.0
     }
@@ -48,7 +48,7 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    /// Reports whether an object matches. `field` returns the value of a field; an absent field is
+    /// Reports whether an object matches. `field` returns the value of a field. An absent field is
     /// empty.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> Option<std::borrow::Cow<'a, str>>) -> bool {
         self.0.iter().all(|term| {
@@ -60,7 +60,7 @@ impl FieldSelector {
         })
     }
 
-    /// Returns the value that the selector requires for a field; `None` unless the selector
+    /// Returns the value that the selector requires for a field, or `None` unless the selector
     /// requires exactly one value.
     pub fn exact(&self, field: &str) -> Option<&str> {
         self.0

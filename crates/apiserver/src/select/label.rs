@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::lexer::{Token, scan};
 use super::requirement::{Operator, Requirement, SelectorError, key_fault};
 
-/// A conjunction of conditions on labels; `None` matches no object.
+/// A label selector. An object matches if its labels meet all requirements. `None` matches no
+/// object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelSelector(Option<Vec<Requirement>>);
 
@@ -24,18 +25,18 @@ impl LabelSelector {
         Self(None)
     }
 
-    /// Creates a selector with these conditions.
+    /// Creates a selector with these requirements.
     pub fn of(mut requirements: Vec<Requirement>) -> Self {
         requirements.sort_by(|left, right| left.key().cmp(right.key()));
         Self(Some(requirements))
     }
 
     /// Parses `metav1.LabelSelector`: `matchLabels` and `matchExpressions`. `null` matches no
-    /// objects, the empty object matches all.
+    /// objects. The empty object matches all objects.
     ///
     /// # Errors
     ///
-    /// Fails if an operator is unknown or a condition is invalid.
+    /// Fails if an operator is unknown or a requirement is invalid.
     pub fn from_object(selector: &Value) -> Result<Self, SelectorError> {
         if selector.is_null() {
             return Ok(Self::nothing());
@@ -55,7 +56,7 @@ impl LabelSelector {
         Ok(Self::of(requirements))
     }
 
-    /// Returns the conditions; `None` if the selector matches no object.
+    /// Returns the requirements, or `None` if the selector matches no object.
     pub fn requirements(&self) -> Option<&[Requirement]> {
         self.0.as_deref()
     }
@@ -261,7 +262,7 @@ impl Parser {
         }
     }
 
-    /// Parses a list of values; an absent value between commas is empty.
+    /// Parses a list of values. An absent value between commas is empty.
     fn identifiers(&mut self) -> Result<BTreeSet<String>, SelectorError> {
         let mut values = BTreeSet::new();
         loop {

@@ -46,7 +46,7 @@ const fn is_sign(byte: u8) -> bool {
     matches!(byte, b'=' | b'!' | b'(' | b')' | b',' | b'>' | b'<')
 }
 
-/// Splits a selector into tokens; the last token is [`Token::End`].
+/// Splits a selector into tokens. The last token is [`Token::End`].
 ///
 /// A zero byte ends the selector, as in Kubernetes' lexer.
 pub(super) fn scan(selector: &str) -> Vec<(Token, String)> {

@@ -1,4 +1,4 @@
-//! A condition on one label.
+//! The requirements of label selectors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -36,7 +36,7 @@ pub enum Operator {
 #[error("{0}")]
 pub struct SelectorError(pub(super) String);
 
-/// A condition on one label.
+/// A requirement on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     key: String,
@@ -46,7 +46,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Creates a condition; `path` is the field path for errors, such as `spec.selector`.
+    /// Creates a requirement. `path` is the field path for errors, such as `spec.selector`.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Requirement {
         self.values.iter().map(String::as_str)
     }
 
-    /// Reports whether the labels meet the condition.
+    /// Reports whether the labels meet the requirement.
     pub fn matches(&self, labels: &Map<String, Value>) -> bool {
         let label = labels.get(&self.key).and_then(Value::as_str);
         match self.operator {
@@ -217,7 +217,7 @@ const VALUE_WRONG: &str = "a valid label must be an empty string or consist of a
      'MyValue',  or 'my_value',  or '12345', regex used for validation is \
      '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/// Returns the errors of a label or annotation key; empty if the key is valid.
+/// Returns the errors of a label or annotation key. The result is empty if the key is valid.
 pub fn label_key_faults(key: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let parts: Vec<&str> = key.split('/').collect();
@@ -256,7 +256,7 @@ pub fn label_key_faults(key: &str) -> Vec<String> {
     faults
 }
 
-/// Returns the errors of a label value; empty if the value is valid.
+/// Returns the errors of a label value. The result is empty if the value is valid.
 pub fn label_value_faults(value: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if value.len() > NAME_LIMIT {

@@ -10,7 +10,7 @@ use crate::serve::input::request::RequestInfo;
 /// A stage of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// The request is authenticated, but not handled yet.
+    /// The request is authenticated, but not authorized yet.
     Received,
     /// A stream such as a watch has started.
     Started(StatusCode),
@@ -27,7 +27,7 @@ pub struct Record<'a> {
     pub stage: Stage,
     /// The authenticated user who sent the request.
     pub caller: &'a Caller,
-    /// The impersonated user; `None` without impersonation.
+    /// The impersonated user. `None` without impersonation.
     pub impersonated: Option<&'a Caller>,
     /// The verb, and the resource or path of the request.
     pub request: &'a RequestInfo,

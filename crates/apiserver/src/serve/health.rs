@@ -15,7 +15,7 @@ struct Check {
     fault: Option<String>,
 }
 
-/// Handles a health probe. `tail` is the name of one check, or empty for all checks.
+/// Responds to a health probe. `tail` is the name of one check, or empty for all checks.
 pub(crate) async fn probe(exchange: &Exchange, name: &str, tail: &str) -> Response {
     let mut checks = checks(exchange, name == "readyz").await;
     if !tail.is_empty() {
@@ -82,7 +82,7 @@ async fn checks(exchange: &Exchange, ready: bool) -> Vec<Check> {
     checks
 }
 
-/// Handles `/version`.
+/// Responds to a request for `/version`.
 pub(crate) fn version(exchange: &Exchange) -> Response {
     let version = &exchange.shared.version;
     let value = json!({

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-/// Returns a string field of the metadata; empty if absent.
+/// Returns a string field of the metadata. The result is empty if the field is absent.
 pub(crate) fn text<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
@@ -42,7 +42,7 @@ pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
         .unwrap_or_default()
 }
 
-/// Sets the finalizers; removes the field for an empty list.
+/// Sets the finalizers. Removes the field for an empty list.
 pub(crate) fn set_finalizers(object: &mut Value, finalizers: &[String]) {
     if finalizers.is_empty() {
         remove(object, "finalizers");

@@ -107,7 +107,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Counts a request; `elapsed` is `None` for streams.
+    /// Counts a request. `elapsed` is `None` for streams.
     pub fn answered(
         &self,
         info: &RequestInfo,
@@ -164,7 +164,7 @@ impl Metrics {
         add(&mut self.registry.lock());
     }
 
-    /// Encodes the metrics as OpenMetrics text; `load` contains the numbers of running requests,
+    /// Encodes the metrics as OpenMetrics text. `load` contains the numbers of running requests,
     /// waiting requests and watches.
     ///
     /// # Errors

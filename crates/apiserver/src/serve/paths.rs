@@ -18,7 +18,7 @@ use crate::serve::limits::heavy::WorkCost;
 use crate::serve::{answer, health};
 use crate::status::ApiError;
 
-/// Handles a request for a non-resource path.
+/// Responds to a request for a non-resource path.
 pub(crate) async fn route(exchange: &Exchange) -> Result<Response, ApiError> {
     if !matches!(exchange.method, Method::GET | Method::HEAD) {
         return Err(ApiError::method_not_allowed());
@@ -176,7 +176,7 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// Subtypes of `application` for the OpenAPI v2 document; the boolean is true for Protobuf. The
+/// Subtypes of `application` for the OpenAPI v2 document. The boolean is true for Protobuf. The
 /// first entry is an invalid media type that old clients request.
 const V2_MEDIA_SUBTYPES: [(&str, bool); 3] = [
     ("json", false),

@@ -73,7 +73,7 @@ pub(crate) async fn route(
     }
 }
 
-/// Returns the target of a path; `None` if the path does not match the scope of the resource.
+/// Returns the target of a path, or `None` if the path does not match the scope of the resource.
 fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option<Target> {
     let resource = catalog.find(&path.group, &path.version, &path.resource)?;
     let is_namespaces = path.group.is_empty() && path.resource == "namespaces";
@@ -104,7 +104,8 @@ fn target(catalog: &Catalog, exchange: &Exchange, path: &ResourcePath) -> Option
     })
 }
 
-/// Returns the 404 response: a Status in built-in groups and versions, plain text in others.
+/// Returns the 404 response. In built-in groups and versions, the response is a Status. In other
+/// groups and versions, the response is plain text.
 pub(crate) fn unknown(catalog: &Catalog, path: &ResourcePath) -> Response {
     let served = catalog.iter().any(|resource| {
         resource.origin == Origin::BuiltIn
@@ -162,7 +163,7 @@ async fn create_route(exchange: &Exchange, target: &Target) -> Result<Response, 
     transform::answer_object(exchange, target, StatusCode::CREATED, accepted, object).await
 }
 
-/// Handles an update of an object or subresource.
+/// Responds to an update of an object or subresource.
 pub(crate) async fn update_route(
     exchange: &Exchange,
     target: &Target,
@@ -181,7 +182,7 @@ pub(crate) async fn update_route(
     transform::answer_object(exchange, target, code, accepted, written.object).await
 }
 
-/// Handles a patch of an object or subresource.
+/// Responds to a patch of an object or subresource.
 pub(crate) async fn patch_route(
     exchange: &Exchange,
     target: &Target,

@@ -105,7 +105,7 @@ fn priority(caller: &Caller) -> Priority {
     }
 }
 
-/// Authorizes the request; returns 403 if the caller lacks the permission.
+/// Authorizes the request. Returns 403 if the caller lacks the permission.
 pub(crate) fn authorize(exchange: &Exchange) -> Result<(), ApiError> {
     let attributes = attributes(exchange, &exchange.caller);
     let decision = exchange.shared.authorizer.authorize(&attributes);

@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub(crate) admission: Arc<dyn Admission>,
     pub(crate) audit: Arc<dyn Audit>,
     pub(crate) connect: Option<Arc<dyn Connect>>,
-    /// The resources whose requests `connect` handles.
+    /// The resources whose requests the server passes to `connect`.
     pub(crate) answered: BTreeSet<GroupResource>,
     pub(crate) fair: Fair,
     pub(crate) heavy: HeavyWorkLimiter,
@@ -89,10 +89,12 @@ impl Default for Version {
     }
 }
 
-/// Handlers of the embedding program: subresources such as a simulated pod's `log`, and the kinds
-/// in [`Options::answered`](crate::server::Options::answered).
+/// Responds to the requests that the server passes to the embedding program. Examples are requests
+/// for a simulated pod's `log`, and for the resources in
+/// [`Options::answered`](crate::server::Options::answered).
 pub trait Connect: Send + Sync {
-    /// Handles an authorized request; `None` if the handler does not implement its path.
+    /// Responds to an authorized request. Returns `None` if the embedding program does not
+    /// implement the path.
     fn connect<'a>(
         &'a self,
         caller: &'a Caller,
@@ -132,9 +134,9 @@ pub(crate) async fn object_at(store: &Store, key: &str) -> Result<Option<Value>,
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) resource: Arc<Resource>,
-    /// The namespace; empty for cluster-scoped resources and for all namespaces.
+    /// The namespace. Empty for cluster-scoped resources and for all namespaces.
     pub(crate) namespace: String,
-    /// The object's name; empty for collections.
+    /// The object's name. Empty for collections.
     pub(crate) name: String,
     pub(crate) subresource: String,
     /// The `apiVersion` of stored objects of this resource.

@@ -31,8 +31,8 @@ use crate::status::ApiError;
 pub(crate) mod pods;
 mod scale;
 
-/// Subresources of running pods. The embedding program handles them after the server has read the
-/// pod.
+/// Subresources of running pods. The server reads the pod, and then passes the request to the
+/// embedding program.
 const OF_A_POD: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// Routes a request to the handler of its subresource.
@@ -131,8 +131,8 @@ async fn admit(
     exchange.shared.admission.admit(review).await
 }
 
-/// Forwards a request to the embedding program. Returns 404 if the program does not handle the
-/// request.
+/// Forwards a request to the embedding program. Returns 404 if the program does not implement the
+/// path.
 pub(crate) async fn forward(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -170,7 +170,7 @@ pub(crate) async fn forward(
     })
 }
 
-/// Handles a review request.
+/// Responds to a review request.
 pub(crate) async fn review(
     exchange: &Exchange,
     target: &Target,

@@ -47,7 +47,7 @@ pub(crate) fn is_stored_form(resource: &Resource, head: &[u8], stored: &Stored) 
     resource.storage && stored.value.starts_with(head)
 }
 
-/// Appends a stored object as JSON; `head` is the result of [`own_head`].
+/// Appends a stored object as JSON. `head` is the result of [`own_head`].
 pub(crate) fn write_object(
     out: &mut Vec<u8>,
     target: &Target,
@@ -94,7 +94,8 @@ pub(crate) fn write_list(
     Ok(out)
 }
 
-/// Returns the common first bytes of objects that the server sends as stored.
+/// Returns the first bytes of a stored object that the server can send unchanged. All such objects
+/// of the resource start with these bytes.
 pub(crate) fn own_head(resource: &Resource) -> Vec<u8> {
     if resource.origin == Origin::Custom && resource.schema.has_defaults() {
         // Objects may be older than a default, so that all must be parsed. No stored object starts

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Authenticate, AuthenticateError, Authenticated, Keys, LoadKeysError, Tokens};
 use crate::store::{Change, CommitError, Store, StoreError};
 
-/// The store's key of the signing keys. Keys of resources never start with `/.`.
+/// Key of the store entry that contains the signing keys. The keys of objects never start with
+/// `/.`.
 const KEY: &str = "/.server/service-account-keys";
 
 /// Errors of signing keys.

@@ -125,7 +125,7 @@ pub(super) enum Outcome {
     Made(Event),
     /// The new value equals the stored value at this revision.
     Same(u64),
-    /// The object does not have the expected state. Contains the current object; `None` if the
+    /// The object does not have the expected state. Contains the current object, or `None` if the
     /// object does not exist.
     Conflict(Option<Stored>),
     /// A required object has changed or does not exist.

@@ -24,7 +24,7 @@ pub struct Report {
     pub objects: u64,
     /// The number of changes in the history.
     pub changes: u64,
-    /// The problems as text for users; empty if the store is consistent.
+    /// The problems as text for users. Empty if the store is consistent.
     pub problems: Vec<String>,
 }
 

@@ -13,8 +13,8 @@ use super::layout::{self, Role};
 use super::lock::{self, Lock, companion_path};
 
 /// The distance between the revision of a restored store and its last known revision. The number of
-/// revisions after the backup is unknown. The distance covers a day with ten thousand changes per
-/// second.
+/// revisions after the backup is unknown. The distance is sufficient for a day with ten thousand
+/// changes per second.
 const GAP: u64 = 1_000_000_000;
 
 /// The behaviour if the target of a restore exists.
@@ -44,7 +44,7 @@ pub(super) fn backup(from: &Path, vfs: Option<&str>, to: &Path) -> Result<u64, C
     Ok(revision)
 }
 
-/// Restores a backup to `to`; returns the revision.
+/// Restores a backup to `to`. Returns the revision.
 pub(super) fn restore(from: &Path, to: &Path, overwrite: Overwrite) -> Result<u64, CopyError> {
     let _lock = Lock::take(to)?;
     let exists = to.exists();
@@ -79,9 +79,9 @@ fn clear_history(conn: &Connection, revision: u64, epoch: u64) -> rusqlite::Resu
     change.commit()
 }
 
-/// Creates a link with an unused name to the replaced store. Returns the revision and epoch of the
-/// replaced store, if they are readable. The original name remains until the new file replaces it
-/// atomically.
+/// Creates a link to the replaced store. The link has an unused name. Returns the revision and
+/// epoch of the replaced store, if they are readable. The original name remains until the new file
+/// replaces it atomically.
 fn link_replaced(path: &Path) -> Result<(u64, u64), CopyError> {
     let known = settle(path).unwrap_or_else(|error| {
         tracing::warn!(%error, "failed to read the store that the copy replaces");

@@ -17,7 +17,7 @@ pub enum OpenError {
     Locked {
         /// The path of the store.
         path: PathBuf,
-        /// The ID of the process that has the store open; `None` if unknown.
+        /// The ID of the process that has the store open. `None` if unknown.
         pid: Option<u32>,
     },
     /// The store has a newer schema.
@@ -128,7 +128,7 @@ impl From<rusqlite::Error> for ListError {
 /// Errors of committing a change.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CommitError {
-    /// The object does not have the expected state. Contains the current object; `None` if the
+    /// The object does not have the expected state. Contains the current object, or `None` if the
     /// object does not exist.
     #[error(
         "cannot change the object: the current revision is not the expected revision; read the \

@@ -15,7 +15,7 @@ pub enum Event {
     Put {
         /// The new state of the object.
         stored: Stored,
-        /// The previous state of the object; `None` for a new object.
+        /// The previous state of the object. `None` for a new object.
         previous: Option<Stored>,
     },
     /// An object was deleted.

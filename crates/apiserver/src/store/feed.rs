@@ -43,8 +43,8 @@ pub(super) struct Feed {
     ring: Mutex<Ring>,
     more: Condvar,
     subscribers: Mutex<Subscribers>,
-    /// The revision up to which the queues of the watchers contain all events. TransactionResult under the
-    /// lock of `subscribers`.
+    /// The revision up to which the queues of the watchers contain all events. Changes only under
+    /// the lock of `subscribers`.
     dispatched: AtomicU64,
     /// The last revision that is durable and in the ring.
     revision: AtomicU64,
@@ -124,7 +124,7 @@ impl Feed {
         Arc::clone(&self.held)
     }
 
-    /// Appends durable events in order; only the writer calls it.
+    /// Appends durable events in order. Only the writer calls this method.
     pub(super) fn publish(&self, events: impl IntoIterator<Item = Event>, revision: u64) {
         let mut ring = self.ring.lock();
         for event in events {
@@ -184,7 +184,7 @@ impl Feed {
         self.dispatched.store(revision, Ordering::Release);
     }
 
-    /// Registers a watcher; `None` if the feed is closed.
+    /// Registers a watcher. Returns `None` if the feed is closed.
     pub(super) fn subscribe(&self, prefix: &Arc<str>) -> Option<Subscription> {
         let (sender, more) = unbounded_channel();
         let queue = Arc::default();
@@ -223,8 +223,8 @@ impl Feed {
         subscribers.topics.values().map(BTreeMap::len).sum()
     }
 
-    /// Returns the events after `from` up to `until` from memory; `None` if the ring does not
-    /// contain all of them.
+    /// Returns the events after `from` up to `until` from memory, or `None` if the ring does not
+    /// contain all these events.
     pub(super) fn recent(&self, prefix: &str, from: u64, until: u64) -> Option<Vec<Arc<Notice>>> {
         let mut events = self.ring.lock().after(from)?;
         events.retain(|event| event.revision() <= until && event.key().starts_with(prefix));
@@ -362,7 +362,7 @@ impl Subscribers {
 }
 
 impl Subscriber {
-    /// Queues a round; returns false if the watcher is too slow or was dropped. A watcher with an
+    /// Queues a round. Returns false if the watcher is too slow or was dropped. A watcher with an
     /// empty queue is never too slow, regardless of the size of the round.
     fn offer(&self, round: &Round, bytes: usize, bounds: &WatchMemoryLimits) -> bool {
         self.queue.lock().offer(round, bytes, bounds) && self.more.send(()).is_ok()

@@ -42,7 +42,7 @@ pub(super) fn admit_template(
     })
 }
 
-/// Returns the permissions of the role `name` with the spec of the write.
+/// Returns the permissions that the role `name` has with the spec `said`.
 fn resolved(
     name: &str,
     said: &RoleTemplateSpec,
@@ -189,7 +189,8 @@ pub(super) fn admit_global(
     })
 }
 
-/// Checks a GlobalRole that the server binds to each new user.
+/// If the server binds the GlobalRole to each new user, checks that the writer may create
+/// GlobalRoleBindings.
 fn check_new_user_default(
     said: &GlobalRoleSpec,
     writer: &WriterRights,

@@ -88,8 +88,8 @@ fn rule(group: &str, resources: &[&str], names: &[&str], verbs: &[&str]) -> Poli
     }
 }
 
-/// Returns the rules of the agent's account. The rules cover the agent's Secrets, ConfigMaps and
-/// events, and the tokens of the lanes' accounts.
+/// Returns the rules of the agent's account. The rules permit access to the agent's own objects,
+/// and token requests for the lanes' accounts.
 fn agent() -> Vec<PolicyRule> {
     let lanes = ["drover-user", CONTROLLER, REPORT];
     vec![
@@ -114,8 +114,8 @@ fn agent() -> Vec<PolicyRule> {
     ]
 }
 
-/// Returns the rules of the server's controllers for roles and bindings. An account that can bind
-/// any role effectively has all permissions. RBAC cannot limit the account to certain roles,
+/// Returns the rules of the controller lane's account for the whole cluster. An account that can
+/// bind any role effectively has all permissions. RBAC cannot limit the account to certain roles,
 /// because the names of the roles contain UIDs from the hub and users define the rules.
 fn controller() -> Vec<PolicyRule> {
     let write = ["list", "create", "update", "delete"];
@@ -152,8 +152,8 @@ fn controller() -> Vec<PolicyRule> {
     ]
 }
 
-/// Returns the rules of the server's controllers in the agent's namespace, for upgrades of the
-/// agent.
+/// Returns the rules of the controller lane's account in the agent's namespace. The server upgrades
+/// the agent with these permissions.
 fn controller_in_agent_namespace() -> Vec<PolicyRule> {
     vec![rule("apps", &["deployments"], &[AGENT], &["get", "patch"])]
 }

@@ -6,8 +6,8 @@ use crate::status::ApiError;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-/// Minimum number of names for which the server first checks permission for all names with one
-/// check.
+/// Minimum number of names for a combined check. From this number on, the server first checks the
+/// permission for all names at once.
 const BULK_CHECK_FROM: usize = 4;
 
 /// A mode of impersonation.

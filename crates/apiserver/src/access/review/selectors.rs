@@ -120,7 +120,7 @@ fn label_faults(key: &str, values: &[String], path: &str) -> Vec<FieldError> {
 }
 
 /// Returns the evaluation error for selectors that cannot be parsed. The access check ignores these
-/// selectors, so it covers all objects that the selectors can match.
+/// selectors, so the check includes all objects that the selectors can match.
 pub(super) fn evaluation_error(asked: &Value) -> Option<String> {
     let ignored: Vec<String> = Kind::ALL
         .into_iter()

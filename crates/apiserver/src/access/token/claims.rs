@@ -57,7 +57,7 @@ pub struct Subject {
 pub struct NameAndUid {
     /// `metadata.name`.
     pub name: String,
-    /// `metadata.uid`; empty for a node that no longer exists.
+    /// `metadata.uid`. Empty for a node that no longer exists.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
@@ -68,7 +68,7 @@ pub struct NameAndUid {
 pub enum BoundTo {
     /// The token is bound only to its service account.
     Nothing,
-    /// The token is bound to a pod; the second value is the pod's node.
+    /// The token is bound to a pod. The second value is the pod's node.
     Pod(NameAndUid, Option<NameAndUid>),
     /// The token is bound to a Secret.
     Secret(NameAndUid),

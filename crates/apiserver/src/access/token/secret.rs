@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::claims::{BoundTo, Claims, NameAndUid, Subject};
 use super::{IssueError, Tokens};
 
-/// The maximum lifetime in seconds. `max_lifetime_seconds` of the options applies if it is shorter.
+/// The maximum lifetime in seconds, unless `max_lifetime_seconds` of the options is shorter.
 const MAX_LIFETIME_SECONDS: i64 = 90 * 24 * 60 * 60;
 
 /// A service account and its token Secret.

@@ -40,7 +40,7 @@ pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) 
     }
 }
 
-/// Validates a pod template; `claims` are the names of volumes that the owner of the template adds.
+/// Validates a pod template. `claims` are the names of volumes that the owner of the template adds.
 pub(crate) fn template(template: &Value, claims: &[&str], at: &Path<'_>, found: &mut Findings) {
     let meta = field(template, "metadata");
     metadata::labels(object(meta, "labels"), &at.child("labels"), found);

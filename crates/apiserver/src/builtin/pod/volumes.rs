@@ -57,7 +57,7 @@ fn fill_items(source: &mut Value) {
     }
 }
 
-/// Validates all volumes; returns the names that containers may mount.
+/// Validates all volumes. Returns the names that containers may mount.
 pub(crate) fn validate<'a>(spec: &'a Value, at: &Path<'_>, found: &mut Findings) -> Vec<&'a str> {
     let mut known: Vec<&str> = Vec::new();
     let under = at.child("volumes");

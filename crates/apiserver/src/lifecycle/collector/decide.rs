@@ -61,7 +61,7 @@ pub(super) enum Decision {
     RemoveFinalizer(&'static str),
     /// Remove the owner reference from these dependents, then the finalizer from the object.
     Orphan(Vec<Item>),
-    /// Remove the references to these owners; the object stays.
+    /// Remove the references to these owners. The object stays.
     Disown(Vec<String>),
     /// Delete the object.
     Delete {

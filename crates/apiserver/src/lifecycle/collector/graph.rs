@@ -14,7 +14,7 @@ use crate::lifecycle::feed::{Metadata, OwnerReference};
 pub(super) struct Graph {
     /// The objects of the graph by UID.
     nodes: HashMap<String, Node>,
-    /// The dependents by UID of their owner; the owner may be absent from `nodes`.
+    /// The dependents by UID of their owner. The owner may be absent from `nodes`.
     dependents: HashMap<String, Dependents>,
     /// Objects under deletion with a finalizer that affects dependents.
     ending: HashSet<String>,
@@ -56,13 +56,13 @@ impl Graph {
         self.synced = true;
     }
 
-    /// Reports whether the graph contains all dependents of an object under deletion. This is true
-    /// after the feed has delivered the start of the deletion.
+    /// Reports whether the graph contains all dependents of an object under deletion. The graph
+    /// contains all dependents after the feed has delivered the start of the deletion.
     pub(super) fn knows_dependents_of_ending(&self, uid: &str) -> bool {
         self.synced && self.ending.contains(uid)
     }
 
-    /// Adds or updates an object; returns the items to check.
+    /// Adds or updates an object. Returns the items to check.
     pub(super) fn put(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
         let mut look: BTreeMap<String, ObjectPath> = BTreeMap::new();
         let uid = &metadata.uid;
@@ -95,7 +95,7 @@ impl Graph {
         items(look)
     }
 
-    /// Removes an object; returns the items to check.
+    /// Removes an object. Returns the items to check.
     pub(super) fn gone(&mut self, path: &ObjectPath, metadata: &Metadata) -> Vec<Item> {
         let mut look = BTreeMap::new();
         self.ending.remove(&metadata.uid);
@@ -196,7 +196,8 @@ impl Graph {
         Some(node)
     }
 
-    /// Adds the owners that this dependent no longer blocks to the objects to check.
+    /// Adds owners to the objects to check. The deletion of these owners no longer waits for this
+    /// dependent.
     fn unblocked(
         &self,
         former: &Node,

@@ -56,7 +56,8 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
     (status != object["status"]).then_some(status)
 }
 
-/// Returns the status during the deletion of a CRD's objects; `None` if the status is up to date.
+/// Returns the status during the deletion of a CRD's objects, or `None` if the status is up to
+/// date.
 pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> Option<Value> {
     let said = match cleanup {
         Cleanup::Running => (

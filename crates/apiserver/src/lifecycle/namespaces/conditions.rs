@@ -13,7 +13,7 @@ struct Condition {
     trouble: Option<(&'static str, String)>,
 }
 
-/// Returns the new conditions; `None` if the stored conditions are up to date.
+/// Returns the new conditions, or `None` if the stored conditions are up to date.
 pub(super) fn conditions(
     old: &[Value],
     remaining: &Remaining,

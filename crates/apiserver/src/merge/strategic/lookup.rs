@@ -8,9 +8,9 @@ use crate::schema::{Node, PatchStrategy, Shape};
 /// The item schema and merge strategy of a list.
 pub(super) struct ListField<'a> {
     pub(super) items: &'a Node,
-    /// True if the items merge; otherwise the patch replaces the list.
+    /// True if the items merge. Otherwise the patch replaces the list.
     pub(super) merges: bool,
-    /// The key field of items; empty for scalars.
+    /// The key field of items. Empty for scalars.
     pub(super) key: &'a str,
 }
 

@@ -8,7 +8,7 @@ use super::validate::scalar_misfit;
 use super::{Atom, Form, ListAtom, ListKind, MapAtom, Type, TypeMismatches, entries, items};
 use crate::merge::path::PathElement;
 
-/// Merges two values of a type; the applied value has precedence.
+/// Merges two values of a type. The applied value has precedence.
 ///
 /// Applied list items keep their order. Items that only the live list contains keep their position
 /// between the applied items.

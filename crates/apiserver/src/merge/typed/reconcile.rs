@@ -6,7 +6,7 @@ use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 use crate::schema::Shape;
 
-/// Returns the set for the current schema; `None` if the set does not change.
+/// Returns the set for the current schema, or `None` if the set does not change.
 pub(in crate::merge) fn reconcile(set: &Set, ty: Type<'_>) -> Option<Set> {
     let mut walk = Walk::default();
     walk.visit(Some(set), ty, false);

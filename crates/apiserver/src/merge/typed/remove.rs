@@ -6,7 +6,7 @@ use super::{Form, ListKind, Type};
 use crate::merge::path::PathElement;
 use crate::merge::set::Set;
 
-/// Removes these fields from the value; a value without remaining fields becomes `null`.
+/// Removes these fields from the value. A value without remaining fields becomes `null`.
 pub(in crate::merge) fn remove(value: &Value, gone: &Set, ty: Type<'_>) -> Value {
     match (ty.form(value), value) {
         (Form::Scalar(_), value) => value.clone(),

@@ -85,7 +85,7 @@ impl Expression {
     }
 }
 
-/// Compiles an expression; the error is kube-apiserver's message.
+/// Compiles an expression. The error is kube-apiserver's message.
 pub(crate) fn compile(text: &str) -> Result<Expression, String> {
     let failed = |why: String| format!("compilation failed: {why}");
     if text.len() > MAX_BYTES {

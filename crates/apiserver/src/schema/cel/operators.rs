@@ -151,8 +151,8 @@ const fn is_ordered(one: &Type<'_>) -> bool {
     )
 }
 
-/// Returns the result type of an arithmetic operator; `None` if the operator does not support the
-/// operands.
+/// Returns the result type of an arithmetic operator, or `None` if the operator does not support
+/// the operands.
 fn arithmetic<'n>(name: &str, left: &Type<'n>, right: &Type<'n>) -> Option<Type<'n>> {
     let adds = name == operators::ADD;
     let subtracts = name == operators::SUBSTRACT;

@@ -19,9 +19,9 @@ pub(super) struct Size {
     pub(super) weight: u64,
     /// The number of list items, map entries, or bytes of text.
     pub(super) count: u64,
-    /// The largest item; `None` if unknown.
+    /// The largest item. `None` if unknown.
     item: Option<Arc<Self>>,
-    /// The map entries by name; `None` if unknown.
+    /// The map entries by name. `None` if unknown.
     fields: Option<BTreeMap<String, Arc<Self>>>,
     /// The length of the longest map key.
     names: Option<u64>,
@@ -213,7 +213,7 @@ impl Size {
     }
 
     /// Returns the upper bound after `steps` iterations. `start` is the bound before the first
-    /// iteration, `self` is the bound after it.
+    /// iteration, and `self` is the bound after the first iteration.
     pub(super) fn grown_from(&self, start: &Self, steps: u64) -> Self {
         let grown = |now: u64, before: u64| {
             before.saturating_add(steps.saturating_mul(now.saturating_sub(before)))

@@ -1,8 +1,8 @@
 //! Static types of CEL expressions. A rule is rejected with its CRD if it uses an unknown field,
 //! compares a number with text, or does not return a boolean.
 //!
-//! The checker reports only certain errors. Unknown types, such as the result of most functions,
-//! are [`Type::Any`], which is compatible with all types.
+//! The checker reports an error only if the types of the operands are known. Unknown types, such as
+//! the result of most functions, are [`Type::Any`], which is compatible with all types.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ impl<'n> Type<'n> {
         }
     }
 
-    /// Returns a type that covers both types.
+    /// Returns a type that includes the values of both types.
     pub(super) fn or(self, other: &Self) -> Self {
         match (&self, other) {
             (Self::List(one), Self::List(two)) => {
@@ -272,7 +272,7 @@ fn selected<'n>(select: &SelectExpr, names: Option<&Names<'_, 'n>>) -> Result<Ty
     Ok(if select.test { Type::Bool } else { field })
 }
 
-/// Returns a type that covers the types of all expressions.
+/// Returns a type that includes the values of all expressions.
 fn common<'e, 'n>(
     mut all: impl Iterator<Item = &'e IdedExpr>,
     names: Option<&Names<'_, 'n>>,

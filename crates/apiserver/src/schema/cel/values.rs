@@ -147,7 +147,7 @@ const ESCAPES: [(&str, &str); 4] = [
     ("/", "__slash__"),
 ];
 
-/// Reverts [`escape`]; `None` if the text is not a result of [`escape`].
+/// Reverts [`escape`]. Returns `None` if the text is not a result of [`escape`].
 pub(super) fn unescape(escaped: &str) -> Option<String> {
     let inside = escaped
         .strip_prefix("__")

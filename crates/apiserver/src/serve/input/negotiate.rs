@@ -138,7 +138,7 @@ fn clause(text: &str) -> Option<Clause<'_>> {
     })
 }
 
-/// Returns the text of a header; empty if the header is absent.
+/// Returns the text of a header. The result is empty if the header is absent.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &http::HeaderName) -> &'a str {
     headers
         .get(name)
@@ -192,8 +192,8 @@ fn choose(header: &str, transforms: Transforms, types: &[&str]) -> Option<Accept
     })
 }
 
-/// Returns the transformation for the parameters `as`, `g` and `v` of a clause; `None` if the
-/// server does not support it.
+/// Returns the transformation for the parameters `as`, `g` and `v` of a clause. Returns `None` if
+/// the server does not support the transformation.
 fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Representation> {
     let stream = clause.parameter("stream");
     if !matches!(stream, "" | "watch") {
@@ -219,7 +219,8 @@ fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Representation> 
     }
 }
 
-/// Returns the media type of a body in lower case, without parameters; JSON by default.
+/// Returns the media type of a body in lower case, without parameters. The result is JSON by
+/// default.
 pub(crate) fn content_type(headers: &HeaderMap) -> String {
     let text = header(headers, &CONTENT_TYPE);
     let media_type = text.split(';').next().unwrap_or_default().trim();

@@ -147,9 +147,9 @@ pub struct DeleteOptions {
     pub resource_version: Option<String>,
     /// The deprecated field `orphanDependents`, which [`Propagation`] replaces.
     pub orphan_dependents: Option<bool>,
-    /// The deletion of dependents; the default depends on the kind.
+    /// The deletion of dependents. The default depends on the kind.
     pub propagation: Option<Propagation>,
-    /// The dry-run mode; `None` is the default, which is no dry run.
+    /// The dry-run mode. `None` is the default, which is no dry run.
     pub dry_run: Option<DryRun>,
 }
 
@@ -159,7 +159,8 @@ impl DeleteOptions {
         self.dry_run.is_some_and(DryRun::is_on)
     }
 
-    /// Parses and validates the options from the body, or from the query without a body.
+    /// Parses and validates the options from the body. If the request has no body, uses the options
+    /// in the query.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ use crate::status::ApiError;
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Parses the query of a URI; a malformed query has no parameters.
+    /// Parses the query of a URI. A malformed query has no parameters.
     pub fn of(uri: &Uri) -> Self {
         AxumQuery::try_from_uri(uri)
             .map_or_else(|_| Self::default(), |AxumQuery(pairs)| Self(pairs))
@@ -47,7 +47,7 @@ impl Query {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Returns the first value of a parameter; empty if the parameter is absent.
+    /// Returns the first value of a parameter. The result is empty if the parameter is absent.
     pub fn text(&self, key: &str) -> String {
         self.first(key).unwrap_or_default().to_owned()
     }

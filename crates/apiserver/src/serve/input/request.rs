@@ -7,29 +7,29 @@ use http::Method;
 /// The properties of a request for authorization, audit and metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestInfo {
-    /// The verb: `get`, `list`, `watch`, `create`, … for resources; the lower-case HTTP method for
-    /// other paths.
+    /// The verb of the request, such as `get`, `list` or `watch`. For a non-resource path, the
+    /// lower-case HTTP method.
     pub verb: Cow<'static, str>,
     /// The percent-decoded path.
     pub path: String,
-    /// The resource; `None` for a non-resource path.
+    /// The resource. `None` for a non-resource path.
     pub resource: Option<ResourcePath>,
 }
 
 /// The components of a path such as `/apis/apps/v1/namespaces/shop/deployments/web/scale`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourcePath {
-    /// The API group; empty for the core group.
+    /// The API group. Empty for the core group.
     pub group: String,
     /// The API version, such as `v1`.
     pub version: String,
-    /// The namespace; empty for cluster-scoped resources and requests across all namespaces.
+    /// The namespace. Empty for cluster-scoped resources and requests across all namespaces.
     pub namespace: String,
     /// The plural name of the resource.
     pub resource: String,
-    /// The subresource; empty without a subresource.
+    /// The subresource. Empty without a subresource.
     pub subresource: String,
-    /// The object's name; empty for collections.
+    /// The object's name. Empty for collections.
     pub name: String,
     /// The path segments after the subresource.
     pub rest: Vec<String>,
@@ -43,7 +43,7 @@ const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 pub(crate) struct PathWatch {
     /// The path of the collection.
     pub(crate) collection: String,
-    /// The object's name; `None` for a watch of the collection.
+    /// The object's name. `None` for a watch of the collection.
     pub(crate) name: Option<String>,
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn is_path_segment(name: &str) -> bool {
     !matches!(name, "." | "..") && !name.contains(['/', '%'])
 }
 
-/// Percent-decodes the path; invalid UTF-8 becomes U+FFFD, which no name contains.
+/// Percent-decodes the path. Invalid UTF-8 becomes U+FFFD, which no name contains.
 fn decode(raw: &str) -> String {
     if !raw.contains('%') {
         return raw.to_owned();

@@ -71,7 +71,7 @@ struct State {
 /// A slot of a running request. Dropping the slot passes it to a waiting request.
 #[derive(Debug)]
 pub struct Slot {
-    /// The queues to return the slot to; `None` after the slot was returned.
+    /// The queues to return the slot to. `None` after the slot was returned.
     fair: Option<Fair>,
     caller: Arc<str>,
 }

@@ -1,4 +1,4 @@
-//! Limits CPU-heavy work to the number of cores, and moves it off the async workers.
+//! Limits CPU-heavy work to the number of cores, and moves the work off the async workers.
 
 use std::thread;
 

@@ -19,7 +19,7 @@ use crate::store::{At, List, ListError, Page, Rest, Stored};
 /// Number of objects per read of the store while selectors filter the list.
 const CHUNK: usize = 2000;
 
-/// Handles a get request for one object.
+/// Responds to a get request for one object.
 pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
     let version = parse_resource_version(&exchange.query.text("resourceVersion"))
@@ -54,7 +54,7 @@ fn check_not_future(exchange: &Exchange, version: u64) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Handles a list request for a collection.
+/// Responds to a list request for a collection.
 pub(crate) async fn list(
     exchange: &Exchange,
     target: &Target,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The start position of the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The revision that all pages show; `None` for the latest.
+    /// The revision that all pages show. `None` for the latest.
     pub revision: Option<u64>,
     /// The last key of the previous page.
     pub after: String,

@@ -42,7 +42,7 @@ const MAX_LIFETIME: Duration = Duration::from_hours(24);
 /// Target size in bytes of a chunk, which contains several lines.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Handles a watch request for a collection.
+/// Responds to a watch request for a collection.
 pub(crate) async fn watch(
     exchange: &Arc<Exchange>,
     target: &Target,
@@ -134,7 +134,7 @@ struct Watching {
     /// revision.
     seen: u64,
     over: bool,
-    /// Notifies the watch of changed CRDs; `None` for built-in kinds.
+    /// Notifies the watch of changed CRDs. `None` for built-in kinds.
     definitions: Option<tokio::sync::watch::Receiver<()>>,
     _seat: WatchSlot,
 }
@@ -179,7 +179,7 @@ impl Watching {
         Ok(())
     }
 
-    /// Returns the next lines; `None` at the end of the watch.
+    /// Returns the next lines, or `None` at the end of the watch.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if !self.waiting.is_empty() {
@@ -219,7 +219,7 @@ impl Watching {
         out.into()
     }
 
-    /// Waits for changes, and returns their lines; may return no lines.
+    /// Waits for changes, and returns their lines. The result can be empty.
     async fn changes(&mut self) -> Vec<u8> {
         let Some(source) = &mut self.source else {
             self.over = true;
@@ -296,7 +296,7 @@ impl Drop for Watching {
     }
 }
 
-/// Waits for changed CRDs; never returns for kinds without CRD.
+/// Waits for changed CRDs. Never returns for kinds without CRD.
 async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
     if let Some(definitions) = definitions
         && definitions.changed().await.is_ok()
@@ -306,8 +306,8 @@ async fn changed(definitions: &mut Option<tokio::sync::watch::Receiver<()>>) {
     std::future::pending::<()>().await;
 }
 
-/// Reports whether the kind is still served with the same schema. If not, clients must restart the
-/// watch.
+/// Reports whether the server still serves the kind with the same schema. After a change, clients
+/// must restart the watch.
 fn is_served(exchange: &Exchange, target: &Target) -> bool {
     let resource = &target.resource;
     let (group, version) = (

@@ -88,7 +88,8 @@ impl Edit for Disrupt<'_> {
     }
 }
 
-/// Binds the pod that a Binding body names; `pods` is the pod resource.
+/// Binds a pod to a node. The Binding in the request body contains the name of the pod. `pods` is
+/// the resource `pods`.
 pub(crate) async fn bind_named(exchange: &Exchange, pods: Target) -> Result<Response, ApiError> {
     let binding = read_binding(exchange).await?;
     let pod = Target {
@@ -232,7 +233,7 @@ fn set_scheduled(pod: &mut Value) {
     set_condition(pod, condition);
 }
 
-/// Sets a condition of a pod; replaces a condition of the same type.
+/// Sets a condition of a pod. Replaces a condition of the same type.
 fn set_condition(pod: &mut Value, condition: Value) {
     let conditions = &mut pod["status"]["conditions"];
     match conditions.as_array_mut() {

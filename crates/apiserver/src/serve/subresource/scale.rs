@@ -24,7 +24,7 @@ use crate::serve::write::{prepare, validate};
 use crate::serve::{metadata, transform};
 use crate::status::{ApiError, FieldError, FieldErrorKind};
 
-/// Handles a request for a Scale.
+/// Responds to a request for a Scale.
 pub(super) async fn answer(
     exchange: &Exchange,
     target: &Target,

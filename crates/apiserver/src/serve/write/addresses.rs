@@ -25,7 +25,7 @@ pub(crate) async fn turn<'e>(
     Some(exchange.shared.addresses.lock().await)
 }
 
-/// Allocates missing addresses of a new Service; returns errors for requested addresses that are in
+/// Allocates missing addresses of a new Service. Returns errors for requested addresses that are in
 /// use.
 pub(crate) async fn assign(
     exchange: &Exchange,

@@ -1,5 +1,5 @@
-//! Optimistic concurrency: reads the object, computes the next state, and writes it; repeats all
-//! steps after a concurrent change.
+//! Optimistic concurrency: reads the object, computes the next state, and writes the next state.
+//! Repeats all steps after a concurrent change.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -31,7 +31,7 @@ pub(crate) struct Live {
 pub(crate) enum Next {
     /// Store this value as the object.
     Put(Value),
-    /// Create this object, if the required objects are unchanged; otherwise compute the next state
+    /// Create this object, if the required objects are unchanged. Otherwise compute the next state
     /// again.
     Create(Value, Vec<Require>),
     /// Delete the object, and send this value to the client.
@@ -47,7 +47,7 @@ pub(crate) struct WriteResult {
     pub(crate) object: Value,
     /// The effect of the write on the store.
     pub(crate) outcome: Outcome,
-    /// The revision of the change; `None` if the object did not change.
+    /// The revision of the change. `None` if the object did not change.
     pub(crate) revision: Option<u64>,
 }
 

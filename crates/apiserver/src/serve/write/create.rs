@@ -166,8 +166,8 @@ struct CreateAttempt<'t> {
     exchange: &'t Exchange,
     target: &'t Target,
     object: Value,
-    /// The required objects of the previous attempt. The next attempt reads them again if they have
-    /// changed.
+    /// The required objects for the first attempt. Each later attempt reads the required objects
+    /// again.
     seen: Mutex<Option<Vec<Require>>>,
 }
 

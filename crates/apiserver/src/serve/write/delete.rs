@@ -58,7 +58,7 @@ pub(crate) fn check_preconditions(
 pub(crate) struct Deleted {
     /// The deleted object, or a Status.
     pub(crate) object: Value,
-    /// True if the object is removed from the store; false if its deletion has only started.
+    /// True if the object is removed from the store. False if its deletion has only started.
     pub(crate) gone: bool,
 }
 

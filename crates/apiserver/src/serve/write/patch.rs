@@ -78,7 +78,7 @@ impl PatchKind {
     }
 }
 
-/// Returns the error for a patch with the wrong JSON type; `None` if the type is correct.
+/// Returns the error for a patch with the wrong JSON type, or `None` if the type is correct.
 fn misfit(kind: PatchKind, value: &Value) -> Option<&'static str> {
     match (kind, value) {
         (PatchKind::Json, Value::Object(_)) => {

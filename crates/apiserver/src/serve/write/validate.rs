@@ -28,7 +28,7 @@ pub(crate) fn update(target: &Target, object: &Value, old: &Value) -> Result<(),
     refuse(target, object, &faults)
 }
 
-/// Converts errors to a 422 response; succeeds if the list is empty.
+/// Converts errors to a 422 response. Succeeds if the list is empty.
 pub(crate) fn refuse(
     target: &Target,
     object: &Value,

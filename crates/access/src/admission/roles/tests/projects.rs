@@ -2,7 +2,7 @@ use k8s_openapi::api::rbac::v1::PolicyRule;
 
 use super::*;
 
-/// Creates two owners: `ann` owns cluster `a`, `bob` owns project `p` in it.
+/// Creates two owners: `ann` owns cluster `a`, and `bob` owns project `p` in this cluster.
 fn owned() -> World {
     let rule = crate::grants::tests::world::rule;
     let own = rule(

@@ -197,7 +197,7 @@ fn text_of(bytes: &[u8]) -> Result<Value, ProtobufError> {
     Ok("0".into())
 }
 
-/// Converts seconds and nanoseconds to a time; an empty message becomes null.
+/// Converts seconds and nanoseconds to a time. An empty message becomes null.
 fn time(bytes: &[u8], micro: bool) -> Result<Value, ProtobufError> {
     let (mut seconds, mut nanos) = (0, 0);
     for entry in entries(bytes) {
@@ -263,7 +263,7 @@ enum Wire<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Iterates over the fields of a message in order; ends after the first error.
+/// Iterates over the fields of a message in order. Ends after the first error.
 fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<(u32, Wire<'_>), ProtobufError>> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {

@@ -30,9 +30,9 @@ pub struct ListOptions {
     pub version_match: Option<VersionMatch>,
     /// The timeout of the request in seconds.
     pub timeout: Option<i64>,
-    /// The page size; `None` for all objects.
+    /// The page size. `None` for all objects.
     pub limit: Option<usize>,
-    /// The continue token of the previous page; empty for the first page.
+    /// The continue token of the previous page. Empty for the first page.
     pub continue_token: String,
     /// True if the watch starts with existing objects.
     pub send_initial_events: bool,

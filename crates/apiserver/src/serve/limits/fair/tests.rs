@@ -15,7 +15,7 @@ fn fair(running: usize, waiting: usize) -> Fair {
     })
 }
 
-/// Starts a request that records its end; returns when the request is queued.
+/// Starts a request that records its end. Returns when the request is queued.
 async fn start(
     fair: &Fair,
     caller: &'static str,

@@ -72,7 +72,7 @@ impl Encoder {
         self.line(out, "ADDED", stored);
     }
 
-    /// Appends the event of a change if the change is selected; returns true if an event was
+    /// Appends the event of a change if the change is selected. Returns true if an event was
     /// appended.
     pub(super) fn change(&mut self, out: &mut Vec<u8>, notice: &Notice) -> bool {
         let (Event::Put { stored, .. } | Event::Delete { stored, .. }) = &**notice;
