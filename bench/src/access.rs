@@ -89,10 +89,10 @@ fn decide(company: &Company, grants: &Grants, turn: usize) -> Result<f64, Access
     let mut allowed = 0;
     let start = Instant::now();
     for n in 0..DECISIONS {
-        let (who, target) = company.request(turn * DECISIONS + n);
-        if grants.may_enter(who, target) {
+        let (user, target) = company.request(turn * DECISIONS + n);
+        if grants.may_enter(user, target) {
             allowed += 1;
-            black_box(grants.groups_at(who.groups, target));
+            black_box(grants.groups_at(user.groups, target));
         }
     }
     let took: Duration = start.elapsed();

@@ -24,14 +24,14 @@ pub(crate) enum AdministratorError {
     #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
     /// The server rejected a request.
-    #[error("{what}")]
+    #[error("{content}")]
     Refused {
-        what: String,
+        content: String,
         source: Box<kube::Error>,
     },
     /// A response cannot be parsed.
-    #[error("cannot parse {content}", content = .what)]
-    Unreadable { what: &'static str },
+    #[error("cannot parse {content}")]
+    Unreadable { content: &'static str },
 }
 
 /// A client with a token of the first administrator. Clones share the client.
@@ -48,7 +48,7 @@ impl Administrator {
         let bearer = format!("Bearer {}", token(server).await?);
         let authority = authority(server, folder).await?;
         let unusable = |_| AdministratorError::Unreadable {
-            what: "the server's address",
+            content: "the server's address",
         };
         let mut config = kube::Config::new(server.url().parse().map_err(unusable)?);
         let roots = certificate::certificates(&authority)?;
@@ -102,10 +102,10 @@ impl Administrator {
     }
 }
 
-fn refused(what: &str) -> impl Fn(kube::Error) -> AdministratorError {
-    let what = what.to_owned();
+fn refused(content: &str) -> impl Fn(kube::Error) -> AdministratorError {
+    let content = content.to_owned();
     move |source| AdministratorError::Refused {
-        what: what.clone(),
+        content: content.clone(),
         source: Box::new(source),
     }
 }
@@ -117,7 +117,7 @@ async fn token(server: &DemoServer) -> Result<String, AdministratorError> {
     let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
     let token = answer["token"].as_str().map(str::to_owned);
     token.ok_or(AdministratorError::Unreadable {
-        what: "the output of \"drover token create\"",
+        content: "the output of \"drover token create\"",
     })
 }
 
@@ -130,7 +130,7 @@ async fn authority(server: &DemoServer, folder: &Path) -> Result<PathBuf, Admini
         .iter()
         .find_map(|object| object["data"]["server-ca.crt"].as_str());
     let found = found.ok_or(AdministratorError::Unreadable {
-        what: "the output of \"drover cluster import\"",
+        content: "the output of \"drover cluster import\"",
     })?;
     let path = folder.join("server-ca.crt");
     std::fs::write(&path, found).map_err(|source| AdministratorError::Prepare {

@@ -37,19 +37,18 @@ pub(crate) enum HubError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load generator failed.
-    #[error("{operation} of {server} failed", operation = .what, server = .side)]
+    #[error("{operation} of {server} failed", server = .side)]
     Load {
-        what: &'static str,
+        operation: &'static str,
         side: &'static str,
         source: ExchangeError,
     },
     /// A measurement timed out.
     #[error(
-        "{operation} of {server} timed out after {TIMEOUT:?}",
-        operation = .what, server = .side
+        "{operation} of {server} timed out after {TIMEOUT:?}", server = .side
     )]
     Stuck {
-        what: &'static str,
+        operation: &'static str,
         side: &'static str,
     },
     /// The memory or CPU usage of a process cannot be read.
@@ -89,7 +88,7 @@ enum Measurement {
 /// A measurement that compares the hub with kube-apiserver, and the names of its figures.
 #[derive(Clone, Copy)]
 struct Comparison {
-    what: &'static str,
+    operation: &'static str,
     key: &'static str,
     ratio: &'static str,
 }
@@ -113,34 +112,34 @@ impl Hub {
     }
 
     async fn measure(&self, stage: &mut Stage, figures: &mut Figures) -> Result<(), HubError> {
-        let wanted = |part| self.measure.wants(&part);
+        let expected = |part| self.measure.wants(&part);
         footprint::measure_disk(stage, figures)?;
-        if wanted(Measurement::Ready) {
+        if expected(Measurement::Ready) {
             footprint::measure_ready(stage, figures).await?;
         }
-        if wanted(Measurement::Memory) {
+        if expected(Measurement::Memory) {
             footprint::measure_rest(stage, figures).await?;
         }
         stage.fill().await?;
-        if wanted(Measurement::Create) {
+        if expected(Measurement::Create) {
             self.compare(CREATE, stage, figures, create).await?;
         }
-        if wanted(Measurement::Get) {
+        if expected(Measurement::Get) {
             self.compare(GET, stage, figures, get).await?;
         }
-        if wanted(Measurement::Patch) {
+        if expected(Measurement::Patch) {
             self.compare(PATCH, stage, figures, patch).await?;
         }
-        if wanted(Measurement::List) {
+        if expected(Measurement::List) {
             self.compare(LIST, stage, figures, list).await?;
         }
-        if wanted(Measurement::Fanout) {
+        if expected(Measurement::Fanout) {
             self.compare(FANOUT, stage, figures, fanout::rate).await?;
         }
-        if wanted(Measurement::Memory) {
+        if expected(Measurement::Memory) {
             footprint::measure_rss(stage, figures).await?;
         }
-        if wanted(Measurement::Ready) {
+        if expected(Measurement::Ready) {
             footprint::measure_restart(stage, figures).await?;
         }
         Ok(())
@@ -154,8 +153,12 @@ impl Hub {
         figures: &mut Figures,
         rate: impl AsyncFn(&Side, Duration) -> Result<f64, ExchangeError>,
     ) -> Result<(), HubError> {
-        let Comparison { what, key, ratio } = comparison;
-        print_progress(what);
+        let Comparison {
+            operation,
+            key,
+            ratio,
+        } = comparison;
+        print_progress(operation);
         let duration = self.measure.duration();
         let mut rates = [Vec::new(), Vec::new()];
         let mut shares = [Vec::new(), Vec::new()];
@@ -164,9 +167,12 @@ impl Hub {
                 let name = side.name;
                 let meter = Meter::start(&side.processes)?;
                 let measured = timeout(TIMEOUT, rate(side, duration)).await;
-                let measured = measured.map_err(|_| HubError::Stuck { what, side: name })?;
+                let measured = measured.map_err(|_| HubError::Stuck {
+                    operation,
+                    side: name,
+                })?;
                 rates[number].push(measured.map_err(|source| HubError::Load {
-                    what,
+                    operation,
                     side: name,
                     source,
                 })?);
@@ -174,7 +180,7 @@ impl Hub {
             }
         }
         for (side, shares) in stage.sides().into_iter().zip(&shares) {
-            figures.note(shares_line(&format!("{what}, {}", side.name), shares));
+            figures.note(shares_line(&format!("{operation}, {}", side.name), shares));
         }
         let (ours, theirs) = (median(&rates[0]), median(&rates[1]));
         figures.add(key, ours, Goal::None);
@@ -185,27 +191,27 @@ impl Hub {
 }
 
 const CREATE: Comparison = Comparison {
-    what: "creations",
+    operation: "creations",
     key: "create_rps",
     ratio: "create_rps_ratio",
 };
 const GET: Comparison = Comparison {
-    what: "gets",
+    operation: "gets",
     key: "get_rps",
     ratio: "get_rps_ratio",
 };
 const PATCH: Comparison = Comparison {
-    what: "merge patches",
+    operation: "merge patches",
     key: "patch_rps",
     ratio: "patch_rps_ratio",
 };
 const LIST: Comparison = Comparison {
-    what: "lists of 10,000",
+    operation: "lists of 10,000",
     key: "list10k_rps",
     ratio: "list10k_rps_ratio",
 };
 const FANOUT: Comparison = Comparison {
-    what: "events to 1,000 watchers",
+    operation: "events to 1,000 watchers",
     key: "fanout1000_events_per_s",
     ratio: "fanout1000_ratio",
 };

@@ -52,7 +52,7 @@ impl Meter {
 const GENERATOR_LIMIT: f64 = 0.9;
 
 /// Formats the CPU usage of a measurement.
-pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String {
+pub(crate) fn shares_line(label: &str, shares: &[(&'static str, f64)]) -> String {
     let list: Vec<String> = shares
         .iter()
         .map(|(name, share)| format!("{name} {:.0} %", share * 100.0))
@@ -65,7 +65,7 @@ pub(crate) fn shares_line(what: &str, shares: &[(&'static str, f64)]) -> String 
     } else {
         ""
     };
-    format!("{what}: CPU of one core: {}{result}", list.join(", "))
+    format!("{label}: CPU of one core: {}{result}", list.join(", "))
 }
 
 /// Prints a progress message.

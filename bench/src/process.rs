@@ -15,11 +15,11 @@ pub(crate) enum ProcessError {
         source: io::Error,
     },
     /// A required field is missing in a file in /proc.
-    #[error("cannot parse /proc/{id}/{file}: the field {field} is missing", field = .what)]
+    #[error("cannot parse /proc/{id}/{file}: the field {field} is missing")]
     Lacks {
         id: u32,
         file: &'static str,
-        what: &'static str,
+        field: &'static str,
     },
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn rss_kib(id: u32) -> Result<f64, ProcessError> {
         .ok_or(ProcessError::Lacks {
             id,
             file: "status",
-            what: "VmRSS",
+            field: "VmRSS",
         })
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn cpu(id: u32) -> Result<Duration, ProcessError> {
     let lacks = || ProcessError::Lacks {
         id,
         file: "stat",
-        what: "utime and stime",
+        field: "utime and stime",
     };
     let text = read(id, "stat")?;
     // The name is in parentheses and can contain spaces, so parse the fields after it.

@@ -32,9 +32,9 @@ pub(crate) enum ProxyBenchError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load generator failed.
-    #[error("{operation} failed", operation = .what)]
+    #[error("{operation} failed")]
     Load {
-        what: &'static str,
+        operation: &'static str,
         source: ExchangeError,
     },
     /// The memory or CPU usage of a process cannot be read.
@@ -47,10 +47,10 @@ pub(crate) enum ProxyBenchError {
 
 /// Adds the description of the load to an error.
 fn named_load<T>(
-    what: &'static str,
+    operation: &'static str,
     result: Result<T, ExchangeError>,
 ) -> Result<T, ProxyBenchError> {
-    result.map_err(|source| ProxyBenchError::Load { what, source })
+    result.map_err(|source| ProxyBenchError::Load { operation, source })
 }
 
 /// Arguments of `drover-bench proxy`.
@@ -100,23 +100,23 @@ impl ProxyBench {
         stage: &mut Stage,
         figures: &mut Figures,
     ) -> Result<(), ProxyBenchError> {
-        let wanted = |part| self.measure.wants(&part);
-        if wanted(Measurement::Footprint) {
+        let expected = |part| self.measure.wants(&part);
+        if expected(Measurement::Footprint) {
             footprint::measure(stage, figures).await?;
         }
-        if wanted(Measurement::Latency) {
+        if expected(Measurement::Latency) {
             latency::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Measurement::Stall) {
+        if expected(Measurement::Stall) {
             stall::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Measurement::Small) {
+        if expected(Measurement::Small) {
             small::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Measurement::Bulk) {
+        if expected(Measurement::Bulk) {
             bulk::measure(stage, &self.measure, figures).await?;
         }
-        if wanted(Measurement::Ready) {
+        if expected(Measurement::Ready) {
             footprint::measure_ready(stage, figures).await?;
         }
         Ok(())

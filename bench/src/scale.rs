@@ -32,9 +32,9 @@ pub(crate) enum ScaleError {
     #[error(transparent)]
     Stage(#[from] StageError),
     /// A request of the load generator failed.
-    #[error("{operation} failed", operation = .what)]
+    #[error("{operation} failed")]
     Load {
-        what: &'static str,
+        operation: &'static str,
         source: ExchangeError,
     },
     /// The memory or CPU usage of a process cannot be read.

@@ -67,10 +67,10 @@ pub(crate) struct Ui {}
 impl Ui {
     pub(crate) async fn run(self) -> Result<(), UiError> {
         let start = Instant::now();
-        let told = measure().await?;
+        let reported = measure().await?;
         let mut figures = Figures::default();
         for &(key, goal) in GOALS {
-            let value = told.get(key).ok_or(UiError::NotMeasured(key))?;
+            let value = reported.get(key).ok_or(UiError::NotMeasured(key))?;
             figures.add(key, *value, goal);
         }
         figures.note("cold and warm: 20 Mbit/s, 40 ms, CPU slowed down four times".to_owned());

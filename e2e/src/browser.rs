@@ -43,18 +43,18 @@ pub enum BrowserError {
     },
     /// A program failed. This error does not contain its output, because the output is already
     /// printed.
-    #[error("{what} failed ({status}); the output is above")]
+    #[error("{subject} failed ({status}); the output is above")]
     Failed {
         /// The command with its arguments.
-        what: String,
+        subject: String,
         /// Exit status of the program.
         status: ExitStatus,
     },
     /// A program did not end before its timeout.
-    #[error("{what} did not end within {seconds} s", seconds = limit.as_secs())]
+    #[error("{subject} did not end within {seconds} s", seconds = limit.as_secs())]
     Endless {
         /// The command with its arguments.
-        what: String,
+        subject: String,
         /// The timeout that the program exceeded.
         limit: Duration,
     },
@@ -144,16 +144,16 @@ impl Playwright {
             .env("DROVER_TEST_RESULTS", &self.results)
             .envs(environment)
             .env("FORCE_COLOR", "0");
-        let what = format!("the browser tests of {project}");
-        finish(&what, "node", command, PROJECT_TIMEOUT).await
+        let subject = format!("the browser tests of {project}");
+        finish(&subject, "node", command, PROJECT_TIMEOUT).await
     }
 
     async fn install(&self) -> Result<(), BrowserError> {
-        let (wanted, have) = (
+        let (expected, have) = (
             self.folder.join("package-lock.json"),
             self.folder.join("node_modules/.installed"),
         );
-        let lock = fs::read(&wanted).map_err(prepare(&wanted))?;
+        let lock = fs::read(&expected).map_err(prepare(&expected))?;
         if fs::read(&have).is_ok_and(|have| have == lock) {
             return Ok(());
         }
@@ -194,7 +194,7 @@ impl Playwright {
 }
 
 async fn finish(
-    what: &str,
+    subject: &str,
     program: &'static str,
     mut command: Command,
     limit: Duration,
@@ -204,7 +204,7 @@ async fn finish(
         .map_err(|source| BrowserError::Start { program, source })?;
     let ended = tokio::time::timeout(limit, child.wait()).await;
     let ended = ended.map_err(|_| BrowserError::Endless {
-        what: what.to_owned(),
+        subject: subject.to_owned(),
         limit,
     })?;
     let status = ended.map_err(|source| BrowserError::Start { program, source })?;
@@ -212,7 +212,7 @@ async fn finish(
         return Ok(());
     }
     Err(BrowserError::Failed {
-        what: what.to_owned(),
+        subject: subject.to_owned(),
         status,
     })
 }

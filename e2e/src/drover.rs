@@ -54,10 +54,10 @@ pub enum DroverError {
         source: Box<kube::Error>,
     },
     /// The output of a program cannot be parsed.
-    #[error("cannot parse {what}: {text}")]
+    #[error("cannot parse {subject}: {text}")]
     Unreadable {
         /// Description of the value that the output should contain.
-        what: &'static str,
+        subject: &'static str,
         /// First characters of the program's output.
         text: String,
     },

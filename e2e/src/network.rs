@@ -219,10 +219,10 @@ mod tests {
         let exists = |program: &str| !["containerd", "ctr", "nft"].contains(&program);
         let packages = missing_packages(exists, true);
         assert_eq!(packages, ["containerd", "nftables"]);
-        let told = NetworkError::MissingPackages { packages }.to_string();
+        let reported = NetworkError::MissingPackages { packages }.to_string();
         assert!(
-            told.ends_with("apt-get install containerd nftables"),
-            "{told}"
+            reported.ends_with("apt-get install containerd nftables"),
+            "{reported}"
         );
     }
 

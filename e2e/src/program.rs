@@ -294,14 +294,14 @@ impl Running {
     /// Repeats `attempt` until it succeeds. Returns an error if the program ends or the timeout has
     /// passed.
     ///
-    /// `what` describes the condition in error messages.
+    /// `subject` describes the condition in error messages.
     pub async fn wait_until<T, E: std::fmt::Display>(
         &mut self,
-        what: &str,
+        subject: &str,
         limit: Duration,
         mut attempt: impl AsyncFnMut(&Self) -> Result<T, E>,
     ) -> Result<T, ProgramError> {
-        let outcome = eventually(what, limit, async || match self.exited() {
+        let outcome = eventually(subject, limit, async || match self.exited() {
             Some(_) => Ok(None),
             None => attempt(self).await.map(Some),
         })

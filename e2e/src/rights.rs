@@ -203,7 +203,7 @@ fn impersonated(person: &AuditUser) -> Vec<Use> {
         name: Some(name.to_owned()),
     };
     let account = person.username.strip_prefix("system:serviceaccount:");
-    let who = match account.and_then(|account| account.split_once(':')) {
+    let user = match account.and_then(|account| account.split_once(':')) {
         Some((namespace, name)) => act("", "serviceaccounts", namespace, name),
         None => act("", "users", "", &person.username),
     };
@@ -214,35 +214,35 @@ fn impersonated(person: &AuditUser) -> Vec<Use> {
             .iter()
             .map(move |value| act(AUTHENTICATION, &resource, "", value))
     });
-    [who].into_iter().chain(uid).chain(extra).collect()
+    [user].into_iter().chain(uid).chain(extra).collect()
 }
 
 impl Right {
-    fn covers(&self, what: &Use) -> bool {
+    fn covers(&self, name: &Use) -> bool {
         let fits = |limit: &Option<String>, found: Option<&String>| {
             limit.is_none() || limit.as_ref() == found
         };
-        self.deed == what.deed
-            && fits(&self.namespace, Some(&what.namespace))
-            && fits(&self.name, what.name.as_ref())
+        self.deed == name.deed
+            && fits(&self.namespace, Some(&name.namespace))
+            && fits(&self.name, name.name.as_ref())
     }
 
     fn excess(&self, uses: &BTreeSet<Use>) -> Option<Excess> {
-        let uses: Vec<&Use> = uses.iter().filter(|what| self.covers(what)).collect();
+        let uses: Vec<&Use> = uses.iter().filter(|case| self.covers(case)).collect();
         let Some(first) = uses.first() else {
             return Some(Excess::Idle);
         };
         let same = |of: fn(&Use) -> Option<&str>| {
             let one = of(first)?;
-            let all = uses.iter().all(|what| of(what) == Some(one));
+            let all = uses.iter().all(|case| of(case) == Some(one));
             all.then(|| one.to_owned())
         };
-        let namespace = || same(|what| Some(&*what.namespace).filter(|name| !name.is_empty()));
+        let namespace = || same(|case| Some(&*case.namespace).filter(|name| !name.is_empty()));
         let everywhere = self.namespace.is_none().then(namespace).flatten();
         let any = || {
             self.name
                 .is_none()
-                .then(|| same(|what| what.name.as_deref()))
+                .then(|| same(|case| case.name.as_deref()))
         };
         let namespace = everywhere.map(Excess::OneNamespace);
         namespace.or_else(|| any().flatten().map(Excess::OneName))

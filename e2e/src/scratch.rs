@@ -34,12 +34,12 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Creates a temporary folder. Also removes the temporary folders of processes that have ended.
-    pub(crate) fn make(what: &str) -> Result<Self, ScratchError> {
+    pub(crate) fn make(subject: &str) -> Result<Self, ScratchError> {
         let parent = std::env::temp_dir();
         sweep(&parent, YOUNG);
         let make = || {
             let folder = tempfile::Builder::new()
-                .prefix(&format!("{PREFIX}{what}-"))
+                .prefix(&format!("{PREFIX}{subject}-"))
                 .tempdir_in(&parent)?;
             let lock = File::create(folder.path().join(LOCK))?;
             lock.lock()?;

@@ -181,8 +181,11 @@ async fn run<S: Stage, E: Error>(
         );
         match outcome {
             Ok(()) => stage = Some(current),
-            Err(why) => {
-                say(out, &format!("{}: {why}\n{}", test.name, current.story()));
+            Err(reason) => {
+                say(
+                    out,
+                    &format!("{}: {reason}\n{}", test.name, current.story()),
+                );
                 failed.push(test.name);
             }
         }
@@ -293,25 +296,25 @@ mod tests {
     }
 
     async fn outcome(tests: &[Test<Count>]) -> (String, String) {
-        let mut said = Vec::new();
-        let code = run(&tests.iter().collect::<Vec<_>>(), 0, start, &mut said).await;
-        (format!("{code:?}"), String::from_utf8(said).unwrap())
+        let mut output = Vec::new();
+        let code = run(&tests.iter().collect::<Vec<_>>(), 0, start, &mut output).await;
+        (format!("{code:?}"), String::from_utf8(output).unwrap())
     }
 
     #[tokio::test]
     async fn test_failure_is_reported_and_next_test_receives_a_new_environment() {
         let tests = [test!(passes), test!(needs_the_same_stage)];
-        let (code, said) = outcome(&tests).await;
+        let (code, body) = outcome(&tests).await;
         assert_eq!(code, format!("{:?}", ExitCode::SUCCESS));
         assert!(
-            said.contains("test result: ok. 2 passed; 0 failed"),
-            "{said}"
+            body.contains("test result: ok. 2 passed; 0 failed"),
+            "{body}"
         );
         let tests = [test!(passes), test!(fails), test!(needs_a_new_stage)];
-        let (code, said) = outcome(&tests).await;
+        let (code, body) = outcome(&tests).await;
         assert_eq!(code, format!("{:?}", ExitCode::FAILURE));
-        assert!(said.contains("2 passed; 1 failed"), "{said}");
-        assert!(said.contains("failures:\n    fails\n"), "{said}");
-        assert!(said.contains("test needs_a_new_stage ... ok"), "{said}");
+        assert!(body.contains("2 passed; 1 failed"), "{body}");
+        assert!(body.contains("failures:\n    fails\n"), "{body}");
+        assert!(body.contains("test needs_a_new_stage ... ok"), "{body}");
     }
 }

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 /// A condition was not met before the timeout.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "timed out after {seconds} s while waiting for {what}; last state: {last_seen}",
+    "timed out after {seconds} s while waiting for {subject}; last state: {last_seen}",
     seconds = limit.as_secs()
 )]
 pub struct TimedOut {
     /// Description of the condition.
-    pub what: String,
+    pub subject: String,
     /// The time limit that was exceeded.
     pub limit: Duration,
     /// Error of the last attempt.
@@ -24,7 +24,11 @@ pub struct TimedOut {
 ///
 /// The limit also cancels a running attempt. The delay between attempts increases from 50 ms to 1
 /// s.
-pub async fn eventually<T, E, F>(what: &str, limit: Duration, mut attempt: F) -> Result<T, TimedOut>
+pub async fn eventually<T, E, F>(
+    subject: &str,
+    limit: Duration,
+    mut attempt: F,
+) -> Result<T, TimedOut>
 where
     E: Display,
     F: AsyncFnMut() -> Result<T, E>,
@@ -42,7 +46,7 @@ where
         }
         if Instant::now() + pause >= deadline {
             return Err(TimedOut {
-                what: what.to_owned(),
+                subject: subject.to_owned(),
                 limit,
                 last_seen,
             });

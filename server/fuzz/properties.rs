@@ -70,10 +70,12 @@ pub(crate) fn position(bytes: &[u8]) {
 /// Checks that the rules review any `AdmissionReview` without a panic, never restrict the server,
 /// and allow updates that leave Drover's objects unchanged.
 pub(crate) fn review(bytes: &[u8]) {
-    let Ok(asked) = review::parse(bytes) else {
+    let Ok(requested) = review::parse(bytes) else {
         return;
     };
-    let Some(write) = asked.write() else { return };
+    let Some(write) = requested.write() else {
+        return;
+    };
     for context in [
         AdmissionContext::embedded("drover:server"),
         AdmissionContext::external("system:serviceaccount:ops:drover"),

@@ -75,9 +75,9 @@ pub(crate) async fn run(
 ) {
     let starting = Arc::new(Semaphore::new(START_CONCURRENCY));
     let mut clusters = JoinSet::new();
-    let wanted: Vec<String> = (0..options.clusters).map(name).collect();
+    let desired: Vec<String> = (0..options.clusters).map(name).collect();
     let leftovers = options.folder.names().into_iter();
-    let leftovers = leftovers.filter(|name| !wanted.contains(name));
+    let leftovers = leftovers.filter(|name| !desired.contains(name));
     let going = leftovers.map(|name| (name, Plan::empty(1), DesiredState::Goes));
     let staying =
         (0..options.clusters).map(|number| (name(number), Plan::demo(number), DesiredState::Stays));
@@ -215,10 +215,10 @@ impl Simulated {
             .labels_mut()
             .insert(SIMULATED.to_owned(), "true".to_owned());
         let writer = Writer::new(api, &self.hub.stores().clusters);
-        let made = writer
+        let created = writer
             .create("create a simulated cluster", &cluster)
             .await?;
-        Ok(Some(made))
+        Ok(Some(created))
     }
 
     async fn until_the_end(

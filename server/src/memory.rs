@@ -117,9 +117,9 @@ mod tests {
 
     #[test]
     fn memory_budgets_for_the_chart_default_of_one_gib_match_the_documentation() {
-        let told = plan(1 << 30).to_string();
+        let reported = plan(1 << 30).to_string();
         assert_eq!(
-            told,
+            reported,
             "1024 MiB (setting): answers 128, watches 128, events 64, bodies 128, tunnels 192"
         );
     }

@@ -74,8 +74,8 @@ impl Demo {
             server = start(options) => server?,
             () = interrupted() => return Ok(()),
         };
-        let told = instructions(&server).await;
-        let outcome = match told {
+        let reported = instructions(&server).await;
+        let outcome = match reported {
             Ok(text) => {
                 print_line(&text);
                 if self.once {

@@ -91,11 +91,11 @@ impl Images {
 
 /// Formats the size of an archive in MiB.
 fn size(file: &Path) -> Result<String, ImagesError> {
-    let told = fs::metadata(file).map_err(|source| ImagesError::Look {
+    let reported = fs::metadata(file).map_err(|source| ImagesError::Look {
         path: file.to_owned(),
         source,
     })?;
-    let tenths = told.len() * 10 / (1 << 20);
+    let tenths = reported.len() * 10 / (1 << 20);
     Ok(format!("{}.{} MiB", tenths / 10, tenths % 10))
 }
 

@@ -40,12 +40,12 @@ pub(crate) enum SchemasError {
         source: serde_json::Error,
     },
     /// A required part of a document does not exist.
-    #[error("{document} has no {element}", element = .what)]
+    #[error("{document} has no {element}")]
     Lacks {
         /// Path of the file, or name of the document.
         document: String,
         /// The required part of the document.
-        what: String,
+        element: String,
     },
 }
 
@@ -272,9 +272,9 @@ fn module(name: &str) -> Result<PathBuf, SchemasError> {
         .map_err(|error| SchemasError::Go(error.to_string()))?;
     let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if !output.status.success() || folder.is_empty() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(SchemasError::Go(format!(
-            "{said} (`go mod download` in e2e/kubernetes downloads it)"
+            "{stderr} (`go mod download` in e2e/kubernetes downloads it)"
         )));
     }
     Ok(PathBuf::from(folder))

@@ -206,13 +206,13 @@ mod tests {
         let before = of(&[("a", "1"), ("b", "1")]);
         assert!(before.is_some());
         assert_eq!(of(&[("b", "1"), ("a", "1")]), before);
-        for (roles, why) in [
+        for (roles, reason) in [
             (&[("a", "1"), ("b", "2")][..], "changed"),
             (&[("a", "1")], "gone"),
             (&[("a", "1"), ("b", "1"), ("c", "1")], "new"),
             (&[("a", "1"), ("c", "1")], "made again"),
         ] {
-            assert_ne!(of(roles), before, "{why}");
+            assert_ne!(of(roles), before, "{reason}");
         }
         let unlisted = digest(&[listed(&[]), Tally::default(), listed(&[])]);
         assert_eq!(unlisted, None);
@@ -254,8 +254,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn forbidden_watch_is_retried_every_few_minutes() {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&asked);
+        let request_count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&request_count);
         let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
             counted.fetch_add(1, Ordering::Relaxed);
             let no = json!({ "kind": "Status", "code": 403, "reason": "Forbidden" });
@@ -275,7 +275,7 @@ mod tests {
         let following = follow(quotas, quota_version, target);
         let hour = tokio::time::timeout(Duration::from_hours(1), following);
         assert!(hour.await.is_err());
-        let asked = asked.load(Ordering::Relaxed);
-        assert!((10..=13).contains(&asked), "{asked}");
+        let request_count = request_count.load(Ordering::Relaxed);
+        assert!((10..=13).contains(&request_count), "{request_count}");
     }
 }

@@ -28,11 +28,11 @@ pub fn components(ready: bool, text: &str) -> Vec<ComponentHealth> {
 }
 
 /// Returns the health of an API server that did not respond.
-pub fn unreachable(why: &str) -> Vec<ComponentHealth> {
+pub fn unreachable(reason: &str) -> Vec<ComponentHealth> {
     vec![ComponentHealth {
         name: API_SERVER.to_owned(),
         healthy: false,
-        message: Some(short(why)),
+        message: Some(short(reason)),
     }]
 }
 
@@ -70,13 +70,13 @@ mod tests {
             .into_iter()
             .map(|c| (c.name, c.healthy, c.message.is_some()))
             .collect();
-        let wanted = [
+        let expected = [
             (API_SERVER, false, true),
             ("etcd", false, true),
             ("informer-sync", true, false),
             ("poststarthook/rbac/bootstrap-roles", false, true),
         ];
-        assert_eq!(seen, wanted.map(|(name, h, m)| (name.to_owned(), h, m)));
+        assert_eq!(seen, expected.map(|(name, h, m)| (name.to_owned(), h, m)));
     }
 
     #[test]

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn pod_requests_equal_the_resources_that_the_scheduler_reserves() {
-        for (what, spec, cpu) in [
+        for (case, spec, cpu) in [
             ("nothing", json!({"containers": [{}]}), None),
             (
                 "a sum",
@@ -252,7 +252,7 @@ mod tests {
         ] {
             let spec: PodSpec = serde_json::from_value(spec).unwrap();
             let written = requests(&spec, None).unwrap().to_strings();
-            assert_eq!(written.get("cpu").map(String::as_str), cpu, "{what}");
+            assert_eq!(written.get("cpu").map(String::as_str), cpu, "{case}");
         }
     }
 

@@ -198,11 +198,11 @@ mod tests {
         let report = nodes_report(&nodes, &pods, &ResourceList::default()).unwrap();
         assert_eq!(report.not_ready.len(), MAX_NOT_READY);
         assert_eq!(report.not_ready[0], "n10");
-        let wanted = PodCount {
+        let expected = PodCount {
             failing: 1,
             unschedulable: 1,
         };
-        assert_eq!(report.pods, Some(wanted));
+        assert_eq!(report.pods, Some(expected));
         assert_eq!(
             report.requests["pods"], "2",
             "a pod without a node uses none"

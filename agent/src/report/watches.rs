@@ -235,8 +235,8 @@ async fn cluster_uid(client: &kube::Client) -> Option<String> {
     found.items.into_iter().next()?.metadata.uid
 }
 
-async fn polled<T>(asked: impl Future<Output = kube::Result<T>>) -> Option<T> {
-    match tokio::time::timeout(POLL_TIMEOUT, asked).await {
+async fn polled<T>(request: impl Future<Output = kube::Result<T>>) -> Option<T> {
+    match tokio::time::timeout(POLL_TIMEOUT, request).await {
         Ok(Ok(found)) => Some(found),
         Ok(Err(error)) => {
             debug!(

@@ -103,13 +103,15 @@ async fn people(api: &Administrator) -> Result<HashSet<String>, SyncError> {
             "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
             "metadata": { "name": person(n) }, "spec": {},
         });
-        let made = api.post(&format!("{HUB}/users"), user).await?;
-        let uid = made["metadata"]["uid"].as_str();
-        let uid = uid.ok_or(AdministratorError::Unreadable { what: "a new user" })?;
+        let created = api.post(&format!("{HUB}/users"), user).await?;
+        let uid = created["metadata"]["uid"].as_str();
+        let uid = uid.ok_or(AdministratorError::Unreadable {
+            content: "a new user",
+        })?;
         Ok(format!("drover:user:{uid}"))
     };
-    let made = futures::stream::iter((0..PEOPLE).map(one));
-    made.buffer_unordered(CONCURRENCY).try_collect().await
+    let created = futures::stream::iter((0..PEOPLE).map(one));
+    created.buffer_unordered(CONCURRENCY).try_collect().await
 }
 
 async fn bind(api: &Administrator) -> Result<(), SyncError> {
@@ -122,8 +124,8 @@ async fn bind(api: &Administrator) -> Result<(), SyncError> {
         let path = format!("{HUB}/globalrolebindings");
         api.post(&path, binding).await.map(drop)
     };
-    let made = futures::stream::iter((0..PEOPLE).map(one));
-    Ok(made.buffer_unordered(CONCURRENCY).try_collect().await?)
+    let created = futures::stream::iter((0..PEOPLE).map(one));
+    Ok(created.buffer_unordered(CONCURRENCY).try_collect().await?)
 }
 
 fn person(n: usize) -> String {
@@ -135,16 +137,18 @@ async fn until(
     api: &Administrator,
     clusters: &[String],
     start: Instant,
-    wanted: impl Fn(&HashSet<String>) -> bool,
+    expected: impl Fn(&HashSet<String>) -> bool,
 ) -> Result<(), SyncError> {
-    let mut left = clusters.to_vec();
-    while let Some(cluster) = left.last() {
-        if wanted(&named(api, cluster).await?) {
-            left.pop();
+    let mut remaining = clusters.to_vec();
+    while let Some(cluster) = remaining.last() {
+        if expected(&named(api, cluster).await?) {
+            remaining.pop();
             continue;
         }
         if start.elapsed() > TIMEOUT {
-            return Err(SyncError::Slow { left: left.len() });
+            return Err(SyncError::Slow {
+                left: remaining.len(),
+            });
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }

@@ -47,34 +47,34 @@ pub(super) async fn rate(side: &Side, duration: Duration) -> Result<f64, Exchang
     }
     let round = WATCHERS * u64::from(WATCHED);
     // Each watch begins with the existing objects, so expect one event for each of them.
-    let mut wanted = round;
-    until(&received, wanted, &mut watching).await?;
+    let mut expected = round;
+    until(&received, expected, &mut watching).await?;
     let opening = (0..WATCHED).map(|_| Connection::open(&side.changing));
     let mut writers = try_join_all(opening).await?;
     let start = Instant::now();
     while start.elapsed() < duration {
-        wanted += round;
+        expected += round;
         let patches = try_join_all(writers.iter_mut().map(Connection::exchange));
-        let (sent, told) = tokio::join!(patches, until(&received, wanted, &mut watching));
+        let (sent, reported) = tokio::join!(patches, until(&received, expected, &mut watching));
         sent?;
-        told?;
+        reported?;
     }
     #[expect(
         clippy::cast_precision_loss,
         reason = "counts of one run stay far below 2^52"
     )]
-    let events = (wanted - round) as f64;
+    let events = (expected - round) as f64;
     Ok(events / start.elapsed().as_secs_f64())
 }
 
 /// Waits for a number of events. Returns an error if a watch ends.
 async fn until(
     received: &EventCount,
-    wanted: u64,
+    expected: u64,
     watching: &mut Watching,
 ) -> Result<(), ExchangeError> {
-    received.wanted.store(wanted, Ordering::Relaxed);
-    while received.events.load(Ordering::Relaxed) < wanted {
+    received.wanted.store(expected, Ordering::Relaxed);
+    while received.events.load(Ordering::Relaxed) < expected {
         tokio::select! {
             () = received.enough.notified() => {}
             Some(ended) = watching.join_next() => {

@@ -80,7 +80,7 @@ async fn until_ready(target: &Target, start: Instant) -> Result<f64, HubError> {
     while let Err(source) = answers(target).await {
         if start.elapsed() > super::TIMEOUT {
             return Err(HubError::Load {
-                what: "a start",
+                operation: "a start",
                 side: "drover",
                 source,
             });

@@ -251,11 +251,11 @@ impl Side {
             ("patched", PATCHED),
             ("watched", WATCHED),
         ] {
-            let made = sent(
+            let created = sent(
                 "POST",
                 &format!(r#"{{"metadata":{{"name":"{namespace}"}}}}"#),
             );
-            let making = self.root.sending("/api/v1/namespaces", made);
+            let making = self.root.sending("/api/v1/namespaces", created);
             Connection::open(&making).await?.exchange().await?;
             let filling = self
                 .root

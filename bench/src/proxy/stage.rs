@@ -333,8 +333,8 @@ async fn api_token(server: &Server) -> Result<String, StageError> {
 
 /// Waits until the server responds to a request for the target.
 async fn opens(target: &Target) -> Result<(), StageError> {
-    let what = format!("{} of {}", target.path, target.address);
-    Ok(eventually(&what, START_TIMEOUT, async || {
+    let target_name = format!("{} of {}", target.path, target.address);
+    Ok(eventually(&target_name, START_TIMEOUT, async || {
         Connection::open(target).await?.exchange().await
     })
     .await

@@ -19,7 +19,7 @@ pub(super) async fn measure(
         "latency of 1 KiB at {rate} requests per second to any cluster"
     ));
     let failed = |source| ScaleError::Load {
-        what: "requests to all clusters",
+        operation: "requests to all clusters",
         source,
     };
     let target = stage.any_cluster("/small");

@@ -26,11 +26,11 @@ pub(crate) fn allow_files(needed: u64) -> Result<(), TooFewFiles> {
     } else {
         Some(needed)
     };
-    let wanted = Rlimit {
+    let expected = Rlimit {
         current: Some(needed),
         maximum,
     };
-    setrlimit(Resource::Nofile, wanted).map_err(|_| TooFewFiles {
+    setrlimit(Resource::Nofile, expected).map_err(|_| TooFewFiles {
         needed,
         allowed: before.maximum.unwrap_or_default(),
     })

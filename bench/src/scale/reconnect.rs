@@ -21,8 +21,8 @@ pub(super) async fn measure(stage: &mut Stage, figures: &mut Figures) -> Result<
     figures.add("reconnect_all_s", back, Goal::AtMost(60.0));
     figures.note(shares_line("reconnecting", &meter.shares()?));
     stage.until_all_ready().await?;
-    let told = ready.elapsed().as_secs_f64();
-    figures.add("all_reported_s", told, Goal::None);
+    let reported = ready.elapsed().as_secs_f64();
+    figures.add("all_reported_s", reported, Goal::None);
     settle().await;
     let rss = rss_kib(stage.server_id())? / super::KIB_PER_MIB;
     figures.add("server_rss_after_reconnect_mib", rss, Goal::None);

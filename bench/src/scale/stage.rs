@@ -52,21 +52,21 @@ pub(crate) enum StageError {
     #[error("cannot prepare {path}")]
     Prepare { path: PathBuf, source: io::Error },
     /// A response cannot be parsed.
-    #[error("cannot parse {content}", content = .what)]
-    Unreadable { what: &'static str },
+    #[error("cannot parse {content}")]
+    Unreadable { content: &'static str },
     /// The server did not become ready.
     #[error("the server did not become ready after its restart")]
     NotReady(#[source] ExchangeError),
     /// The operation exceeded its timeout.
     #[error(
         "timed out after {seconds} s: {ready} of {total} clusters {state}",
-        ready = .have, total = .wanted, state = .what,
+        ready = .have,
         seconds = TIMEOUT.as_secs()
     )]
     Slow {
-        what: &'static str,
+        state: &'static str,
         have: u64,
-        wanted: u32,
+        total: u32,
     },
     /// The agents are not running.
     #[error("the agents are not running")]
@@ -155,7 +155,7 @@ impl Stage {
         let text = import["manifest"].as_str();
         let objects = text.and_then(|text| manifest::in_namespace(text, &name));
         let objects = objects.ok_or(StageError::Unreadable {
-            what: "an import manifest",
+            content: "an import manifest",
         })?;
         Ok(Joining { name, objects })
     }
@@ -189,7 +189,7 @@ impl Stage {
                 .find_map(|line| line.strip_prefix("drover_clusters_connected "));
             line.and_then(|count| count.parse().ok())
                 .ok_or(StageError::Unreadable {
-                    what: "the metric of connected clusters",
+                    content: "the metric of connected clusters",
                 })
         };
         self.until_all("are connected", connected).await
@@ -218,7 +218,7 @@ impl Stage {
 
     async fn until_all(
         &self,
-        what: &'static str,
+        state: &'static str,
         count: impl AsyncFn() -> Result<u64, StageError>,
     ) -> Result<(), StageError> {
         let start = Instant::now();
@@ -228,8 +228,8 @@ impl Stage {
                 return Ok(());
             }
             if start.elapsed() > TIMEOUT {
-                let wanted = self.clusters;
-                return Err(StageError::Slow { what, have, wanted });
+                let total = self.clusters;
+                return Err(StageError::Slow { state, have, total });
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }

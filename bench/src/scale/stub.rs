@@ -241,7 +241,7 @@ fn pod(number: u32) -> Value {
 mod tests {
     use super::*;
 
-    async fn asked(stub: &Stub, method: Method, path: &str, body: Value) -> (u16, Value) {
+    async fn send(stub: &Stub, method: Method, path: &str, body: Value) -> (u16, Value) {
         let request = Request::builder().method(method).uri(path);
         let body = Full::<Bytes>::from(body.to_string());
         let answer = stub.clone().answer(request.body(body).unwrap()).await;
@@ -258,30 +258,30 @@ mod tests {
         stub.put(map).unwrap();
         let path = "/api/v1/namespaces/n/configmaps/m";
         let changes = json!({"data": {"a": null, "b": "2"}});
-        assert_eq!(asked(&stub, Method::PATCH, path, changes).await.0, 200);
-        let (code, found) = asked(&stub, Method::GET, path, Value::Null).await;
+        assert_eq!(send(&stub, Method::PATCH, path, changes).await.0, 200);
+        let (code, found) = send(&stub, Method::GET, path, Value::Null).await;
         assert_eq!((code, &found["data"]), (200, &json!({"b": "2"})));
         let secret = json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}});
         let secrets = "/api/v1/namespaces/n/secrets";
-        let made = asked(&stub, Method::POST, secrets, secret.clone()).await;
-        assert_eq!((made.0, &made.1["data"]["a"]), (201, &json!("Yg==")));
-        assert_eq!(asked(&stub, Method::POST, secrets, secret).await.0, 409);
+        let created = send(&stub, Method::POST, secrets, secret.clone()).await;
+        assert_eq!((created.0, &created.1["data"]["a"]), (201, &json!("Yg==")));
+        assert_eq!(send(&stub, Method::POST, secrets, secret).await.0, 409);
         let gone = "/api/v1/namespaces/n/secrets/s";
-        assert_eq!(asked(&stub, Method::DELETE, gone, Value::Null).await.0, 200);
-        assert_eq!(asked(&stub, Method::GET, gone, Value::Null).await.0, 404);
+        assert_eq!(send(&stub, Method::DELETE, gone, Value::Null).await.0, 200);
+        assert_eq!(send(&stub, Method::GET, gone, Value::Null).await.0, 404);
     }
 
     #[tokio::test]
     async fn api_stub_lists_fixed_nodes_and_sends_no_watch_events() {
         let stub = Stub::new();
-        let nodes = asked(&stub, Method::GET, "/api/v1/nodes?limit=5", Value::Null)
+        let nodes = send(&stub, Method::GET, "/api/v1/nodes?limit=5", Value::Null)
             .await
             .1;
         assert_eq!(nodes["items"].as_array().unwrap().len(), 3);
         tokio::time::pause();
         let start = tokio::time::Instant::now();
         let watch = "/api/v1/nodes?watch=true&timeoutSeconds=7";
-        assert_eq!(asked(&stub, Method::GET, watch, Value::Null).await.0, 200);
+        assert_eq!(send(&stub, Method::GET, watch, Value::Null).await.0, 200);
         // tokio's timers have a resolution of a millisecond.
         assert_eq!(start.elapsed().as_secs(), 7);
     }

@@ -109,7 +109,7 @@ mod tests {
     fn only_service_account_tokens_are_sent_to_hub() {
         let account = r#"{"sub":"system:serviceaccount:apps:puller","exp":1001}"#;
         let good = token(account);
-        for (what, text, expected) in [
+        for (case, text, expected) in [
             ("one with an end", good.clone(), true),
             (
                 "a token stored in a Secret",
@@ -146,7 +146,7 @@ mod tests {
             ),
             ("nothing", String::new(), false),
         ] {
-            assert_eq!(AccountToken::parse(&text).is_some(), expected, "{what}");
+            assert_eq!(AccountToken::parse(&text).is_some(), expected, "{case}");
         }
     }
 

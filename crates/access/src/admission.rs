@@ -122,8 +122,8 @@ pub struct Write<'a> {
 pub struct Refusal(String);
 
 impl Refusal {
-    fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
+    fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
     }
 }
 
@@ -153,10 +153,10 @@ impl<'a> Write<'a> {
         if !self.name.is_empty() {
             return self.name;
         }
-        let said = self.of_old("/metadata/name");
-        let said = said.or_else(|| self.of("/metadata/name"));
-        let said = said.or_else(|| self.of("/metadata/generateName"));
-        said.and_then(Value::as_str).unwrap_or_default()
+        let name = self.of_old("/metadata/name");
+        let name = name.or_else(|| self.of("/metadata/name"));
+        let name = name.or_else(|| self.of("/metadata/generateName"));
+        name.and_then(Value::as_str).unwrap_or_default()
     }
 
     /// Reports whether the write changes a field. Missing, null and empty values are equal.

@@ -169,7 +169,7 @@ mod tests {
             URL_SAFE_NO_PAD.encode("tok")
         );
         let ws = ws.as_bytes();
-        for (given, expected) in [
+        for (value, expected) in [
             (headers(&[("authorization", b"Bearer tok")]), Ok("tok")),
             (headers(&[("authorization", b"bearer tok")]), Ok("tok")),
             (headers(&[("sec-websocket-protocol", ws)]), Ok("tok")),
@@ -217,13 +217,13 @@ mod tests {
                 Err(Several),
             ),
         ] {
-            let got = presented(&given);
+            let got = presented(&value);
             let got = match &got {
                 Ok(Presented::Bearer(token)) => Ok(token.expose_secret()),
-                Ok(Presented::Cookie(_)) => panic!("no session: {given:?}"),
+                Ok(Presented::Cookie(_)) => panic!("no session: {value:?}"),
                 Err(error) => Err(*error),
             };
-            assert_eq!(got, expected, "{given:?}");
+            assert_eq!(got, expected, "{value:?}");
         }
     }
 
@@ -231,7 +231,7 @@ mod tests {
     fn request_with_session_cookie_and_second_credential_is_rejected() {
         use CredentialError::{MalformedCookie, Missing, Several};
         let bearer: (&'static str, &[u8]) = ("authorization", b"Bearer b");
-        for (given, expected) in [
+        for (value, expected) in [
             (vec![("cookie", &b"__Host-drover=tok"[..])], Ok("tok")),
             (
                 vec![("cookie", &b"theme=dark;__Host-drover=tok ; x=y"[..])],
@@ -261,24 +261,24 @@ mod tests {
                 Err(Several),
             ),
         ] {
-            let given = headers(&given);
-            let got = presented(&given);
+            let value = headers(&value);
+            let got = presented(&value);
             let got = match &got {
                 Ok(Presented::Cookie(token)) => Ok(token.expose_secret()),
-                Ok(Presented::Bearer(_)) => panic!("no bearer: {given:?}"),
+                Ok(Presented::Bearer(_)) => panic!("no bearer: {value:?}"),
                 Err(error) => Err(*error),
             };
-            assert_eq!(got, expected, "{given:?}");
+            assert_eq!(got, expected, "{value:?}");
         }
     }
 
     #[test]
     fn token_in_websocket_subprotocol_is_not_forwarded() {
         let ws = format!("{WEBSOCKET_BEARER}dG9r, v5.channel.k8s.io,v4.channel.k8s.io");
-        let mut given = headers(&[("sec-websocket-protocol", ws.as_bytes())]);
-        strip_websocket_bearer(&mut given);
+        let mut value = headers(&[("sec-websocket-protocol", ws.as_bytes())]);
+        strip_websocket_bearer(&mut value);
         assert_eq!(
-            given[SEC_WEBSOCKET_PROTOCOL],
+            value[SEC_WEBSOCKET_PROTOCOL],
             "v5.channel.k8s.io, v4.channel.k8s.io"
         );
         let mut alone = headers(&[(

@@ -165,24 +165,21 @@ pub enum Problem {
     )]
     Unpinned(&'static str),
     /// The named object does not exist.
-    #[error(
-        "{kind} {name:?} not found: create the {kind}, or correct the name",
-        kind = .what
-    )]
+    #[error("{kind} {name:?} not found: create the {kind}, or correct the name")]
     Missing {
         /// Kind of the missing object: `user`, `cluster`, `project` or `role`.
-        what: &'static str,
+        kind: &'static str,
         /// Name of the missing object.
         name: String,
     },
     /// The object with the stored UID was deleted. A newer object may have the same name.
     #[error(
         "the {kind} {name:?} of this binding was deleted: delete the binding; to use a new \
-         {kind} with the name {name:?}, create a new binding", kind = .what
+         {kind} with the name {name:?}, create a new binding"
     )]
     Gone {
         /// Kind of the deleted object: `user`, `cluster`, `project` or `role`.
-        what: &'static str,
+        kind: &'static str,
         /// Name of the deleted object.
         name: String,
     },

@@ -219,11 +219,11 @@ mod tests {
             ),
             (&[lane, lane, ours], Err(Refused::UnknownLane)),
         ];
-        for (given, expected) in cases {
+        for (value, expected) in cases {
             assert_eq!(
-                check(&Method::GET, "/api/v1/pods", given),
+                check(&Method::GET, "/api/v1/pods", value),
                 expected,
-                "{given:?}"
+                "{value:?}"
             );
         }
     }
@@ -232,7 +232,7 @@ mod tests {
     fn controller_lane_forbids_impersonation_and_report_lane_is_read_only() {
         let controller = ("drover-lane", "controller");
         let report = ("drover-lane", "report");
-        for (method, target, given, expected) in [
+        for (method, target, value, expected) in [
             (
                 Method::PATCH,
                 "/apis/apps/v1/x?force=true",
@@ -274,9 +274,9 @@ mod tests {
             (Method::GET, "/api", vec![], Err(Refused::UnknownLane)),
         ] {
             assert_eq!(
-                check(&method, target, &given),
+                check(&method, target, &value),
                 expected,
-                "{target} {given:?}"
+                "{target} {value:?}"
             );
         }
     }
@@ -284,8 +284,8 @@ mod tests {
     #[test]
     fn agent_rejects_each_path_that_the_server_rejects() {
         for lane in ["controller", "user", "report"] {
-            let given = [("drover-lane", lane), ("impersonate-user", "drover:user:1")];
-            let given = &given[..if lane == "user" { 2 } else { 1 }];
+            let value = [("drover-lane", lane), ("impersonate-user", "drover:user:1")];
+            let value = &value[..if lane == "user" { 2 } else { 1 }];
             for target in [
                 "/api/../x",
                 "/api/%2E%2e/x",
@@ -302,13 +302,13 @@ mod tests {
                 "//evil.example/x",
                 "https://api//evil.example/x",
             ] {
-                let answer = check(&Method::GET, target, given);
+                let answer = check(&Method::GET, target, value);
                 assert_eq!(answer, Err(Refused::ForeignTarget), "{lane} {target}");
                 let path = target.trim_start_matches("https://api");
                 let uri: Uri = format!("{CLUSTER_PATH_PREFIX}a{path}").parse().unwrap();
                 assert!(ClusterPath::parse(&uri).is_err(), "{target}");
             }
-            let answer = check(&Method::OPTIONS, "*", given);
+            let answer = check(&Method::OPTIONS, "*", value);
             assert_eq!(answer, Err(Refused::ForeignTarget), "{lane}");
         }
     }

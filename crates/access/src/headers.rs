@@ -131,8 +131,8 @@ pub fn impersonate_account(
     Ok(())
 }
 
-fn value(text: &str, what: &'static str) -> Result<HeaderValue, Unrepresentable> {
-    HeaderValue::from_str(text).map_err(|_| Unrepresentable(what))
+fn value(text: &str, field: &'static str) -> Result<HeaderValue, Unrepresentable> {
+    HeaderValue::from_str(text).map_err(|_| Unrepresentable(field))
 }
 
 fn extra_name(key: &str) -> Result<HeaderName, Unrepresentable> {
@@ -209,9 +209,9 @@ mod tests {
             ("X-Stream-Protocol-Version", "v4.channel.k8s.io"),
         ]);
         strip_inbound(&mut headers);
-        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
-        left.sort_unstable();
-        assert_eq!(left, ["accept", "x-stream-protocol-version"]);
+        let mut remaining: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        remaining.sort_unstable();
+        assert_eq!(remaining, ["accept", "x-stream-protocol-version"]);
     }
 
     #[test]

@@ -132,8 +132,8 @@ mod tests {
             );
         }
         let resolve = |name: &str| (name == "ann").then(|| UserUid::new("7"));
-        let asked = requested(&headers, resolve)?;
-        Ok(asked.map(|i| {
+        let requested_value = requested(&headers, resolve)?;
+        Ok(requested_value.map(|i| {
             let groups: Vec<_> = i.groups().iter().map(ToString::to_string).collect();
             format!("{} {}", i.user(), groups.join(","))
         }))
@@ -199,8 +199,8 @@ mod tests {
                 Err(NotSettable("an unknown impersonation header")),
             ),
         ];
-        for (given, expected) in cases {
-            assert_eq!(ask(given), expected, "{given:?}");
+        for (value, expected) in cases {
+            assert_eq!(ask(value), expected, "{value:?}");
         }
     }
 }

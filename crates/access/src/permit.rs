@@ -84,12 +84,12 @@ pub enum Denied {
 /// This function does not check whether the user is enabled, because only an enabled user has an
 /// [`Identity`].
 pub fn decide(
-    who: &Principal,
+    principal: &Principal,
     target: &Target,
     grants: &Grants,
     now: Timestamp,
 ) -> Result<Permit, Denied> {
-    match who {
+    match principal {
         Principal::User(identity) => decide_person(identity, target, grants, now),
         Principal::Account(account) => decide_account(account, target, now),
     }
@@ -114,11 +114,13 @@ fn decide_person(
         (Some(_), _) => return Err(Denied::OtherCluster),
     }
     let user = UserName::of(&identity.user_uid);
-    let who = RightsHolder {
+    let rights_holder = RightsHolder {
         user: &user,
         groups: &identity.groups,
     };
-    let provenance = grants.provenance(who, target).ok_or(Denied::NoBinding)?;
+    let provenance = grants
+        .provenance(rights_holder, target)
+        .ok_or(Denied::NoBinding)?;
     let groups = grants.groups_at(&identity.groups, target);
     Ok(Permit {
         target: target.clone(),
@@ -192,7 +194,7 @@ mod tests {
             .administrator("adm");
         let grants = world.gather();
         let cluster = |uid| Target::Cluster(ClusterUid::new(uid));
-        for (who, purpose, scope, target, now, expected) in [
+        for (principal, purpose, scope, target, now, expected) in [
             ("ann", Api, None, cluster("a"), 99, Ok(())),
             ("ann", Api, Some("a"), cluster("a"), 99, Ok(())),
             (
@@ -226,12 +228,12 @@ mod tests {
                 Err(Denied::PasswordChangeRequired),
             ),
         ] {
-            let who = Principal::User(identity(who, purpose, scope));
-            let got = decide(&who, &target, &grants, at(now));
+            let principal = Principal::User(identity(principal, purpose, scope));
+            let got = decide(&principal, &target, &grants, at(now));
             assert_eq!(
                 got.map(|_| ()),
                 expected,
-                "{who:?} {purpose:?} {scope:?} {target:?} {now}"
+                "{principal:?} {purpose:?} {scope:?} {target:?} {now}"
             );
         }
     }
@@ -241,9 +243,9 @@ mod tests {
         let world = World::new()
             .cluster_role("reader", &[rule("", "pods", "get")])
             .in_cluster("one", "reader", "a", &group("drover:oidc:devs"));
-        let who = Principal::User(identity("ann", TokenPurpose::Api, None));
+        let principal = Principal::User(identity("ann", TokenPurpose::Api, None));
         let target = Target::Cluster(ClusterUid::new("a"));
-        let permit = decide(&who, &target, &world.gather(), at(1)).unwrap();
+        let permit = decide(&principal, &target, &world.gather(), at(1)).unwrap();
         let Holder::User { identity, .. } = permit.holder() else {
             panic!("a person");
         };
@@ -268,8 +270,8 @@ mod tests {
             (Target::Hub, 100, Err(Denied::Expired)),
             (a, 99, Err(Denied::OnlyTheHub)),
         ] {
-            let who = Principal::Account(account.clone());
-            let got = decide(&who, &target, &Grants::default(), at(now));
+            let principal = Principal::Account(account.clone());
+            let got = decide(&principal, &target, &Grants::default(), at(now));
             assert_eq!(got.map(|permit| permit.holder), expected, "{now}");
         }
     }

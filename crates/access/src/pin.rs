@@ -22,13 +22,10 @@ pub struct Candidate<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PinError {
     /// The named object does not exist yet.
-    #[error(
-        "{kind} {name:?} not found: create the {kind}, then delete and recreate this binding",
-        kind = .what
-    )]
+    #[error("{kind} {name:?} not found: create the {kind}, then delete and recreate this binding")]
     Missing {
         /// Kind of the missing object: `user`, `cluster`, `project` or `role`.
-        what: &'static str,
+        kind: &'static str,
         /// Name of the missing object.
         name: String,
     },
@@ -36,11 +33,11 @@ pub enum PinError {
     /// earlier object with this name.
     #[error(
         "the {kind} {name:?} was created after this binding: to bind the new {kind}, delete and \
-         recreate the binding", kind = .what
+         recreate the binding"
     )]
     Newer {
         /// Kind of the object: `user`, `cluster`, `project` or `role`.
-        what: &'static str,
+        kind: &'static str,
         /// Name of the object.
         name: String,
     },
@@ -52,19 +49,19 @@ pub enum PinError {
 /// time. An object that was created later can be a role with more permissions, or the cluster of a
 /// different user.
 pub fn pin<'a>(
-    what: &'static str,
+    kind: &'static str,
     name: &str,
     bound_at: Timestamp,
     candidate: Option<Candidate<'a>>,
 ) -> Result<&'a str, PinError> {
     match candidate.filter(|candidate| !candidate.leaves) {
         None => Err(PinError::Missing {
-            what,
+            kind,
             name: name.to_owned(),
         }),
         Some(candidate) if candidate.created_at.as_second() > bound_at.as_second() => {
             Err(PinError::Newer {
-                what,
+                kind,
                 name: name.to_owned(),
             })
         }
@@ -79,7 +76,7 @@ mod tests {
     #[test]
     fn binding_stores_uid_only_of_object_created_before_the_binding() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let made = |second, leaves| {
+        let created = |second, leaves| {
             Some(Candidate {
                 uid: "1",
                 created_at: at(second),
@@ -87,13 +84,13 @@ mod tests {
             })
         };
         for (candidate, expected) in [
-            (made(9, false), Ok("1")),
-            (made(10, false), Ok("1")),
+            (created(9, false), Ok("1")),
+            (created(10, false), Ok("1")),
             (
-                made(11, false),
+                created(11, false),
                 Err("the role \"reader\" was created after this binding"),
             ),
-            (made(9, true), Err("role \"reader\" not found")),
+            (created(9, true), Err("role \"reader\" not found")),
             (None, Err("role \"reader\" not found")),
         ] {
             let got = pin("role", "reader", at(10), candidate);

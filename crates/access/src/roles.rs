@@ -92,8 +92,11 @@ impl Rights {
 
     /// Adds the permissions of `others`. Skips rules that are already present.
     pub fn extend(&mut self, others: &Self) {
-        let mut said: HashSet<&Rule> = self.rules.iter().collect();
-        let new = others.rules.iter().filter(|rule| said.insert(rule));
+        let mut existing_rules: HashSet<&Rule> = self.rules.iter().collect();
+        let new = others
+            .rules
+            .iter()
+            .filter(|rule| existing_rules.insert(rule));
         let new: Vec<Rule> = new.cloned().collect();
         self.rules.extend(new);
         self.external.extend(others.external.iter().cloned());

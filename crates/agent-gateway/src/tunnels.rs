@@ -210,9 +210,9 @@ impl Tunnels {
             entries.take(Arc::clone(&entry))
         };
         self.0.metrics.tunnels.inc();
-        for (displaced, why) in displaced {
+        for (displaced, reason) in displaced {
             self.gone(&displaced);
-            displaced.tunnel.close(why);
+            displaced.tunnel.close(reason);
         }
         self.changed(&cluster);
         let (tunnels, uid) = (self.clone(), cluster.clone());
@@ -391,8 +391,8 @@ impl ClusterTunnels {
             .collect();
         entries.push(entry);
         if entries.len() > MAX_TUNNELS {
-            let why = "the cluster's agents opened too many tunnels";
-            displaced.push((entries.remove(0), why));
+            let reason = "the cluster's agents opened too many tunnels";
+            displaced.push((entries.remove(0), reason));
         }
         displaced
     }

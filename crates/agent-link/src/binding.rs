@@ -124,7 +124,7 @@ mod tests {
                 (data::CLUSTER_UID.to_owned(), uid.to_owned()),
             ]))
         };
-        for (url, ca, uid, wanted) in [
+        for (url, ca, uid, expected) in [
             ("", certificate, "u", "server-url"),
             ("http://h", certificate, "u", "server-url"),
             ("https://h/path", certificate, "u", "server-url"),
@@ -134,7 +134,7 @@ mod tests {
             ("https://h", certificate, " ", "cluster-uid"),
         ] {
             let error = read(url, ca, uid).unwrap_err().to_string();
-            assert!(error.contains(wanted), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
         let good = read("https://[::1]:8443", certificate, "u").unwrap();
         assert_eq!((good.host.as_str(), good.port), ("::1", 8443));

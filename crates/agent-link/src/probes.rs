@@ -113,14 +113,18 @@ mod tests {
     #[test]
     fn readiness_probe_requires_a_tunnel_and_liveness_probe_always_succeeds() {
         let mut status = ConnectionStatus::starting();
-        for (connected, path, wanted) in [
+        for (connected, path, expected) in [
             (false, "/livez", 200),
             (false, "/readyz", 503),
             (true, "/readyz", 200),
             (true, "/metrics", 404),
         ] {
             status.connected = connected;
-            assert_eq!(answer(path, &status).status(), wanted, "{path} {connected}");
+            assert_eq!(
+                answer(path, &status).status(),
+                expected,
+                "{path} {connected}"
+            );
         }
     }
 }

@@ -46,13 +46,13 @@ pub enum RegistrationError {
     /// The server's response contains the UID of a different Cluster.
     #[error(
         "the server registered the cluster {registered_uid} instead of the cluster {expected_uid}",
-        registered_uid = .got, expected_uid = .wanted
+        registered_uid = .registered, expected_uid = .expected
     )]
     OtherCluster {
         /// UID of the Cluster in the manifest.
-        wanted: ClusterUid,
+        expected: ClusterUid,
         /// UID of the Cluster in the server's response.
-        got: ClusterUid,
+        registered: ClusterUid,
     },
 }
 
@@ -184,10 +184,10 @@ impl Registrar<'_> {
                 .id()
                 .to_owned(),
         };
-        let wanted = &self.binding.cluster_uid;
-        let message = proof::register_message(wanted, key.public(), &token_id);
+        let expected = &self.binding.cluster_uid;
+        let message = proof::register_message(expected, key.public(), &token_id);
         let request = RegisterRequest {
-            cluster_uid: wanted.clone(),
+            cluster_uid: expected.clone(),
             public_key: key.public().encode(),
             signature: key.sign(&message),
             agent_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -196,10 +196,10 @@ impl Registrar<'_> {
             .server
             .call("/v1/agent/register", token.as_ref(), &request)
             .await?;
-        if answer.cluster_uid != *wanted {
+        if answer.cluster_uid != *expected {
             return Err(RegistrationError::OtherCluster {
-                wanted: wanted.clone(),
-                got: answer.cluster_uid,
+                expected: expected.clone(),
+                registered: answer.cluster_uid,
             });
         }
         Ok(Membership {

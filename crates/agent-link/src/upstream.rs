@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn error_of_unverified_api_server_certificate_contains_the_fix() {
-        for (text, wanted) in [
+        for (text, expected) in [
             (
                 refusal(|c| c.cluster_url = "http://10.0.0.1".parse().unwrap()),
                 "must be https",
@@ -273,7 +273,7 @@ mod tests {
                 "certificate-authority-data",
             ),
         ] {
-            assert!(text.contains(wanted), "{text}");
+            assert!(text.contains(expected), "{text}");
         }
     }
 
@@ -333,14 +333,14 @@ mod tests {
 
     #[test]
     fn upstream_request_uri_contains_only_path_and_query() {
-        for (asked, wanted) in [
+        for (requested, expected) in [
             ("http://169.254.169.254/latest?x=1", "/latest?x=1"),
             ("/api/v1/pods?watch=1", "/api/v1/pods?watch=1"),
             ("/a%2Fb//c", "/a%2Fb//c"),
         ] {
             let body = http_body_util::Empty::new();
-            let request = Request::get(asked).body(boxed(body)).unwrap();
-            assert_eq!(to_origin(request).uri().to_string(), wanted);
+            let request = Request::get(requested).body(boxed(body)).unwrap();
+            assert_eq!(to_origin(request).uri().to_string(), expected);
         }
     }
 }

@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn api_error_shows_the_message_and_no_debug_output() {
-        for (message, reason, code, wanted) in [
+        for (message, reason, code, expected) in [
             (
                 "pods \"a\" is forbidden",
                 "Forbidden",
@@ -165,7 +165,7 @@ mod tests {
             ("", "", 0, "the API server gave no reason"),
         ] {
             let error = ClientError::from(refused(message, reason, code));
-            assert_eq!(shown(&error), wanted);
+            assert_eq!(shown(&error), expected);
         }
     }
 

@@ -22,7 +22,7 @@ mod tests {
 
     #[test]
     fn shell_metacharacters_are_quoted() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("info,drover_server=debug", "info,drover_server=debug"),
             ("", "''"),
             ("the backup", "'the backup'"),
@@ -31,7 +31,7 @@ mod tests {
             ("~root", "'~root'"),
             ("a\nb", "'a\nb'"),
         ] {
-            assert_eq!(word(text), wanted);
+            assert_eq!(word(text), expected);
         }
         assert_eq!(quoted("https://d:8443"), "'https://d:8443'");
         assert_eq!(quoted("it's"), r"'it'\''s'");

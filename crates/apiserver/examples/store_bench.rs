@@ -80,8 +80,8 @@ async fn fill(store: &Store) -> Result<(), Box<dyn Error>> {
         let key = format!("/core/lists/ns{salt}/{name}");
         store.commit(Change::create(key, value(&name, 0)))
     });
-    for made in futures::future::join_all(all).await {
-        made?;
+    for created in futures::future::join_all(all).await {
+        created?;
     }
     Ok(())
 }
@@ -148,12 +148,12 @@ async fn compact(store: &Store) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn report(what: &str, took: &mut [Duration], all: Duration) {
+fn report(label: &str, took: &mut [Duration], all: Duration) {
     took.sort_unstable();
     let at = |share: usize| took[(took.len() - 1) * share / 1000].as_secs_f64() * 1e3;
     let rate = f64::from(u32::try_from(took.len()).unwrap_or(u32::MAX)) / all.as_secs_f64();
     println!(
-        "{what:30} {rate:9.0}/s  p50 {:7.3} ms  p99 {:7.3} ms  max {:7.3} ms",
+        "{label:30} {rate:9.0}/s  p50 {:7.3} ms  p99 {:7.3} ms  max {:7.3} ms",
         at(500),
         at(990),
         at(1000)

@@ -75,7 +75,7 @@ pub enum Target<'a> {
 
 impl<'a> Target<'a> {
     /// Returns the fields of the target that the authorizer compares with RBAC rules.
-    fn asked(self) -> RuleTarget<'a> {
+    fn rule_target(self) -> RuleTarget<'a> {
         match self {
             Self::Path(path) => RuleTarget::Path(path),
             Self::Resource {
@@ -198,19 +198,19 @@ impl Admission for AdmitAll {
 /// Returns the response to an unauthorized request, with kube-apiserver's message.
 pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> ApiError {
     let message = escape_html(&denial(attributes));
-    let why: Cow<'_, str> = if reason.is_empty() {
+    let cause: Cow<'_, str> = if reason.is_empty() {
         message.into()
     } else {
         format!("{message}: {reason}").into()
     };
     match attributes.target {
-        Target::Path(_) => ApiError::forbidden("", "", "", why),
+        Target::Path(_) => ApiError::forbidden("", "", "", cause),
         Target::Resource {
             group,
             resource,
             name,
             ..
-        } => ApiError::forbidden(group, resource, name, why),
+        } => ApiError::forbidden(group, resource, name, cause),
     }
 }
 

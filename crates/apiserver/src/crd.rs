@@ -358,7 +358,7 @@ pub(crate) mod tests {
             "bad": {"type": "string", "x-kubernetes-validations": [{"rule": "self ++"}]},
         }});
         let found = wrong(&definition);
-        let has = |start: &str| found.iter().any(|said| said.starts_with(start));
+        let has = |start: &str| found.iter().any(|message| message.starts_with(start));
         let at = "spec.versions[1].schema.openAPIV3Schema";
         assert!(
             has(&format!(

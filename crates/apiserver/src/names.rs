@@ -206,9 +206,9 @@ pub fn config_key(text: &str) -> Vec<String> {
 pub fn port_name(text: &str) -> Vec<String> {
     let mut found = too_long(text, 15, "characters");
     let right = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let mut add = |wrong: bool, said: &str| {
+    let mut add = |wrong: bool, message: &str| {
         if wrong {
-            found.push(said.to_owned());
+            found.push(message.to_owned());
         }
     };
     add(

@@ -253,19 +253,19 @@ fn entries(lines: &str) -> impl Iterator<Item = (&str, &str)> {
 /// Assembles a document from paths and definitions, including all referenced definitions.
 fn built_in(paths: &[(&str, &str)], own: &BTreeMap<String, String>) -> Vec<u8> {
     let published: BTreeMap<&str, &str> = entries(builtin::DEFINITIONS).collect();
-    let mut wanted: Vec<&str> = paths
+    let mut requested: Vec<&str> = paths
         .iter()
         .flat_map(|(_, item)| references(item))
         .collect();
     let mut definitions: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, definition) in own {
-        wanted.extend(references(definition));
+        requested.extend(references(definition));
         definitions.insert(name, definition);
     }
     let mut seen: BTreeSet<&str> = definitions.keys().copied().collect();
-    while let Some(name) = wanted.pop() {
+    while let Some(name) = requested.pop() {
         if let Some(definition) = published.get(name).filter(|_| seen.insert(name)) {
-            wanted.extend(references(definition));
+            requested.extend(references(definition));
             definitions.insert(name, definition);
         }
     }

@@ -200,9 +200,9 @@ impl ApiError {
     }
 
     /// Creates the 409 error for a concurrent modification or a failed precondition.
-    pub fn conflict(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
+    pub fn conflict(group: &str, resource: &str, name: &str, reason: impl fmt::Display) -> Self {
         let message = format!(
-            "Operation cannot be fulfilled on {} {name:?}: {why}",
+            "Operation cannot be fulfilled on {} {name:?}: {reason}",
             qualified(resource, group)
         );
         Self::new(StatusCode::CONFLICT, "Conflict", message).about(group, resource, name)
@@ -219,22 +219,22 @@ impl ApiError {
     }
 
     /// Creates the 403 error for a caller without authorization.
-    pub fn forbidden(group: &str, resource: &str, name: &str, why: impl fmt::Display) -> Self {
+    pub fn forbidden(group: &str, resource: &str, name: &str, reason: impl fmt::Display) -> Self {
         let subject = match (resource, name) {
             ("", _) if group.is_empty() => "forbidden: ".to_owned(),
             (_, "") => format!("{} is forbidden: ", qualified(resource, group)),
             _ => format!("{} {name:?} is forbidden: ", qualified(resource, group)),
         };
-        let message = format!("{subject}{why}");
+        let message = format!("{subject}{reason}");
         Self::new(StatusCode::FORBIDDEN, "Forbidden", message).about(group, resource, name)
     }
 
     /// Creates the 422 error for failed validation. `kind` is the kind, not the resource.
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &[FieldError]) -> Self {
         let mut seen = HashSet::new();
-        let mut told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        told.retain(|text| seen.insert(text.clone()));
-        let joined = match told.as_slice() {
+        let mut messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        messages.retain(|text| seen.insert(text.clone()));
+        let joined = match messages.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
         };
@@ -260,14 +260,14 @@ impl ApiError {
     }
 
     /// Creates the 500 error for a failure of the server.
-    pub fn internal(what: impl fmt::Display) -> Self {
-        let what = what.to_string();
-        let message = format!("Internal error occurred: {what}");
+    pub fn internal(problem: impl fmt::Display) -> Self {
+        let problem = problem.to_string();
+        let message = format!("Internal error occurred: {problem}");
         let mut error = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", message);
         error.details = Some(Box::new(Details {
             causes: vec![Cause {
                 reason: "",
-                message: what,
+                message: problem,
                 field: String::new(),
             }],
             ..Details::default()

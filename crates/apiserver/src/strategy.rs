@@ -57,7 +57,7 @@ impl Resource {
             let unknown = builtins::object_meta().decode(metadata)?;
             let below = unknown
                 .iter()
-                .map(|said| said.replacen("field \"", "field \"metadata.", 1));
+                .map(|message| message.replacen("field \"", "field \"metadata.", 1));
             findings.splice(..0, below.collect::<Vec<_>>());
         }
         Ok(findings)
@@ -205,16 +205,16 @@ fn replicas(value: &Value, path: &str, found: &mut Findings) {
                     Value::Bool(set) => (set.to_string(), "bool"),
                     other => (other.to_string(), "float64"),
                 };
-                let said =
+                let message =
                     format!("{path} accessor error: {shown} is of the type {kind}, expected int64");
-                found.invalid(&at, 0, said);
+                found.invalid(&at, 0, message);
             }
             Some(count) if count < 0 => {
                 found.invalid(&at, count, "should be a non-negative integer");
             }
             Some(count) if count > i64::from(i32::MAX) => {
-                let said = format!("should be less than or equal to {}", i32::MAX);
-                found.invalid(&at, count, said);
+                let message = format!("should be less than or equal to {}", i32::MAX);
+                found.invalid(&at, count, message);
             }
             Some(_) => {}
         },

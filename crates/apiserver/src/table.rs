@@ -197,10 +197,10 @@ fn name_column() -> Column {
 /// Returns the documentation of an `ObjectMeta` field. The columns of built-in kinds have this text
 /// as description.
 fn metadata_description(name: &str) -> String {
-    let wanted = if name == "name" { "Name" } else { "Age" };
+    let desired = if name == "name" { "Name" } else { "Age" };
     PRINTERS
         .get("ServiceAccount")
-        .and_then(|columns| columns.iter().find(|column| column.name == wanted))
+        .and_then(|columns| columns.iter().find(|column| column.name == desired))
         .map(|column| column.description.clone())
         .unwrap_or_default()
 }

@@ -74,14 +74,14 @@ impl<K> Diff<K> {
 }
 
 /// Compares the existing objects with the desired objects.
-pub fn diff<K: Comparable>(existing: &[K], wanted: &[K]) -> Diff<K> {
+pub fn diff<K: Comparable>(existing: &[K], desired: &[K]) -> Diff<K> {
     let by_key: BTreeMap<Key, &K> = existing
         .iter()
         .map(|object| (key(object), object))
         .collect();
     let mut diff = Diff::default();
     let mut wanted_keys = BTreeSet::new();
-    for object in wanted {
+    for object in desired {
         let key = key(object);
         match by_key.get(&key) {
             None => diff.create.push(object.clone()),
@@ -108,14 +108,14 @@ pub fn key(object: &impl ResourceExt) -> Key {
 /// Reports whether an existing object needs no change. The comparison includes labels, finalizers
 /// and owners. A label can aggregate a role's rules into an aggregated role, and a finalizer or an
 /// owner determines when the object is deleted.
-fn is_current<K: Comparable>(existing: &K, wanted: &K) -> bool {
-    let (meta, wanted_meta) = (existing.meta(), wanted.meta());
+fn is_current<K: Comparable>(existing: &K, desired: &K) -> bool {
+    let (meta, wanted_meta) = (existing.meta(), desired.meta());
     meta.deletion_timestamp.is_none()
-        && existing.labels() == wanted.labels()
-        && existing.finalizers() == wanted.finalizers()
+        && existing.labels() == desired.labels()
+        && existing.finalizers() == desired.finalizers()
         && meta.owner_references.as_deref().unwrap_or_default()
             == wanted_meta.owner_references.as_deref().unwrap_or_default()
-        && existing.same_content(wanted)
+        && existing.same_content(desired)
 }
 
 #[cfg(test)]

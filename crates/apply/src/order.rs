@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn bindings_are_pruned_before_roles() {
         let kinds = ["ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"];
-        let wanted = [
+        let expected = [
             Step::Prune(2),
             Step::Prune(3),
             Step::Write(0),
@@ -87,13 +87,13 @@ mod tests {
             Step::Prune(0),
             Step::Prune(1),
         ];
-        assert_eq!(steps(&kinds), wanted);
+        assert_eq!(steps(&kinds), expected);
     }
 
     #[test]
     fn namespace_is_written_before_its_objects_and_pruned_after_them() {
         let kinds = ["Deployment", "Namespace", "ConfigMap"];
-        let wanted = [
+        let expected = [
             Step::Write(1),
             Step::Write(2),
             Step::Write(0),
@@ -101,7 +101,7 @@ mod tests {
             Step::Prune(2),
             Step::Prune(1),
         ];
-        assert_eq!(steps(&kinds), wanted);
+        assert_eq!(steps(&kinds), expected);
     }
 
     proptest! {

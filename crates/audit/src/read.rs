@@ -87,7 +87,7 @@ pub struct Filter {
 
 impl Filter {
     fn wants(&self, record: &AuditView) -> bool {
-        let is = |wanted: &Option<String>, had: &Option<String>| wanted.is_none() || wanted == had;
+        let is = |page: &Option<String>, had: &Option<String>| page.is_none() || page == had;
         let path = record.path.as_deref().unwrap_or_default();
         is(&self.user, &record.user)
             && is(&self.cluster, &record.cluster)
@@ -212,10 +212,10 @@ impl Source {
         }
     }
 
-    fn read(&self, wanted: &PageRequest) -> Result<AuditList, ReadAuditError> {
+    fn read(&self, page: &PageRequest) -> Result<AuditList, ReadAuditError> {
         match self {
-            Self::Files(files) => files.read(wanted),
-            Self::Memory(recent) => recent.read(wanted),
+            Self::Files(files) => files.read(page),
+            Self::Memory(recent) => recent.read(page),
         }
     }
 }
@@ -229,13 +229,13 @@ impl Reader {
     }
 
     /// Reads a page for the user with this UID.
-    pub async fn read(&self, who: &str, wanted: PageRequest) -> Result<AuditList, ReadAuditError> {
-        let turn = self.turns.take(who)?;
+    pub async fn read(&self, user: &str, page: PageRequest) -> Result<AuditList, ReadAuditError> {
+        let turn = self.turns.take(user)?;
         let kept = self.kept.clone();
         let reading = tokio::task::spawn_blocking(move || {
             // The permit is held until the thread ends, even if the caller has stopped waiting.
             let _turn = turn;
-            kept.read(&wanted)
+            kept.read(&page)
         });
         tokio::time::timeout(READ_TIMEOUT, reading)
             .await
@@ -245,8 +245,8 @@ impl Reader {
 }
 
 impl From<LimitReached> for ReadAuditError {
-    fn from(why: LimitReached) -> Self {
-        match why {
+    fn from(limit: LimitReached) -> Self {
+        match limit {
             LimitReached::SameUser => Self::AlreadyReading,
             LimitReached::AllUsers => Self::Busy,
         }
@@ -272,9 +272,9 @@ enum SearchStep {
 }
 
 impl<'a> Page<'a> {
-    fn new(wanted: &'a PageRequest) -> Self {
+    fn new(page: &'a PageRequest) -> Self {
         Self {
-            wanted,
+            wanted: page,
             items: Vec::new(),
             unreadable: 0,
         }

@@ -82,8 +82,8 @@ impl From<&Account> for AuditCaller {
 }
 
 impl From<&Principal> for AuditCaller {
-    fn from(who: &Principal) -> Self {
-        match who {
+    fn from(principal: &Principal) -> Self {
+        match principal {
             Principal::User(identity) => identity.into(),
             Principal::Account(account) => account.into(),
         }

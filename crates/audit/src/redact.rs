@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn redacted_query_contains_only_values_of_known_parameters() {
-        for (target, wanted) in [
+        for (target, expected) in [
             ("/api/v1/pods", "/api/v1/pods"),
             (
                 "/api/v1/pods?watch=true&labelSelector=a%3Db",
@@ -93,7 +93,7 @@ mod tests {
                 "/p/exec?command=mysql&command=(hidden)&container=c",
             ),
         ] {
-            assert_eq!(redacted(target), wanted);
+            assert_eq!(redacted(target), expected);
         }
     }
 

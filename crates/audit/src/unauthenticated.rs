@@ -138,16 +138,16 @@ impl UnauthenticatedCounts {
     }
 
     fn may_write_whole(&mut self, now: Instant) -> bool {
-        let (left, since) = &mut self.whole;
-        while *left < WHOLE_BURST && now.saturating_duration_since(*since) >= WHOLE_INTERVAL {
-            *left += 1;
+        let (remaining, since) = &mut self.whole;
+        while *remaining < WHOLE_BURST && now.saturating_duration_since(*since) >= WHOLE_INTERVAL {
+            *remaining += 1;
             *since += WHOLE_INTERVAL;
         }
-        if *left == WHOLE_BURST {
+        if *remaining == WHOLE_BURST {
             *since = now;
         }
-        let may = *left > 0;
-        *left = left.saturating_sub(1);
+        let may = *remaining > 0;
+        *remaining = remaining.saturating_sub(1);
         may
     }
 

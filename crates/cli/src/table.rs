@@ -116,9 +116,9 @@ pub(crate) fn age(of: Timestamp, now: Timestamp) -> String {
 
 /// Formats the remaining time until `end`, such as `in 3h`, or `expired`.
 pub(crate) fn until(end: Timestamp, now: Timestamp) -> String {
-    let left = end.as_second().saturating_sub(now.as_second());
-    match u64::try_from(left) {
-        Ok(left) if left > 0 => format!("in {}", span(left)),
+    let remaining = end.as_second().saturating_sub(now.as_second());
+    match u64::try_from(remaining) {
+        Ok(remaining) if remaining > 0 => format!("in {}", span(remaining)),
         _ => "expired".to_owned(),
     }
 }

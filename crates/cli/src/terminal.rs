@@ -43,12 +43,11 @@ impl From<io::Error> for PrintError {
 pub enum AskError {
     /// Standard input is not a terminal.
     #[error(
-        "cannot prompt for {value}: standard input is not a terminal; {advice}",
-        value = .what, advice = .instead
+        "cannot prompt for {value}: standard input is not a terminal; {advice}", advice = .instead
     )]
     NotInteractive {
         /// Description of the requested value, such as `the password`.
-        what: &'static str,
+        value: &'static str,
         /// Advice for scripts: the flag that sets the value.
         instead: &'static str,
     },
@@ -68,10 +67,10 @@ pub enum AskError {
     #[error("canceled; nothing was changed")]
     Declined,
     /// The terminal cannot be read.
-    #[error("cannot read {value} from the terminal: {source}", value = .what)]
+    #[error("cannot read {value} from the terminal: {source}")]
     Terminal {
         /// Description of the requested value, such as `the password`.
-        what: &'static str,
+        value: &'static str,
         /// The error of the operating system.
         source: io::Error,
     },
@@ -111,23 +110,23 @@ pub fn output_is_terminal() -> bool {
 /// Asks for a line of text.
 pub(crate) fn ask(
     question: &str,
-    what: &'static str,
+    value: &'static str,
     instead: &'static str,
 ) -> Result<String, AskError> {
-    require_terminal(what, instead)?;
+    require_terminal(value, instead)?;
     prompt(question);
-    read_line(what)
+    read_line(value)
 }
 
 /// Asks a yes/no question. Returns [`AskError::Declined`] for all answers except `y` and `yes`.
 pub(crate) fn confirm(
     question: &str,
-    what: &'static str,
+    value: &'static str,
     instead: &'static str,
 ) -> Result<(), AskError> {
-    require_terminal(what, instead)?;
+    require_terminal(value, instead)?;
     prompt(&format!("{question} [y/N] "));
-    match read_line(what) {
+    match read_line(value) {
         Ok(answer) if matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes") => Ok(()),
         Ok(_) | Err(AskError::Empty(_)) => Err(AskError::Declined),
         Err(error) => Err(error),
@@ -137,27 +136,27 @@ pub(crate) fn confirm(
 /// Asks for a password, without echo.
 pub(crate) fn ask_password(
     question: &str,
-    what: &'static str,
+    value: &'static str,
     instead: &'static str,
 ) -> Result<Secret, AskError> {
-    require_terminal(what, instead)?;
+    require_terminal(value, instead)?;
     let line = hidden(
         || prompt(question),
-        || read_line(what),
-        |source| AskError::Terminal { what, source },
+        || read_line(value),
+        |source| AskError::Terminal { value, source },
     );
     notice("");
     match line {
-        Ok(line) if line.is_empty() => Err(AskError::Empty(what)),
+        Ok(line) if line.is_empty() => Err(AskError::Empty(value)),
         line => line.map(Secret::new),
     }
 }
 
 /// Asks for a new password and its repetition.
 pub(crate) fn ask_new_password(instead: &'static str) -> Result<Secret, AskError> {
-    let what = "the new password";
-    let first = ask_password("New password (12 characters or more): ", what, instead)?;
-    let second = ask_password("Repeat the new password: ", what, instead)?;
+    let value = "the new password";
+    let first = ask_password("New password (12 characters or more): ", value, instead)?;
+    let second = ask_password("Repeat the new password: ", value, instead)?;
     if first == second {
         Ok(first)
     } else {
@@ -166,15 +165,15 @@ pub(crate) fn ask_new_password(instead: &'static str) -> Result<Secret, AskError
 }
 
 /// Reads a password from the next line of standard input.
-pub(crate) fn read_password(what: &'static str) -> Result<Secret, AskError> {
-    read_line(what).map(Secret::new)
+pub(crate) fn read_password(value: &'static str) -> Result<Secret, AskError> {
+    read_line(value).map(Secret::new)
 }
 
-fn require_terminal(what: &'static str, instead: &'static str) -> Result<(), AskError> {
+fn require_terminal(value: &'static str, instead: &'static str) -> Result<(), AskError> {
     if io::stdin().is_terminal() {
         Ok(())
     } else {
-        Err(AskError::NotInteractive { what, instead })
+        Err(AskError::NotInteractive { value, instead })
     }
 }
 
@@ -186,22 +185,22 @@ fn prompt(question: &str) {
     );
 }
 
-fn read_line(what: &'static str) -> Result<String, AskError> {
+fn read_line(value: &'static str) -> Result<String, AskError> {
     let mut line = Vec::new();
     let limit = u64::try_from(MAX_LINE_BYTES + 1).unwrap_or(u64::MAX);
     io::Read::take(io::stdin().lock(), limit)
         .read_until(b'\n', &mut line)
-        .map_err(|source| AskError::Terminal { what, source })?;
-    line_text(line, what)
+        .map_err(|source| AskError::Terminal { value, source })?;
+    line_text(line, value)
 }
 
 /// Returns the text of a line without the line ending.
-fn line_text(mut line: Vec<u8>, what: &'static str) -> Result<String, AskError> {
+fn line_text(mut line: Vec<u8>, value: &'static str) -> Result<String, AskError> {
     if line.is_empty() {
-        return Err(AskError::Ended(what));
+        return Err(AskError::Ended(value));
     }
     if line.len() > MAX_LINE_BYTES {
-        return Err(AskError::Unusable(what));
+        return Err(AskError::Unusable(value));
     }
     if line.last() == Some(&b'\n') {
         line.pop();
@@ -210,9 +209,9 @@ fn line_text(mut line: Vec<u8>, what: &'static str) -> Result<String, AskError> 
         }
     }
     if line.is_empty() {
-        return Err(AskError::Empty(what));
+        return Err(AskError::Empty(value));
     }
-    String::from_utf8(line).map_err(|_| AskError::Unusable(what))
+    String::from_utf8(line).map_err(|_| AskError::Unusable(value))
 }
 
 #[cfg(test)]

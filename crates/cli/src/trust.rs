@@ -59,13 +59,13 @@ pub enum TrustError {
         "{server} presents no certificate with the fingerprint {expected_fingerprint}. Presented \
          certificates: {presented_certificates}\nThe connection may be intercepted. Compare the \
          fingerprint with the fingerprint that the server printed at its start.",
-         expected_fingerprint = .wanted, presented_certificates = .shown
+         expected_fingerprint = .expected, presented_certificates = .shown
     )]
     OtherFingerprint {
         /// Address of the server.
         server: String,
         /// The expected fingerprint.
-        wanted: Fingerprint,
+        expected: Fingerprint,
         /// Fingerprints of the presented certificates.
         shown: String,
     },
@@ -190,17 +190,17 @@ impl PresentedCertificates {
     /// Returns [`Authorities`] with only the certificate that has this fingerprint.
     pub(crate) fn with_fingerprint(
         &self,
-        wanted: Fingerprint,
+        expected: Fingerprint,
         server: &str,
     ) -> Result<Authorities, TrustError> {
-        let found = self.0.iter().find(|der| Fingerprint::of(der) == wanted);
+        let found = self.0.iter().find(|der| Fingerprint::of(der) == expected);
         let line =
             |der: &CertificateDer<'_>| format!("\n  {} ({})", Fingerprint::of(der), subject(der));
         found
             .map(|der| Authorities(vec![der.clone()]))
             .ok_or_else(|| TrustError::OtherFingerprint {
                 server: server.to_owned(),
-                wanted,
+                expected,
                 shown: self.0.iter().map(line).collect(),
             })
     }

@@ -47,10 +47,10 @@ impl Reconciler for HubAccess {
         {
             return Ok(Action::requeue(INTERVAL.saturating_sub(at.elapsed())));
         }
-        let wanted = on_hub(&grants.on_hub());
+        let desired = on_hub(&grants.on_hub());
         drop(grants);
         *self.applied.lock() = None;
-        apply(&self.hub.client(), HUB_LABEL, &wanted).await?;
+        apply(&self.hub.client(), HUB_LABEL, &desired).await?;
         *self.applied.lock() = Some((digest, Instant::now()));
         Ok(Action::requeue(INTERVAL))
     }

@@ -80,8 +80,8 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         let global_names = built_in::names::<GlobalRole>();
         let globals = changes(&stores.global_roles, READY, now, |role| {
             let mut roles = Roles::new(&facts, Names::Current);
-            let given = roles.resolve_global_role(&role.name_any(), "", &role.spec);
-            let condition_value = match given {
+            let granted = roles.resolve_global_role(&role.name_any(), "", &role.spec);
+            let condition_value = match granted {
                 Ok(_) => usable(built_in::has_reserved_name(role, &global_names)),
                 Err(problem) => {
                     condition_false("Unresolved", format!("the role grants nothing: {problem}"))

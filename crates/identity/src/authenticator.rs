@@ -176,10 +176,10 @@ impl Authenticator {
         let Ok(Presented::Cookie(cookie)) = credential::presented(headers) else {
             return None;
         };
-        let held = UserToken::parse(cookie.expose_secret())?;
-        let (token, _) = self.in_memory(held.id())?;
-        let matches = held.matches(&TokenHash::stored(&token.spec.hash));
-        matches.then(|| held.id().to_owned())
+        let user_token = UserToken::parse(cookie.expose_secret())?;
+        let (token, _) = self.in_memory(user_token.id())?;
+        let matches = user_token.matches(&TokenHash::stored(&token.spec.hash));
+        matches.then(|| user_token.id().to_owned())
     }
 
     /// Returns the presented token if its secret matches, even if the token has expired. A client
@@ -347,7 +347,7 @@ fn decide(
         UserName::of(&token.spec.user_uid),
         groups_of(user, stores, now),
     );
-    let who = RightsHolder {
+    let holder = RightsHolder {
         user: &name,
         groups: &groups,
     };
@@ -356,7 +356,7 @@ fn decide(
         user_name: user.name_any(),
         display_name: user.spec.display_name.clone(),
         // The User's flag applies before the grants contain it.
-        administrator: user.spec.administrator || stores.grants.current().administers(who),
+        administrator: user.spec.administrator || stores.grants.current().administers(holder),
         groups,
         token: TokenLimits {
             id: token.name_any(),
@@ -381,8 +381,8 @@ pub fn idle_deadline(token: &Token) -> Option<Timestamp> {
         .status
         .as_ref()
         .and_then(|status| status.last_used_at.as_ref());
-    let made = token.metadata.creation_timestamp.as_ref();
-    let last = used.or(made).map_or(Timestamp::MIN, |time| time.0);
+    let created_at = token.metadata.creation_timestamp.as_ref();
+    let last = used.or(created_at).map_or(Timestamp::MIN, |time| time.0);
     Some(
         last.saturating_add(idle + MAX_LAG)
             .unwrap_or(Timestamp::MAX),

@@ -170,10 +170,10 @@ impl DeviceLogins {
     pub fn find(
         &self,
         code: &str,
-        who: &Identity,
+        identity: &Identity,
         now: Timestamp,
     ) -> Result<(String, LoginRequest), DeviceError> {
-        self.check_code(who)?;
+        self.check_code(identity)?;
         let (code, pending) = (normalize_code(code), self.pending.lock());
         let login = pending.get(&code).filter(|login| login.is_pending(now));
         let login = login.filter(|login| login.confirmed.is_none());
@@ -182,15 +182,20 @@ impl DeviceLogins {
     }
 
     /// Confirms a login. The program can then fetch a token of the confirming user.
-    pub fn confirm(&self, code: &str, who: &Identity, now: Timestamp) -> Result<(), DeviceError> {
+    pub fn confirm(
+        &self,
+        code: &str,
+        identity: &Identity,
+        now: Timestamp,
+    ) -> Result<(), DeviceError> {
         let is_login = matches!(
-            who.token.purpose,
+            identity.token.purpose,
             TokenPurpose::Session | TokenPurpose::Browser
         );
         if !is_login {
             return Err(DeviceError::NoLogin);
         }
-        self.check_code(who)?;
+        self.check_code(identity)?;
         let mut pending = self.pending.lock();
         let login = pending.get_mut(&normalize_code(code));
         let login = login.filter(|login| login.is_pending(now));
@@ -199,9 +204,9 @@ impl DeviceLogins {
             return Err(DeviceError::Confirmed);
         }
         login.confirmed = Some(Confirmed {
-            user: who.user_uid.clone(),
-            token_id: who.token.id.clone(),
-            provider: who.token.provider.clone(),
+            user: identity.user_uid.clone(),
+            token_id: identity.token.id.clone(),
+            provider: identity.token.provider.clone(),
         });
         Ok(())
     }
@@ -269,8 +274,8 @@ impl DeviceLogins {
         stands.then_some((user, ends))
     }
 
-    fn check_code(&self, who: &Identity) -> Result<(), DeviceError> {
-        let checked = self.limits.check_code(who.user_uid.as_str());
+    fn check_code(&self, identity: &Identity) -> Result<(), DeviceError> {
+        let checked = self.limits.check_code(identity.user_uid.as_str());
         checked.map_err(DeviceError::TooMany)
     }
 }

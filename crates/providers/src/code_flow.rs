@@ -290,7 +290,7 @@ mod tests {
         let pending = Pending::begin(BACK, now());
         let state = pending.state.expose_secret();
         let other = Pending::begin(BACK, now()).state.expose_secret().to_owned();
-        let malformed = |what| Err(CodeFlowError::Malformed(what));
+        let malformed = |problem| Err(CodeFlowError::Malformed(problem));
         let failed = |word: &str| Err(CodeFlowError::Provider(word.to_owned()));
         let twice = "a parameter is duplicated";
         let table = [

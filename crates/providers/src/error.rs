@@ -14,13 +14,13 @@ pub enum ProviderError {
     Refused(Refusal),
     /// The provider is unreachable or temporarily fails. Existing sessions stay valid for a limited
     /// time after the last successful refresh.
-    #[error("{provider} is unavailable: cannot {action}", action = .what)]
+    #[error("{provider} is unavailable: cannot {action}")]
     Unavailable {
         /// Display name of the provider: a URL without credentials.
         provider: String,
         /// The failed action as an infinitive that completes "cannot …", such as `fetch the signing
         /// keys`.
-        what: String,
+        action: String,
         /// The error of the HTTP or LDAP client.
         source: Box<dyn Error + Send + Sync>,
     },

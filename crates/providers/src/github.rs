@@ -165,9 +165,9 @@ impl Github {
     /// Sends an invalid token. GitHub returns the error for an unknown token if the client ID and
     /// secret are valid.
     async fn check_api(&self, now: Timestamp) -> Result<(), ProviderError> {
-        let what = "test the client secret at the REST API";
+        let action = "test the client secret at the REST API";
         let token = code_flow::random();
-        self.token_request(Method::POST, what, &token, now).await
+        self.token_request(Method::POST, action, &token, now).await
     }
 
     /// Starts a sign-in. Returns the authorization URL, and the state for the validation of the
@@ -254,8 +254,8 @@ impl Github {
         access_token: &SecretString,
         now: Timestamp,
     ) -> Result<(), ProviderError> {
-        let what = "revoke a token";
-        self.token_request(Method::DELETE, what, access_token, now)
+        let action = "revoke a token";
+        self.token_request(Method::DELETE, action, access_token, now)
             .await
     }
 
@@ -264,7 +264,7 @@ impl Github {
     async fn token_request(
         &self,
         method: Method,
-        what: &str,
+        action: &str,
         token: &SecretString,
         now: Timestamp,
     ) -> Result<(), ProviderError> {
@@ -275,15 +275,15 @@ impl Github {
             .rest(method, self.client.endpoints.rest(&path))
             .basic_auth(&self.client_id, Some(self.client_secret.expose_secret()))
             .json(&TokenBody { access_token });
-        let answer = self.client.send(what, request).await?;
+        let answer = self.client.send(action, request).await?;
         match (answer.status, classification::of(&answer, now)) {
-            (401, _) => Err(self.grant_error(Grant::WrongSecret, what)),
+            (401, _) => Err(self.grant_error(Grant::WrongSecret, action)),
             (204, _) => Ok(()),
             // The token does not exist. The JSON form distinguishes GitHub's 404 from that of another
             // web server.
             (404 | 422, _) if classification::has_error_message(&answer) => Ok(()),
             (_, Classification::TemporaryFailure(not_now)) => {
-                Err(self.client.unavailable(what, not_now.as_app()))
+                Err(self.client.unavailable(action, not_now.as_app()))
             }
             (_, Classification::Unexpected(problem)) => Err(self.client.invalid_response(problem)),
             // Both results apply to users, not to the OAuth app.
@@ -293,7 +293,7 @@ impl Github {
                     until: None,
                     requested_as: RequestedAs::Client,
                 };
-                Err(self.client.unavailable(what, not_now))
+                Err(self.client.unavailable(action, not_now))
             }
             (status, Classification::Success | Classification::Absent) => {
                 Err(self.client.invalid_response(format!(
@@ -326,14 +326,17 @@ impl Github {
         fields: &[(&str, &str)],
         now: Timestamp,
     ) -> Result<(Grant, &'static str), ProviderError> {
-        let what = "exchange a code for a token";
+        let action = "exchange a code for a token";
         let url = self.client.endpoints.page("login/oauth/access_token");
         let mut all = vec![
             ("client_id", self.client_id.as_str()),
             ("client_secret", self.client_secret.expose_secret()),
         ];
         all.extend_from_slice(fields);
-        let answer = self.client.send(what, self.client.form(url, &all)).await?;
-        Ok((grant::read(&answer, now), what))
+        let answer = self
+            .client
+            .send(action, self.client.form(url, &all))
+            .await?;
+        Ok((grant::read(&answer, now), action))
     }
 }

@@ -231,7 +231,7 @@ impl Directory {
             Ok(answer) => answer,
             Err(elapsed) => Err(ProviderError::Unavailable {
                 provider: self.settings.provider(),
-                what: format!("get an answer within {} s", TOTAL_TIMEOUT.as_secs()),
+                action: format!("get an answer within {} s", TOTAL_TIMEOUT.as_secs()),
                 source: Box::new(elapsed),
             }),
         }

@@ -63,13 +63,13 @@ impl Proxy {
             let user = users.by_name(name).filter(|user| may_be_acted_as(user))?;
             user.metadata.uid.clone().map(UserUid::new)
         };
-        let Some(asked) = impersonation::requested(headers, resolve)? else {
+        let Some(requested_value) = impersonation::requested(headers, resolve)? else {
             return Ok(None);
         };
         // A user that the header names by UID must also exist.
-        let user = users.by_uid(asked.user().uid().as_str());
+        let user = users.by_uid(requested_value.user().uid().as_str());
         if !user.is_some_and(|user| may_be_acted_as(&user)) {
-            let name = asked.user().to_string();
+            let name = requested_value.user().to_string();
             return Err(ImpersonationError::UnknownUser(name).into());
         }
         let client = match permit.target() {
@@ -77,30 +77,30 @@ impl Proxy {
             Target::Cluster(uid) => self.tunnels.client(uid, Lane::Controller),
         };
         // Boxed, because otherwise the future of every request reserves memory for the reviews.
-        let asking = Box::pin(cluster_allows(client, who, &asked, cluster));
+        let asking = Box::pin(cluster_allows(client, who, &requested_value, cluster));
         tokio::time::timeout(TIMEOUT, asking)
             .await
             .map_err(|_| Refusal::ActingAsUnknown(cluster.to_owned()))??;
-        Ok(Some(asked))
+        Ok(Some(requested_value))
     }
 }
 
-/// Sends a `SubjectAccessReview` to the cluster for the user and each group of `asked`. Returns an
-/// error unless the cluster allows `who` to impersonate the user and all groups.
+/// Sends a `SubjectAccessReview` to the cluster for the user and each group of `requested`. Returns an
+/// error unless the cluster allows `identity` to impersonate the user and all groups.
 async fn cluster_allows(
     client: Client,
-    who: &KubernetesIdentity,
-    asked: &KubernetesIdentity,
+    identity: &KubernetesIdentity,
+    requested: &KubernetesIdentity,
     cluster: &str,
 ) -> Result<(), Refusal> {
     let reviews: Api<SubjectAccessReview> = Api::all(client);
-    let user = std::iter::once(("users", asked.user().as_str()));
-    let groups = asked
+    let user = std::iter::once(("users", requested.user().as_str()));
+    let groups = requested
         .groups()
         .iter()
         .map(|group| ("groups", group.as_str()));
     for (resource, name) in user.chain(groups) {
-        let review = review(who, resource, name);
+        let review = review(identity, resource, name);
         let answer = reviews.create(&PostParams::default(), &review).await;
         let answer = answer.map_err(|error| {
             let error = shorten_parse_error(error);
@@ -114,19 +114,19 @@ async fn cluster_allows(
         if !answer.status.is_some_and(|status| status.allowed) {
             return Err(Refusal::ClusterForbidsActingAs {
                 cluster: cluster.to_owned(),
-                who: who.user().to_string(),
-                what: format!("{} {name:?}", resource.trim_end_matches('s')),
+                user: identity.user().to_string(),
+                target: format!("{} {name:?}", resource.trim_end_matches('s')),
             });
         }
     }
     Ok(())
 }
 
-fn review(who: &KubernetesIdentity, resource: &str, name: &str) -> SubjectAccessReview {
-    let groups = who.groups().iter().map(ToString::to_string);
+fn review(identity: &KubernetesIdentity, resource: &str, name: &str) -> SubjectAccessReview {
+    let groups = identity.groups().iter().map(ToString::to_string);
     SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
-            user: Some(who.user().to_string()),
+            user: Some(identity.user().to_string()),
             groups: Some(groups.chain([AUTHENTICATED.to_owned()]).collect()),
             resource_attributes: Some(ResourceAttributes {
                 verb: Some("impersonate".to_owned()),

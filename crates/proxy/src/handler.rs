@@ -148,15 +148,15 @@ impl Proxy {
         subject.verb = Verb::of(&head.method, path.rest.path(), path.rest.query());
         // 2. Authentication: the request has exactly one valid credential.
         let from = networks::sender(&head.extensions);
-        let who = self.authenticator.principal((&*head).into(), from).await?;
-        subject.person = Some(AuditCaller::from(&who));
+        let principal = self.authenticator.principal((&*head).into(), from).await?;
+        subject.person = Some(AuditCaller::from(&principal));
         if let Some(connection) = head.extensions.get::<listen::ConnectionSlot>() {
             connection.authenticated();
         }
-        let by_session = who.is_session();
+        let by_session = principal.is_session();
         // 3. Authorization. The error for an unauthorized user does not reveal whether the cluster
         // exists.
-        let (permit, uid) = self.permit(&who, &path.cluster, name)?;
+        let (permit, uid) = self.permit(&principal, &path.cluster, name)?;
         subject.cluster = Some(ClusterRef {
             name: name.into(),
             uid,
@@ -195,7 +195,7 @@ impl Proxy {
     /// for the hub.
     fn permit(
         &self,
-        who: &Principal,
+        principal: &Principal,
         cluster: &ClusterName,
         name: &str,
     ) -> Result<(Permit, Option<ClusterUid>), Refusal> {
@@ -207,7 +207,7 @@ impl Proxy {
                 Target::Cluster(ClusterUid::default())
             }
         };
-        let permit = self.decide(who, &target)?;
+        let permit = self.decide(principal, &target)?;
         match found {
             ClusterLookup::Nothing => Err(Refusal::NoCluster(name.to_owned())),
             ClusterLookup::Deleting => Err(Refusal::Deleting(name.to_owned())),
@@ -218,13 +218,13 @@ impl Proxy {
 
     /// Checks whether the user may access the cluster or hub. Recomputes the grants before a
     /// denial, because cached grants may lack a recently created binding.
-    fn decide(&self, who: &Principal, target: &Target) -> Result<Permit, Denied> {
+    fn decide(&self, principal: &Principal, target: &Target) -> Result<Permit, Denied> {
         let (stores, now) = (self.hub.stores(), Timestamp::now());
         let grants = stores.grants.current();
-        match permit::decide(who, target, &grants, now) {
+        match permit::decide(principal, target, &grants, now) {
             Err(Denied::NoBinding) => {
                 let grants = stores.grants.fresh(stores);
-                permit::decide(who, target, &grants, now)
+                permit::decide(principal, target, &grants, now)
             }
             decided => decided,
         }

@@ -86,8 +86,8 @@ fn passes(name: &HeaderName) -> bool {
 /// Returns true if a browser requests the response as a page, a frame or a script (Fetch Metadata,
 /// W3C). Returns false for requests that a script of Drover's UI sends.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
-    let mut wanted = headers.get_all("sec-fetch-dest").iter();
-    wanted.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
+    let mut destinations = headers.get_all("sec-fetch-dest").iter();
+    destinations.any(|dest| !matches!(dest.as_bytes(), b"empty" | b"websocket"))
 }
 
 /// Returns true if the request is for a service worker script. A service worker runs in the origin
@@ -298,7 +298,7 @@ mod tests {
                 Redirect::Rewritten(value) => value.to_str().unwrap().to_owned(),
             }
         };
-        for (location, wanted) in [
+        for (location, expected) in [
             ("/api/v1/x/", "/k8s/clusters/a/api/v1/x/"),
             ("/k8s/clusters/b/api", "/k8s/clusters/a/k8s/clusters/b/api"),
             ("next", "as is"),
@@ -318,7 +318,7 @@ mod tests {
             ("/x/%2e%2e/%2E./%2e%2e/b", "elsewhere"),
             ("/x/..%2f..%2fb", "elsewhere"),
         ] {
-            assert_eq!(read(location), wanted, "{location}");
+            assert_eq!(read(location), expected, "{location}");
         }
     }
 

@@ -57,15 +57,15 @@ pub enum Refusal {
     /// The cluster's RBAC does not allow the impersonation.
     #[error(
         "cluster {cluster:?} does not allow you to impersonate {target}: the RBAC of the cluster \
-         must allow {user:?} to impersonate {target}", target = .what, user = .who
+         must allow {user:?} to impersonate {target}"
     )]
     ClusterForbidsActingAs {
         /// Name of the cluster.
         cluster: String,
         /// The user's name on the cluster.
-        who: String,
+        user: String,
         /// The requested identity, for example `user "drover:user:…"`.
-        what: String,
+        target: String,
     },
     /// The cluster did not respond to the access review.
     #[error(

@@ -89,13 +89,13 @@ async fn rejection_for_a_full_audit_log_allocates_no_memory() {
         metrics.clone(),
     );
     let router = super::router(proxy);
-    let held = audit.waiting();
+    let owned = audit.waiting();
     for _ in 0..5 {
         let request = http::Request::get("/k8s/clusters/a/api").body(axum::body::Body::empty());
         let answer = router.clone().oneshot(request.unwrap()).await.unwrap();
         assert_eq!(answer.status(), 503);
     }
-    assert_eq!(audit.waiting(), held);
+    assert_eq!(audit.waiting(), owned);
     let counted = metrics.encode().unwrap();
     assert!(counted.contains(r#"drover_refusals_total{reason="AuditLogFull"} 5"#));
 }

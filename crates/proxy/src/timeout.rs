@@ -31,16 +31,16 @@ pub(super) fn for_head(
         // The API server accepts an upgrade when the container's node does. An application behind a
         // service proxy may take longer.
         _ if upgrade => (verb != Verb::Proxy).then_some(DEFAULT + GRACE),
-        Verb::Watch => asked(query).map(|limit| limit + GRACE),
+        Verb::Watch => requested_timeout(query).map(|limit| limit + GRACE),
         Verb::Log | Verb::Exec | Verb::Attach | Verb::PortForward | Verb::Proxy => None,
         _ => {
-            let asked = asked(query).filter(|_| method != Method::HEAD);
-            Some(asked.unwrap_or(DEFAULT) + GRACE)
+            let requested = requested_timeout(query).filter(|_| method != Method::HEAD);
+            Some(requested.unwrap_or(DEFAULT) + GRACE)
         }
     }
 }
 
-fn asked(query: Option<&str>) -> Option<Duration> {
+fn requested_timeout(query: Option<&str>) -> Option<Duration> {
     let seconds = parameter(query, "timeoutSeconds")
         .and_then(|text| text.parse().ok())
         .map(Duration::from_secs);
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn response_head_timeout_is_derived_from_the_timeout_of_the_request() {
         let seconds = |s| Some(Duration::from_secs(s));
-        for (method, target, wanted) in [
+        for (method, target, expected) in [
             ("GET", "/api/v1/pods", seconds(62)),
             ("GET", "/api/v1/pods?timeoutSeconds=5", seconds(7)),
             ("POST", "/api/v1/namespaces/a/pods?timeout=34s", seconds(36)),
@@ -108,10 +108,10 @@ mod tests {
             };
             let method: Method = method.parse().unwrap();
             let verb = Verb::of(&method, path, query);
-            assert_eq!(for_head(verb, &method, query, false), wanted, "{target}");
+            assert_eq!(for_head(verb, &method, query, false), expected, "{target}");
             let switching = for_head(verb, &method, query, true);
-            let wanted = (verb != Verb::Proxy).then_some(DEFAULT + GRACE);
-            assert_eq!(switching, wanted, "an upgrade: {target}");
+            let expected = (verb != Verb::Proxy).then_some(DEFAULT + GRACE);
+            assert_eq!(switching, expected, "an upgrade: {target}");
         }
     }
 }

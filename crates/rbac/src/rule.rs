@@ -160,29 +160,33 @@ impl Rule {
 
     /// Reports whether this rule allows all requests that the rule `atom` allows.
     fn covers(&self, atom: &Self) -> bool {
-        let includes =
-            |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| contains(own, wanted));
+        let includes = |own: &[String], required: &[String]| {
+            required.iter().all(|required| contains(own, required))
+        };
         includes(&self.verbs, &atom.verbs)
             && includes(&self.groups, &atom.groups)
             && atom
                 .resources
                 .iter()
-                .all(|wanted| self.covers_resource(wanted))
-            && atom.urls.iter().all(|wanted| {
+                .all(|required| self.covers_resource(required))
+            && atom.urls.iter().all(|required| {
                 self.urls
                     .iter()
-                    .any(|own| own == wanted || url_covers(own, wanted))
+                    .any(|own| own == required || url_covers(own, required))
             })
             && (self.names.is_empty()
                 || (!atom.names.is_empty()
-                    && atom.names.iter().all(|wanted| self.names.contains(wanted))))
+                    && atom
+                        .names
+                        .iter()
+                        .all(|required| self.names.contains(required))))
     }
 
-    fn covers_resource(&self, wanted: &str) -> bool {
+    fn covers_resource(&self, required: &str) -> bool {
         self.resources.iter().any(|own| {
             own == "*"
-                || own == wanted
-                || wanted
+                || own == required
+                || required
                     .split_once('/')
                     .is_some_and(|(_, sub)| own.strip_prefix("*/") == Some(sub))
         })
@@ -224,14 +228,14 @@ pub fn everything() -> [Rule; 2] {
     ]
 }
 
-/// Returns the permissions of `wanted` that `owned` does not grant, as at most [`MAX_MISSING`]
+/// Returns the permissions of `required` that `owned` does not grant, as at most [`MAX_MISSING`]
 /// atomic rules.
 ///
 /// A rule with more than [`MAX_ATOMS`] atomic permissions is not expanded. The result then contains
 /// the complete rule, unless a single rule of `owned` allows everything that the rule allows.
-pub fn missing(owned: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
+pub fn missing(owned: &[Rule], required: &[Rule]) -> Vec<Rule> {
     let mut missing = Vec::new();
-    for rule in wanted {
+    for rule in required {
         if owned.iter().any(|own| own.covers(rule)) {
             continue;
         }
@@ -294,8 +298,8 @@ pub fn strings(value: &Value) -> Vec<String> {
         .collect()
 }
 
-fn contains(own: &[String], wanted: &str) -> bool {
-    own.iter().any(|own| own == "*" || own == wanted)
+fn contains(own: &[String], required: &str) -> bool {
+    own.iter().any(|own| own == "*" || own == required)
 }
 
 fn url_covers(own: &str, path: &str) -> bool {

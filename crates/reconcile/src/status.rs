@@ -47,11 +47,11 @@ impl StatusWriter {
     pub fn decide<S: PartialEq>(
         &mut self,
         present: Option<&S>,
-        wanted: &S,
+        desired: &S,
         urgency: Urgency,
         now: Instant,
     ) -> Write {
-        if present == Some(wanted) {
+        if present == Some(desired) {
             return Write::Unchanged;
         }
         let since = self.last.map(|last| now.duration_since(last));

@@ -201,10 +201,10 @@ async fn reconciler_receives_the_last_failure_and_the_next_retry() {
     assert_eq!(&**panicked, "panic: scripted panic");
     for pair in calls.windows(2) {
         let pause = pair[1].at - pair[0].at;
-        let told = pair[0].attempt.retry_in;
+        let reported = pair[0].attempt.retry_in;
         assert!(
-            pause.abs_diff(told) < Duration::from_millis(5),
-            "{pause:?} {told:?}"
+            pause.abs_diff(reported) < Duration::from_millis(5),
+            "{pause:?} {reported:?}"
         );
     }
 }

@@ -283,7 +283,7 @@ pub(crate) async fn execute(
             Ok(Outcome::Nothing)
         }
         Action::RenewLease { node, uid } => renew(client, node, &uid, now).await,
-        Action::RecordUnschedulable { pod, why } => Ok(Outcome::Recorded(pod, why)),
+        Action::RecordUnschedulable { pod, why: cause } => Ok(Outcome::Recorded(pod, cause)),
     }
 }
 

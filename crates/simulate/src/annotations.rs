@@ -124,7 +124,7 @@ impl PodBehavior {
 
 /// Returns true if the node's annotation requests that its kubelet sends no heartbeats.
 pub fn node_fails(annotations: Option<&BTreeMap<String, String>>) -> bool {
-    annotations.is_some_and(|all| all.get(FAIL).is_some_and(|what| what == "NotReady"))
+    annotations.is_some_and(|all| all.get(FAIL).is_some_and(|case| case == "NotReady"))
 }
 
 fn signed(duration: Duration) -> SignedDuration {
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn invalid_simulation_annotation_values_are_ignored() {
         let timing = Timing::default();
-        for (text, wanted) in [
+        for (text, expected) in [
             ("2.5", 2500),
             ("0", 0),
             ("-1", 1000),
@@ -155,7 +155,7 @@ mod tests {
         ] {
             let annotations = BTreeMap::from([(START_SECONDS.to_owned(), text.to_owned())]);
             let behaviour = PodBehavior::read(Some(&annotations), &timing, false);
-            assert_eq!(behaviour.start.as_millis(), wanted, "{text}");
+            assert_eq!(behaviour.start.as_millis(), expected, "{text}");
         }
     }
 

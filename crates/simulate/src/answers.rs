@@ -59,13 +59,13 @@ impl Answers {
         }
     }
 
-    fn refuse(&self, path: &ResourcePath, what: &str) -> ApiError {
+    fn refuse(&self, path: &ResourcePath, subject: &str) -> ApiError {
         let (namespace, name) = (&path.namespace, &path.name);
         if self.world.lock().pods.get(namespace, name).is_none() {
             return ApiError::not_found("", "pods", name);
         }
         let message = format!(
-            "pod {name:?} is simulated: no process runs in it, so {what} is not possible; its \
+            "pod {name:?} is simulated: no process runs in it, so {subject} is not possible; its \
              objects, events, logs and usage can be read"
         );
         ApiError::new(StatusCode::NOT_IMPLEMENTED, "NotImplemented", message)

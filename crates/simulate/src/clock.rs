@@ -43,8 +43,8 @@ impl Clock {
         if self.manual.is_some() {
             return (at <= self.now()).then_some(Duration::ZERO);
         }
-        let left = at.duration_since(Timestamp::now());
-        Some(left.unsigned_abs_if_positive())
+        let remaining = at.duration_since(Timestamp::now());
+        Some(remaining.unsigned_abs_if_positive())
     }
 
     /// Returns a stream that yields after each [`Clock::advance`].
@@ -63,8 +63,8 @@ impl Clock {
     pub async fn until(&self, at: Timestamp) {
         match &self.manual {
             None => {
-                let left = at.duration_since(Timestamp::now());
-                tokio::time::sleep(left.unsigned_abs_if_positive()).await;
+                let remaining = at.duration_since(Timestamp::now());
+                tokio::time::sleep(remaining.unsigned_abs_if_positive()).await;
             }
             Some(manual) => {
                 // `self` contains the sender, so the channel is open.

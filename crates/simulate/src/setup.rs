@@ -17,10 +17,10 @@ const MANAGER: &str = "drover-simulate";
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The API server refused a request.
-    #[error("cannot create {object}: {reason}", object = .what)]
+    #[error("cannot create {object}: {reason}")]
     Refused {
         /// Kind and name of the refused object.
-        what: String,
+        object: String,
         /// Message of the API server.
         reason: String,
     },
@@ -29,10 +29,10 @@ pub enum SetupError {
     NoKind(Value),
 }
 
-fn refused(what: &str) -> impl FnOnce(kube::Error) -> SetupError {
-    let what = what.to_owned();
+fn refused(object: &str) -> impl FnOnce(kube::Error) -> SetupError {
+    let object = object.to_owned();
     |error| SetupError::Refused {
-        what,
+        object,
         // kube formats a `Status` as debug output, so use the message.
         reason: match error {
             kube::Error::Api(status) => status.message,
@@ -74,7 +74,7 @@ async fn apply(client: &Client, object: Value, subresource: &str) -> Result<(), 
     let types = object.types.clone();
     let types = types.ok_or_else(|| SetupError::NoKind(json!(object.metadata)))?;
     let name = object.name_any();
-    let what = format!("{} {name}", types.kind);
+    let object_name = format!("{} {name}", types.kind);
     let resource = resource(&types);
     let api: Api<DynamicObject> = match object.namespace() {
         Some(namespace) => Api::namespaced_with(client.clone(), &namespace, &resource),
@@ -85,7 +85,7 @@ async fn apply(client: &Client, object: Value, subresource: &str) -> Result<(), 
         "status" => api.patch_status(&name, &params, &patch).await,
         _ => api.patch(&name, &params, &patch).await,
     };
-    applied.map(drop).map_err(refused(&what))
+    applied.map(drop).map_err(refused(&object_name))
 }
 
 fn resource(types: &TypeMeta) -> ApiResource {

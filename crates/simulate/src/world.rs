@@ -52,13 +52,13 @@ impl World {
     /// Records the reason why a pod is unschedulable, so that only one event is created for the
     /// reason. Removes the records of deleted pods if there are at least twice as many records as
     /// pods.
-    pub(crate) fn record_unschedulable(&mut self, pod: String, why: String) {
+    pub(crate) fn record_unschedulable(&mut self, pod: String, reason: String) {
         if self.unschedulable.len() >= 2 * self.pods.known.len() + MIN_RECORDS {
             let pods = self.pods.iter().filter_map(ResourceExt::uid);
             let pods: BTreeSet<String> = pods.collect();
             self.unschedulable.retain(|uid, _| pods.contains(uid));
         }
-        self.unschedulable.insert(pod, why);
+        self.unschedulable.insert(pod, reason);
     }
 
     /// Records the renewal of a node's Lease, and removes records of deleted nodes.

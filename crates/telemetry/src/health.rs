@@ -82,10 +82,12 @@ impl Findings {
         for (name, weight, result) in &self.0 {
             match (result, weight) {
                 (Ok(()), _) => text.extend(["[+]", name, " ok\n"]),
-                (Err(why), CheckEffect::Decides) => {
-                    text.extend(["[-]", name, " failed: ", why, "\n"]);
+                (Err(reason), CheckEffect::Decides) => {
+                    text.extend(["[-]", name, " failed: ", reason, "\n"]);
                 }
-                (Err(why), CheckEffect::IsNoted) => text.extend(["[!]", name, ": ", why, "\n"]),
+                (Err(reason), CheckEffect::IsNoted) => {
+                    text.extend(["[!]", name, ": ", reason, "\n"])
+                }
             }
         }
         text.push_str(endpoint);

@@ -300,14 +300,14 @@ mod tests {
 
     #[test]
     fn log_filter_with_a_former_module_name_selects_the_current_crate() {
-        for (filter, wanted) in [
+        for (filter, expected) in [
             ("info,drover_server=debug", "info,drover=debug"),
             ("info,drover_server::proxy=debug", "info,drover_proxy=debug"),
             ("drover_server::proxy::open", "drover_proxy::open"),
             ("drover_server::wire=debug", "drover_server::wire=debug"),
             ("kube_client=warn,debug", "kube_client=warn,debug"),
         ] {
-            assert_eq!(with_current_targets(filter), wanted);
+            assert_eq!(with_current_targets(filter), expected);
         }
     }
 }

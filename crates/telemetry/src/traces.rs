@@ -196,10 +196,10 @@ mod tests {
     async fn traces_reach_a_collector_with_a_configured_ca() {
         install_provider();
         let (listener, endpoint) = listening("https").await;
-        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+        let created = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
         let shown = ActiveCertificate::new(&ServingCertificate {
-            chain: made.cert.pem(),
-            key: made.signing_key.serialize_pem().into(),
+            chain: created.cert.pem(),
+            key: created.signing_key.serialize_pem().into(),
         });
         let mut config = Arc::unwrap_or_clone(shown.unwrap().server_config().unwrap());
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -210,7 +210,7 @@ mod tests {
         });
         let folder = tempfile::tempdir().unwrap();
         let authority = folder.path().join("collector.crt");
-        std::fs::write(&authority, made.cert.pem()).unwrap();
+        std::fs::write(&authority, created.cert.pem()).unwrap();
         send(&Collector {
             endpoint,
             authority: Some(authority),

@@ -254,7 +254,7 @@ mod tests {
             },
             server.clone(),
         );
-        let held = [first.stream(9).unwrap(), first.stream(9).unwrap()];
+        let owned = [first.stream(9).unwrap(), first.stream(9).unwrap()];
         assert_eq!(first.stream(9).unwrap_err(), Budget::TunnelStreams);
         assert_eq!(first.stream(1).unwrap_err(), Budget::AgentStreams);
         let other = second.stream(9).unwrap();
@@ -263,7 +263,7 @@ mod tests {
             (server.streams(), first.streams(), second.streams()),
             (3, 2, 1)
         );
-        drop((held, other));
+        drop((owned, other));
         assert_eq!(
             (server.streams(), first.streams(), second.streams()),
             (0, 0, 0)

@@ -73,7 +73,7 @@ impl ResponseBudget {
     }
 
     fn release(&self, usage: &Usage, bytes: usize) {
-        let left = usage.bytes.fetch_sub(bytes, Ordering::AcqRel) - bytes;
+        let remaining = usage.bytes.fetch_sub(bytes, Ordering::AcqRel) - bytes;
         let ready = {
             let mut state = self.state.lock();
             state.buffered -= bytes;
@@ -86,7 +86,7 @@ impl ResponseBudget {
         for waker in ready {
             waker.wake();
         }
-        if left == 0 {
+        if remaining == 0 {
             usage.waker.wake();
         }
     }

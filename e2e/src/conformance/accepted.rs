@@ -105,7 +105,7 @@ impl Accepted {
             .collect();
         for outcome in outcomes {
             for (step, differences) in outcome.differences {
-                let mut left = Vec::new();
+                let mut remaining = Vec::new();
                 for difference in differences {
                     let entry = self.find(&outcome.script, &step, &difference.path);
                     match entry {
@@ -113,11 +113,11 @@ impl Accepted {
                             used.insert(place);
                             judgement.accepted += 1;
                         }
-                        None => left.push(difference),
+                        None => remaining.push(difference),
                     }
                 }
-                if !left.is_empty() {
-                    let found = (outcome.script.clone(), step, left);
+                if !remaining.is_empty() {
+                    let found = (outcome.script.clone(), step, remaining);
                     judgement.differences.push(found);
                 }
             }

@@ -68,31 +68,31 @@ pub(super) fn compare(ours: &Value, real: &Value) -> Vec<Difference> {
 
 fn walk(path: &str, ours: Option<&Value>, real: Option<&Value>, found: &mut Vec<Difference>) {
     match (ours, real) {
-        (Some(Value::Object(left)), Some(Value::Object(right))) => {
-            let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+        (Some(Value::Object(remaining)), Some(Value::Object(right))) => {
+            let keys: BTreeSet<&String> = remaining.keys().chain(right.keys()).collect();
             for key in keys {
                 let path = place::member(path, key);
-                walk(&path, left.get(key), right.get(key), found);
+                walk(&path, remaining.get(key), right.get(key), found);
             }
         }
-        (Some(Value::Array(left)), Some(Value::Array(right)))
-            if path.ends_with(NAMED_IN) && named(left).is_some() && named(right).is_some() =>
+        (Some(Value::Array(remaining)), Some(Value::Array(right)))
+            if path.ends_with(NAMED_IN) && named(remaining).is_some() && named(right).is_some() =>
         {
-            let (left, right) = (
-                named(left).unwrap_or_default(),
+            let (remaining, right) = (
+                named(remaining).unwrap_or_default(),
                 named(right).unwrap_or_default(),
             );
-            let names: BTreeSet<&str> = left.keys().chain(right.keys()).copied().collect();
+            let names: BTreeSet<&str> = remaining.keys().chain(right.keys()).copied().collect();
             for name in names {
                 let path = format!("{path}[{NAMED_BY}={name}]");
                 let of = |all: &BTreeMap<&str, &Value>| all.get(name).map(|one| (*one).clone());
-                walk(&path, of(&left).as_ref(), of(&right).as_ref(), found);
+                walk(&path, of(&remaining).as_ref(), of(&right).as_ref(), found);
             }
         }
-        (Some(Value::Array(left)), Some(Value::Array(right))) => {
-            for index in 0..left.len().max(right.len()) {
+        (Some(Value::Array(remaining)), Some(Value::Array(right))) => {
+            for index in 0..remaining.len().max(right.len()) {
                 let path = format!("{path}[{index}]");
-                walk(&path, left.get(index), right.get(index), found);
+                walk(&path, remaining.get(index), right.get(index), found);
             }
         }
         (ours, real) if ours != real => found.push(Difference {
@@ -128,8 +128,8 @@ mod tests {
         let listed = |all: &[Value]| json!({"r": {"subresources": all}});
         let ours = [one("binding"), one("status")];
         let real = [one("attach"), one("binding"), one("status")];
-        let paths = |left: &Value, right: &Value| -> Vec<_> {
-            let found = compare(left, right).into_iter();
+        let paths = |remaining: &Value, right: &Value| -> Vec<_> {
+            let found = compare(remaining, right).into_iter();
             found.map(|difference| difference.path).collect()
         };
         assert_eq!(

@@ -66,11 +66,11 @@ fn follow(value: &Value, parts: &[Segment]) -> Option<Value> {
     match part {
         Segment::Key(key) => follow(value.get(key)?, rest),
         Segment::Index(index) => follow(value.get(index)?, rest),
-        Segment::Which(key, wanted) => {
+        Segment::Which(key, expected) => {
             let item = value
                 .as_array()?
                 .iter()
-                .find(|item| item.get(key).and_then(Value::as_str) == Some(wanted))?;
+                .find(|item| item.get(key).and_then(Value::as_str) == Some(expected))?;
             follow(item, rest)
         }
         Segment::Each => Some(Value::Array(

@@ -68,21 +68,23 @@ impl Pair {
         };
         let mut ours = Walk::new(&self.ours, script);
         let mut real = Walk::new(&self.real, script);
-        let (left, right) = tokio::join!(ours.prepare(), real.prepare());
-        right.and(left).map_err(|why| failed(vec![why]))?;
+        let (remaining, right) = tokio::join!(ours.prepare(), real.prepare());
+        right
+            .and(remaining)
+            .map_err(|reason| failed(vec![reason]))?;
         let mut broken = None;
         let mut wrong = Vec::new();
         for step in &script.steps {
-            let (left, right) = tokio::join!(ours.take(step), real.take(step));
+            let (remaining, right) = tokio::join!(ours.take(step), real.take(step));
             let fine = right.is_ok();
-            if let Err(why) = right.and_then(|()| real.check(step)) {
-                wrong.push(format!("  step {:?}: {why}", step.name));
+            if let Err(reason) = right.and_then(|()| real.check(step)) {
+                wrong.push(format!("  step {:?}: {reason}", step.name));
             }
             if !fine {
                 break;
             }
-            if let Err(why) = left {
-                broken = Some((step.name.clone(), why));
+            if let Err(reason) = remaining {
+                broken = Some((step.name.clone(), reason));
                 break;
             }
         }
@@ -91,10 +93,10 @@ impl Pair {
         }
         let steps = ours.answers.len();
         let mut differences = compare_all(script, &ours, &real);
-        if let Some((step, why)) = broken {
+        if let Some((step, reason)) = broken {
             let difference = Difference {
                 path: "step".to_owned(),
-                ours: Some(why.into()),
+                ours: Some(reason.into()),
                 real: Some("done".into()),
             };
             match differences.iter_mut().find(|(name, _)| *name == step) {
@@ -135,9 +137,9 @@ fn chosen(step: &Step, answer: &Value) -> Value {
         return answer.clone();
     }
     let mut chosen = json!({"code": answer["code"]});
-    for wanted in &step.only {
-        let found = place::find(answer, wanted).ok().flatten();
-        chosen[wanted] = found.unwrap_or(Value::Null);
+    for expected in &step.only {
+        let found = place::find(answer, expected).ok().flatten();
+        chosen[expected] = found.unwrap_or(Value::Null);
     }
     chosen
 }
@@ -249,8 +251,8 @@ impl<'a> Walk<'a> {
         for answer in &answers {
             let body = &answer["body"];
             let reason = body["reason"].as_str().unwrap_or_default();
-            let said = format!("{} {reason}", answer["code"]);
-            *alike.entry(said.trim_end().to_owned()).or_default() += 1;
+            let message = format!("{} {reason}", answer["code"]);
+            *alike.entry(message.trim_end().to_owned()).or_default() += 1;
             names.extend(body["metadata"]["name"].as_str());
         }
         let codes: BTreeSet<u64> = answers
@@ -274,9 +276,9 @@ impl<'a> Walk<'a> {
     }
 
     fn capture(&mut self, step: &Step, answer: &Value) -> Result<(), String> {
-        for (name, wanted) in &step.capture {
-            let found = place::find(answer, wanted)?
-                .ok_or_else(|| format!("the response has no {wanted}: {answer}"))?;
+        for (name, expected) in &step.capture {
+            let found = place::find(answer, expected)?
+                .ok_or_else(|| format!("the response has no {expected}: {answer}"))?;
             let text = match found {
                 Value::String(text) => text,
                 other => other.to_string(),
@@ -322,11 +324,11 @@ impl<'a> Walk<'a> {
         let mut normal = Normal::new(self.side.host());
         self.answers.iter().for_each(|answer| normal.learn(answer));
         let mut seen = 0;
-        let made = self.answers.iter().map(|answer| {
+        let created = self.answers.iter().map(|answer| {
             seen = newest(answer).max(seen);
             normal.apply(answer, seen)
         });
-        made.collect()
+        created.collect()
     }
 }
 
@@ -362,7 +364,7 @@ fn holds(until: &Until, expect: u16, answer: &Value) -> Result<bool, String> {
     Ok(match (&until.is, found) {
         (_, None) => false,
         (None, Some(_)) => true,
-        (Some(wanted), Some(found)) => *wanted == found,
+        (Some(expected), Some(found)) => *expected == found,
     })
 }
 

@@ -192,13 +192,13 @@ impl TryFrom<Written> for Step {
 
     fn try_from(mut written: Written) -> Result<Self, String> {
         let step = written.step.clone();
-        let wrong = |why: &str| format!("step {step:?}: {why}");
-        let asked = written.request.take();
+        let wrong = |reason: &str| format!("step {step:?}: {reason}");
+        let requested = written.request.take();
         let watched = written.watch.take();
         let read = written.read.take();
-        let action = match (asked, watched, read) {
+        let action = match (requested, watched, read) {
             (Some(line), None, None) => {
-                let request = request(&line, &mut written).map_err(|why| wrong(&why))?;
+                let request = request(&line, &mut written).map_err(|reason| wrong(&reason))?;
                 let expect = written.expect.ok_or_else(|| {
                     wrong("`expect` is missing: add the status code of Kubernetes")
                 })?;
@@ -221,7 +221,7 @@ impl TryFrom<Written> for Step {
             }
             (None, Some(path), None) => Action::Watch {
                 request: request(&format!("GET {path}"), &mut written)
-                    .map_err(|why| wrong(&why))?,
+                    .map_err(|reason| wrong(&reason))?,
                 id: written
                     .id
                     .take()
@@ -308,9 +308,9 @@ fn load_one(path: &Path) -> Result<Script, ScriptError> {
         path: path.to_owned(),
         source,
     })?;
-    let mut script: Script = read(&text).map_err(|why| ScriptError::Parse {
+    let mut script: Script = read(&text).map_err(|reason| ScriptError::Parse {
         path: path.to_owned(),
-        why,
+        why: reason,
     })?;
     let stem = path.file_stem().unwrap_or_default();
     script.name = stem.to_string_lossy().into_owned();

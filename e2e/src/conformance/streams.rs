@@ -33,11 +33,11 @@ impl Stream {
 
     /// Returns the next events of a watch as a list. The list is shorter if the events do not
     /// arrive before the timeout.
-    pub(super) async fn read(&mut self, wanted: Events) -> Result<Value, String> {
+    pub(super) async fn read(&mut self, expected: Events) -> Result<Value, String> {
         let mut events = Vec::new();
         let end = tokio::time::Instant::now() + LIMIT;
         loop {
-            if wanted == Events::Count(events.len()) {
+            if expected == Events::Count(events.len()) {
                 break;
             }
             match tokio::time::timeout_at(end, self.line()).await {
@@ -49,7 +49,7 @@ impl Stream {
                     events.push("(the stream has ended)".into());
                     break;
                 }
-                Ok(Err(why)) => return Err(why),
+                Ok(Err(reason)) => return Err(reason),
                 Err(_) => {
                     events.push("(no further event came)".into());
                     break;

@@ -149,7 +149,7 @@ impl DemoServer {
             .await?;
         let read = serde_json::from_str::<serde_json::Value>(&output.stdout);
         let unreadable = |text: String| DroverError::Unreadable {
-            what: "the list of clusters",
+            subject: "the list of clusters",
             text,
         };
         let list = read.map_err(|error| unreadable(error.to_string()))?;
@@ -157,18 +157,18 @@ impl DemoServer {
         items.ok_or_else(|| unreadable(output.stdout))
     }
 
-    /// Waits until `wanted` clusters exist and all clusters are ready.
-    pub async fn wait_for_clusters(&self, wanted: usize) -> Result<(), DroverError> {
-        let what = format!("{wanted} clusters that are ready");
-        Ok(eventually(&what, CLUSTERS_TIMEOUT, async || {
+    /// Waits until `expected` clusters exist and all clusters are ready.
+    pub async fn wait_for_clusters(&self, expected: usize) -> Result<(), DroverError> {
+        let subject = format!("{expected} clusters that are ready");
+        Ok(eventually(&subject, CLUSTERS_TIMEOUT, async || {
             let clusters = self.clusters().await?;
             let ready = clusters.iter().filter(|cluster| is_ready(cluster)).count();
-            if (clusters.len(), ready) == (wanted, wanted) {
+            if (clusters.len(), ready) == (expected, expected) {
                 return Ok(());
             }
             let text = format!("{ready} ready of {}", clusters.len());
             Err(DroverError::Unreadable {
-                what: "a list that is not complete",
+                subject: "a list that is not complete",
                 text,
             })
         })
@@ -195,7 +195,7 @@ fn fingerprint(line: &str) -> Result<String, DroverError> {
     found
         .map(str::to_owned)
         .ok_or_else(|| DroverError::Unreadable {
-            what: "the authority's fingerprint in the log",
+            subject: "the authority's fingerprint in the log",
             text: line.to_owned(),
         })
 }

@@ -61,7 +61,7 @@ pub(super) async fn log_in(
 fn new_password() -> Result<String, DroverError> {
     let mut bytes = [0_u8; 15];
     aws_lc_rs::rand::fill(&mut bytes).map_err(|_| DroverError::Unreadable {
-        what: "the system's randomness",
+        subject: "the system's randomness",
         text: String::new(),
     })?;
     Ok(base64::Engine::encode(

@@ -206,8 +206,8 @@ impl Server {
 
     /// Waits until the cluster `name` is ready: its agent is connected, and roles are applied.
     pub async fn wait_for_cluster(&self, name: &str) -> Result<(), DroverError> {
-        let what = format!("cluster {name}");
-        Ok(eventually(&what, CLUSTER_READY, async || {
+        let subject = format!("cluster {name}");
+        Ok(eventually(&subject, CLUSTER_READY, async || {
             let output = self
                 .command_line()
                 .run(["cluster", "get", name, "--output", "json"])
@@ -216,7 +216,7 @@ impl Server {
                 return Ok(());
             }
             Err(DroverError::Unreadable {
-                what: "a cluster that is not ready",
+                subject: "a cluster that is not ready",
                 text: output.stdout,
             })
         })
@@ -252,7 +252,7 @@ async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
         .remove("tls.crt")
         .map(|bytes| bytes.0);
     String::from_utf8(bytes.unwrap_or_default()).map_err(|error| DroverError::Unreadable {
-        what: "the server's authority",
+        subject: "the server's authority",
         text: error.to_string(),
     })
 }
@@ -260,7 +260,7 @@ async fn authority(hub: &ControlPlane) -> Result<String, DroverError> {
 /// Creates an HTTP client that has no credential and trusts only the certificate authority `pem`.
 fn anonymous(url: &str, pem: &str) -> Result<Client, DroverError> {
     let unreadable = |text: String| DroverError::Unreadable {
-        what: "the server's address or authority",
+        subject: "the server's address or authority",
         text,
     };
     let mut config = kube::Config::new(url.parse().map_err(|_| unreadable(url.to_owned()))?);

@@ -46,11 +46,11 @@ pub(super) struct Namespaces {
 impl Namespaces {
     /// Creates the namespaces of a node. Joins the existing network namespace.
     pub(super) async fn enter(settings: &Settings) -> Result<Self, JoinError> {
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for folder in COVERED.map(PathBuf::from) {
             if !folder.exists() {
                 make_folder(&folder)?;
-                made.push(folder);
+                created.push(folder);
             }
         }
         for name in ["var-log", "var-lib-cni", "var-lib-kubelet"] {
@@ -81,7 +81,7 @@ impl Namespaces {
         Ok(Self {
             outer,
             first,
-            made,
+            made: created,
             logs,
         })
     }

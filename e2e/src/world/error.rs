@@ -44,12 +44,12 @@ pub enum WorldError {
     #[error(transparent)]
     TimedOut(#[from] TimedOut),
     /// The output of a program does not contain an expected value.
-    #[error("{program} did not print {what}; it printed:\n{printed}")]
+    #[error("{program} did not print {subject}; it printed:\n{printed}")]
     NotPrinted {
         /// Name of the program.
         program: &'static str,
         /// Description of the expected value.
-        what: &'static str,
+        subject: &'static str,
         /// Complete output of the program.
         printed: String,
     },

@@ -49,11 +49,11 @@ impl Hub {
             .await
             .map_err(crate::control_plane::StartError::from)?;
         let hub = EmbeddedHub { folder, kubectl };
-        for made in [
+        for created in [
             hub.folder.path().join("logs"),
             hub.folder.path().join("home"),
         ] {
-            std::fs::create_dir_all(&made).map_err(prepare(&made))?;
+            std::fs::create_dir_all(&created).map_err(prepare(&created))?;
         }
         Ok(Self::Embedded(hub))
     }
@@ -129,11 +129,11 @@ impl Hub {
             return Ok(());
         }
         let words = ["token", "create", "--description=hub", "--output=json"];
-        let made = admin.drover().run(words).await?.stdout;
-        let made: serde_json::Value = serde_json::from_str(&made).unwrap_or_default();
-        let token = made["token"].as_str().ok_or(WorldError::NotPrinted {
+        let created = admin.drover().run(words).await?.stdout;
+        let created: serde_json::Value = serde_json::from_str(&created).unwrap_or_default();
+        let token = created["token"].as_str().ok_or(WorldError::NotPrinted {
             program: "drover token create",
-            what: "a token",
+            subject: "a token",
             printed: String::new(),
         })?;
         let url = format!("{}/k8s/clusters/local", server.url());

@@ -95,8 +95,8 @@ impl Member {
     pub async fn wait_until_usable(&mut self, administrator: &TestUser) -> Result<(), WorldError> {
         let drover = administrator.drover();
         let arguments = ["cluster", "get", self.name(), "--output=json"].map(str::to_owned);
-        let what = format!("cluster {} to be usable", self.name());
-        let outcome = eventually(&what, READY, async || {
+        let subject = format!("cluster {} to be usable", self.name());
+        let outcome = eventually(&subject, READY, async || {
             let output = drover.run(&arguments).await.map_err(|e| e.to_string())?;
             let view: Value = serde_json::from_str(&output.stdout).map_err(|e| e.to_string())?;
             USABLE.iter().try_for_each(|kind| holds(&view, kind))

@@ -120,7 +120,7 @@ impl Server {
             .map(str::to_owned)
             .ok_or_else(|| WorldError::NotPrinted {
                 program: "drover server",
-                what: "the first administrator's password",
+                subject: "the first administrator's password",
                 printed: printed.clone(),
             })
     }
@@ -131,7 +131,7 @@ impl Server {
         let printed = self.printed();
         let at = printed.find("SHA256:").ok_or(WorldError::NotPrinted {
             program: "drover server",
-            what: "the fingerprint of its authority",
+            subject: "the fingerprint of its authority",
             printed: printed.clone(),
         })?;
         let fits = |c: char| c.is_ascii_alphanumeric() || c == ':';
@@ -150,7 +150,7 @@ impl Server {
             .map(|line| {
                 serde_json::from_str(line).map_err(|_| WorldError::NotPrinted {
                     program: "drover server",
-                    what: "JSON into the audit log",
+                    subject: "JSON into the audit log",
                     printed: line.to_owned(),
                 })
             })
@@ -171,7 +171,7 @@ pub(crate) fn resident_kib(running: &Running) -> Result<u64, WorldError> {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok())
         .ok_or(WorldError::NotPrinted {
             program: "the kernel",
-            what: "the memory of a process",
+            subject: "the memory of a process",
             printed: status,
         })
 }

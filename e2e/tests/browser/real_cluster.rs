@@ -30,7 +30,7 @@ pub(crate) async fn new_user_can_import_use_and_delete_a_cluster_in_the_ui(brows
     std::fs::write(&authority, &provider.authority).unwrap();
     let kubectl = Tool::Kubectl.locate().await.unwrap();
     let programs = Programs::find().unwrap().drover;
-    let told = [
+    let reported = [
         ("DROVER_TEST_URL", server.url().into()),
         (
             "DROVER_TEST_PASSWORD",
@@ -50,5 +50,9 @@ pub(crate) async fn new_user_can_import_use_and_delete_a_cluster_in_the_ui(brows
         ("DROVER_TEST_CLIENT_ID", CLIENT.into()),
         ("DROVER_TEST_CLIENT_SECRET", SECRET.into()),
     ];
-    browser.playwright.run("real-cluster", told).await.unwrap();
+    browser
+        .playwright
+        .run("real-cluster", reported)
+        .await
+        .unwrap();
 }

@@ -8,20 +8,20 @@ use crate::stage::{Installed, NAMESPACE, Tools};
 
 const SOON: Duration = Duration::from_mins(1);
 
-async fn names(tools: &Tools, what: &str) -> Vec<String> {
-    let found = tools.kubectl(&format!("get {what} -o name")).await.unwrap();
+async fn names(tools: &Tools, name: &str) -> Vec<String> {
+    let found = tools.kubectl(&format!("get {name} -o name")).await.unwrap();
     found.lines().map(str::to_owned).collect()
 }
 
-async fn assert_no_objects(tools: &Tools, what: &str) {
+async fn assert_no_objects(tools: &Tools, subject: &str) {
     let ours = |name: &String| name.contains("drover");
-    eventually(&format!("all {what} to be deleted"), SOON, async || {
-        let left = names(tools, what).await;
-        let left: Vec<_> = left.into_iter().filter(ours).collect();
-        if left.is_empty() {
+    eventually(&format!("all {subject} to be deleted"), SOON, async || {
+        let remaining = names(tools, subject).await;
+        let remaining: Vec<_> = remaining.into_iter().filter(ours).collect();
+        if remaining.is_empty() {
             Ok(())
         } else {
-            Err(format!("{left:?}"))
+            Err(format!("{remaining:?}"))
         }
     })
     .await

@@ -26,11 +26,11 @@ pub(crate) async fn docker_and_oci_tools_load_the_image_archives(_: &mut Install
         for form in ["docker-archive", "oci-archive"] {
             let seen = inspect_image(&archive, form).await.unwrap();
             let seen: Value = serde_json::from_str(&seen).unwrap();
-            let (image, what) = (&seen["OCIv1"], format!("{form} of {program}"));
-            assert_eq!(image["architecture"], "amd64", "{what}");
-            assert_eq!(image["os"], "linux", "{what}");
-            assert_eq!(image["config"]["User"], "65532:65532", "{what}");
-            assert_eq!(image["config"]["Entrypoint"], json!([program]), "{what}");
+            let (image, case) = (&seen["OCIv1"], format!("{form} of {program}"));
+            assert_eq!(image["architecture"], "amd64", "{case}");
+            assert_eq!(image["os"], "linux", "{case}");
+            assert_eq!(image["config"]["User"], "65532:65532", "{case}");
+            assert_eq!(image["config"]["Entrypoint"], json!([program]), "{case}");
         }
     }
 }

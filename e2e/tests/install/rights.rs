@@ -127,12 +127,12 @@ const NOT_LIMITED_BY_NAME: [(&str, &str); 20] = [
 ];
 
 fn is_exempt(found: &TooWide) -> bool {
-    let (right, what) = (found.right.to_string(), found.right.deed.to_what());
+    let (right, case) = (found.right.to_string(), found.right.deed.to_what());
     match found.excess {
         Excess::Idle => NOT_AUDITED.iter().any(|(unseen, _)| *unseen == right),
         Excess::OneNamespace(_) => false,
         Excess::OneName(_) => {
-            let whole = what.trim_end_matches("/status");
+            let whole = case.trim_end_matches("/status");
             NOT_LIMITED_BY_NAME.iter().any(|(later, _)| *later == whole)
         }
     }
@@ -254,7 +254,7 @@ async fn roles_on_the_hub(installed: &Installed) {
     };
     apply(installed, &[role("get")]).await;
     apply(installed, &[bound("ann")]).await;
-    let there = |what: &str| format!("get {what} --namespace=apart -o yaml");
+    let there = |case: &str| format!("get {case} --namespace=apart -o yaml");
     holds(installed, &there("roles,rolebindings"), "configmaps", true).await;
     apply(installed, &[role("list"), bound("joe")]).await;
     holds(installed, &there("roles"), "- list", true).await;
@@ -271,17 +271,19 @@ async fn roles_on_the_hub(installed: &Installed) {
     let line = format!("delete globalrolebindings.{GROUP} keeper-ann");
     installed.tools.kubectl(&line).await.unwrap();
     let kinds = "clusterroles,clusterrolebindings,roles,rolebindings";
-    let left = format!("get {kinds} --all-namespaces -l {GROUP}/hub-access=role -o yaml");
-    holds(installed, &left, "keeper", false).await;
+    let remaining = format!("get {kinds} --all-namespaces -l {GROUP}/hub-access=role -o yaml");
+    holds(installed, &remaining, "keeper", false).await;
 }
 
-/// Waits until the output of kubectl contains a text. If `wanted` is false, waits until the output
+/// Waits until the output of kubectl contains a text. If `expected` is false, waits until the output
 /// does not contain the text.
-async fn holds(installed: &Installed, line: &str, text: &str, wanted: bool) {
-    eventually(&format!("{text} in {line}: {wanted}"), SOON, async || {
-        let said = installed.tools.kubectl(line).await;
-        let said = said.map_err(|error| error.to_string())?;
-        (said.contains(text) == wanted).then_some(()).ok_or(said)
+async fn holds(installed: &Installed, line: &str, text: &str, expected: bool) {
+    eventually(&format!("{text} in {line}: {expected}"), SOON, async || {
+        let output = installed.tools.kubectl(line).await;
+        let output = output.map_err(|error| error.to_string())?;
+        (output.contains(text) == expected)
+            .then_some(())
+            .ok_or(output)
     })
     .await
     .unwrap();
@@ -362,11 +364,13 @@ async fn manage_a_provider(installed: &Installed) {
     let line =
         "get authproviders.management.drover.dev corp -o jsonpath={.status.conditions[*].type}";
     let waited = eventually("a provider's condition", SOON, async || {
-        let told = installed.tools.kubectl(line).await;
-        told.map_err(|error| error.to_string()).and_then(|told| {
-            let is_told = !told.is_empty();
-            is_told.then_some(()).ok_or_else(|| "none".to_owned())
-        })
+        let reported = installed.tools.kubectl(line).await;
+        reported
+            .map_err(|error| error.to_string())
+            .and_then(|reported| {
+                let is_told = !reported.is_empty();
+                is_told.then_some(()).ok_or_else(|| "none".to_owned())
+            })
     });
     waited.await.unwrap();
     let change = async || installed.drover("provider disable corp").await;
@@ -385,23 +389,25 @@ async fn wait_for_token_conditions(installed: &Installed) {
     let tokens = "clusterregistrationtokens.management.drover.dev";
     let line = format!("get {tokens} -o jsonpath={{.items[*].status.conditions[*].type}}");
     let waited = eventually("a registration token's condition", SOON, async || {
-        let told = installed.tools.kubectl(&line).await;
-        told.map_err(|error| error.to_string()).and_then(|told| {
-            let is_told = !told.is_empty();
-            is_told.then_some(()).ok_or_else(|| "none".to_owned())
-        })
+        let reported = installed.tools.kubectl(&line).await;
+        reported
+            .map_err(|error| error.to_string())
+            .and_then(|reported| {
+                let is_told = !reported.is_empty();
+                is_told.then_some(()).ok_or_else(|| "none".to_owned())
+            })
     });
     waited.await.unwrap();
 }
 
 /// Impersonates a user and binds roles. The server checks these requests with access reviews.
 async fn as_person(installed: &Installed) {
-    let made = installed
+    let created = installed
         .drover("token create --description=hub --output=json")
         .await
         .unwrap();
-    let made: Value = serde_json::from_str(&made).unwrap();
-    let admin = on_the_hub(installed, "admin", made["token"].as_str().unwrap());
+    let created: Value = serde_json::from_str(&created).unwrap();
+    let admin = on_the_hub(installed, "admin", created["token"].as_str().unwrap());
     eventually(
         "the administrator to have permissions on the hub again",
         SOON,
@@ -468,8 +474,8 @@ fn on_the_hub(installed: &Installed, name: &str, token: &str) -> CommandLine {
 
 /// Returns all permissions that the bindings of the server's service account grant.
 async fn granted_to_server(installed: &Installed) -> Vec<Right> {
-    let get = async |what: String| -> Value {
-        let line = format!("get {what} -o json");
+    let get = async |case: String| -> Value {
+        let line = format!("get {case} -o json");
         serde_json::from_str(&installed.tools.kubectl(&line).await.unwrap()).unwrap()
     };
     let subject = json!({ "kind": "ServiceAccount", "name": "drover", "namespace": NAMESPACE });
@@ -537,11 +543,11 @@ pub(crate) async fn server_needs_exactly_the_permissions_of_its_chart(installed:
             let uses: BTreeSet<Use> = of_server(installed).iter().flat_map(used).collect();
             let wide = too_wide(&granted, &uses).into_iter();
             let wide = wide.filter(|found| !is_exempt(found));
-            let told: Vec<_> = wide.map(|found| found.to_string()).collect();
-            if told.is_empty() {
+            let reported: Vec<_> = wide.map(|found| found.to_string()).collect();
+            if reported.is_empty() {
                 Ok(())
             } else {
-                Err(told.join("\n"))
+                Err(reported.join("\n"))
             }
         },
     )

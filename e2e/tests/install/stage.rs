@@ -130,8 +130,8 @@ impl Tools {
         let look = line(notes, "first administrator is")?;
         // The server prints the password shortly after it is ready.
         let telling = eventually("the first password", SOON, async || self.shell(look).await);
-        let said = telling.await?;
-        let lines = said.lines().map(str::trim);
+        let output = telling.await?;
+        let lines = output.lines().map(str::trim);
         // Other log lines can appear in between.
         let password = lines.rev().find(|line| {
             let is_word = !line.is_empty() && !line.contains(['{', ' ']);

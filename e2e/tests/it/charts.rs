@@ -91,16 +91,16 @@ async fn api_server_accepts_the_charts_with_valid_values() {
             .run(helm.words(&["lint", "--strict"], name, &values))
             .await
             .unwrap();
-        let made = helm
+        let created = helm
             .helm
             .run(helm.words(&["template", name], name, &values))
             .await
             .unwrap();
-        let apply = kubectl.clone().with_stdin(made.stdout);
+        let apply = kubectl.clone().with_stdin(created.stdout);
         let words = ["apply", "--dry-run=server", "--validate=strict", "-f", "-"];
-        let told = apply.run(words).await.unwrap();
+        let reported = apply.run(words).await.unwrap();
         // A Deployment whose pods are not restricted causes a warning.
-        assert_eq!(told.stderr, "", "{values}");
+        assert_eq!(reported.stderr, "", "{values}");
     }
 }
 
@@ -177,10 +177,10 @@ async fn certificate_contains_all_names_of_the_server() {
     ] {
         let values = values::certified(url, webhook);
         let only = ["template", SERVER, "--show-only=templates/certificate.yaml"];
-        let made = helm.helm.run(helm.words(&only, SERVER, &values)).await;
-        let made: Value = serde_saphyr::from_str(&made.unwrap().stdout).unwrap();
-        assert_eq!(made["spec"]["dnsNames"], names, "{values}");
-        assert_eq!(made["spec"]["ipAddresses"], addresses, "{values}");
+        let created = helm.helm.run(helm.words(&only, SERVER, &values)).await;
+        let created: Value = serde_saphyr::from_str(&created.unwrap().stdout).unwrap();
+        assert_eq!(created["spec"]["dnsNames"], names, "{values}");
+        assert_eq!(created["spec"]["ipAddresses"], addresses, "{values}");
     }
 }
 
@@ -205,12 +205,12 @@ async fn notes(cluster: &ControlPlane, namespace: &str) -> String {
         &file,
     ];
     let place = ["--namespace", namespace];
-    let told = helm
+    let reported = helm
         .helm
         .run(install.into_iter().chain(place))
         .await
         .unwrap();
-    let (_, notes) = told.stdout.split_once("NOTES:").unwrap();
+    let (_, notes) = reported.stdout.split_once("NOTES:").unwrap();
     notes.to_owned()
 }
 
@@ -236,6 +236,6 @@ async fn server_chart_is_rejected_outside_namespace_drover_system() {
     let words = ["install", "drover", &chart(SERVER), "--dry-run=server"];
     let refused = helm.output(words).await.unwrap();
     assert!(!refused.status.success());
-    let told = "--namespace drover-system --create-namespace";
-    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    let reported = "--namespace drover-system --create-namespace";
+    assert!(refused.stderr.contains(reported), "{}", refused.stderr);
 }

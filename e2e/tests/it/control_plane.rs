@@ -37,12 +37,13 @@ async fn two_control_planes_run_at_the_same_time() {
         name: name.to_owned(),
         ..Options::default()
     };
-    let (left, right) = tokio::join!(
+    let (remaining, right) = tokio::join!(
         ControlPlane::start(named("left")),
         ControlPlane::start(named("right"))
     );
-    let (left, right) = (left.unwrap(), right.unwrap());
-    left.kubectl(["create", "namespace", "only-left"])
+    let (remaining, right) = (remaining.unwrap(), right.unwrap());
+    remaining
+        .kubectl(["create", "namespace", "only-left"])
         .await
         .unwrap();
     let seen = right
@@ -52,9 +53,11 @@ async fn two_control_planes_run_at_the_same_time() {
     assert!(!seen.stdout.contains("only-left"), "{seen:?}");
     assert!(seen.stdout.contains("namespace/default"), "{seen:?}");
     // Each control plane rejects users of the other one.
-    let crossed = left.command_line().with_kubeconfig(right.kubeconfig_path());
+    let crossed = remaining
+        .command_line()
+        .with_kubeconfig(right.kubeconfig_path());
     let whoami = crossed
-        .run(["auth", "whoami", "--server", &left.url()])
+        .run(["auth", "whoami", "--server", &remaining.url()])
         .await;
     assert!(
         matches!(whoami, Err(CommandError::Failed { .. })),
@@ -182,9 +185,12 @@ async fn error_of_a_failed_program_contains_its_log() {
     })
     .await
     .unwrap_err();
-    let told = error.to_string();
-    assert!(told.contains("kube-apiserver ended"), "{told}");
-    assert!(told.contains("unknown flag: --no-such-flag"), "{told}");
+    let reported = error.to_string();
+    assert!(reported.contains("kube-apiserver ended"), "{reported}");
+    assert!(
+        reported.contains("unknown flag: --no-such-flag"),
+        "{reported}"
+    );
 }
 
 /// Returns the paths in `/proc` of all processes whose command line contains `marker`.

@@ -67,8 +67,8 @@ async fn apply_pod(cluster: &ControlPlane, name: &str, image: &str, command: &[&
         .run(["wait", "--for=condition=Ready", "--timeout=90s", &pod])
         .await;
     if let Err(error) = ready {
-        let told = kubectl.run(["describe", &pod]).await.unwrap();
-        panic!("{error}\n{}", told.stdout);
+        let reported = kubectl.run(["describe", &pod]).await.unwrap();
+        panic!("{error}\n{}", reported.stdout);
     }
 }
 
@@ -179,8 +179,8 @@ async fn pods_reach_the_api_server_and_the_host(cluster: &ControlPlane, node: &N
     };
     let reach = format!("nc -w 5 {address} {port} </dev/null");
     let reach = ["exec", "web", "--", "sh", "-c", &reach];
-    let (said, ()) = tokio::join!(cluster.kubectl(reach), greet);
-    assert_eq!(said.unwrap().stdout, "from the host");
+    let (output, ()) = tokio::join!(cluster.kubectl(reach), greet);
+    assert_eq!(output.unwrap().stdout, "from the host");
 }
 
 async fn own_image_is_loaded(cluster: &ControlPlane, node: &Node) {

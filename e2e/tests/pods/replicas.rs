@@ -19,11 +19,11 @@ async fn cluster_object(world: &World) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-async fn has_tunnels(world: &World, wanted: u64) {
+async fn has_tunnels(world: &World, expected: u64) {
     eventually("the tunnels", SOON, async || {
         let object = cluster_object(world).await;
         let tunnels = &object["status"]["agent"]["tunnels"];
-        if *tunnels == wanted {
+        if *tunnels == expected {
             Ok(())
         } else {
             Err(tunnels.to_string())

@@ -30,8 +30,8 @@ pub(crate) async fn deleted_token_closes_exec_logs_and_port_forward(world: &mut 
         .unwrap();
     let since = Instant::now();
     for stream in &mut open {
-        let what = format!("{} to end", stream.name());
-        let end = eventually(&what, SOON, async || {
+        let case = format!("{} to end", stream.name());
+        let end = eventually(&case, SOON, async || {
             stream.exited().ok_or("the stream is still open")
         });
         end.await.unwrap();

@@ -252,7 +252,7 @@ async fn forward_to_closed_port(side: &Side<'_>) -> Seen {
         .await
         .unwrap();
     // kubectl ends after an error.
-    let told = eventually("the error", SOON, async || {
+    let reported = eventually("the error", SOON, async || {
         let log = forward.log();
         if log.contains("refused") {
             Ok(())
@@ -260,8 +260,8 @@ async fn forward_to_closed_port(side: &Side<'_>) -> Seen {
             Err(log)
         }
     });
-    let told = told.await.is_ok();
-    Seen::text(side, &format!("told: {told}; curl: {}", answer.status))
+    let reported = reported.await.is_ok();
+    Seen::text(side, &format!("told: {reported}; curl: {}", answer.status))
 }
 
 async fn top_pods(side: &Side<'_>) -> Seen {

@@ -37,10 +37,10 @@ async fn account(world: &World, name: &str) -> String {
     ] {
         // Only the first service account has to create the namespace and the roles.
         let words = [&words[..], &["--namespace", NAMESPACE]].concat();
-        let made = world.hub.command_line().output(words).await.unwrap();
+        let created = world.hub.command_line().output(words).await.unwrap();
         assert!(
-            made.status.success() || made.stderr.contains("already exists"),
-            "{made:?}"
+            created.status.success() || created.stderr.contains("already exists"),
+            "{created:?}"
         );
     }
     let words = ["create", "token", name, "--namespace", NAMESPACE];
@@ -95,8 +95,8 @@ pub(crate) async fn roles_of_a_hub_service_account_apply_only_on_the_hub(world: 
             .output(["get", "--raw=/api/v1/namespaces"])
             .await
             .unwrap();
-        let told = "can access only the hub";
-        assert!(refused.stderr.contains(told), "{refused:?}");
+        let reported = "can access only the hub";
+        assert!(refused.stderr.contains(reported), "{refused:?}");
     }
     let words = [
         "create",

@@ -112,7 +112,7 @@ pub(crate) async fn cluster_without_agents_returns_503_immediately_until_agents_
         agent.kill().unwrap();
     }
     let begin = Instant::now();
-    let told = eventually("the refusal", SOON, async || {
+    let reported = eventually("the refusal", SOON, async || {
         let answer = ask(world).await;
         if answer.body.contains("is unreachable") {
             Ok(answer)
@@ -127,10 +127,10 @@ pub(crate) async fn cluster_without_agents_returns_503_immediately_until_agents_
         "the error arrived after {:?}",
         begin.elapsed()
     );
-    assert_status(&told, 503, "ServiceUnavailable");
+    assert_status(&reported, 503, "ServiceUnavailable");
     let kubectl = world.through().with_limit(Duration::from_secs(30));
-    let told = kubectl.output(["get", "namespaces"]).await.unwrap();
-    assert!(told.stderr.contains("is unreachable"), "{told:?}");
+    let reported = kubectl.output(["get", "namespaces"]).await.unwrap();
+    assert!(reported.stderr.contains("is unreachable"), "{reported:?}");
     eventually("the condition of the Cluster", SOON, async || {
         let words = ["cluster", "get", "east", "-o", "json"];
         let view = world.admin.drover().run(words).await.unwrap().stdout;
@@ -288,7 +288,7 @@ pub(crate) async fn agent_with_wrong_certificate_authority_reports_the_tls_error
     replace(changed.to_string()).run(apply).await.unwrap();
     world.east.end_agents();
     world.east.start_agents(1).await.unwrap();
-    let told = eventually("the agent to report the error", SOON, async || {
+    let reported = eventually("the agent to report the error", SOON, async || {
         let words = [
             "--namespace=drover-agent",
             "get",
@@ -313,5 +313,5 @@ pub(crate) async fn agent_with_wrong_certificate_authority_reports_the_tls_error
     restored["metadata"]["resourceVersion"].take();
     replace(restored.to_string()).run(apply).await.unwrap();
     restore_agents(world).await;
-    told.unwrap();
+    reported.unwrap();
 }

@@ -48,9 +48,9 @@ impl Watch {
         assert!(took < CUT_WITHIN, "the watch ended after {took:?}");
         let refused = self.kubectl.output(["get", "namespaces"]).await.unwrap();
         assert!(!refused.status.success(), "{refused:?}");
-        let told = ["nauthorized", "orbidden", "logged in", "not permitted"];
+        let reported = ["nauthorized", "orbidden", "logged in", "not permitted"];
         assert!(
-            told.iter().any(|word| refused.stderr.contains(word)),
+            reported.iter().any(|word| refused.stderr.contains(word)),
             "{refused:?}"
         );
     }

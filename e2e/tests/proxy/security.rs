@@ -83,14 +83,14 @@ fn unauthenticated_refusals(world: &World) -> u64 {
 /// Waits until the audit log contains at least `before + requests` rejected unauthenticated
 /// requests. The server writes counts once a minute.
 async fn assert_refusals_audited(world: &World, before: u64, requests: usize) {
-    let wanted = before + requests as u64;
-    let what = format!("{requests} refusals in the audit log");
-    eventually(&what, Duration::from_secs(100), async || {
+    let expected = before + requests as u64;
+    let case = format!("{requests} refusals in the audit log");
+    eventually(&case, Duration::from_secs(100), async || {
         let seen = unauthenticated_refusals(world);
-        let enough = seen >= wanted;
+        let enough = seen >= expected;
         enough
             .then_some(())
-            .ok_or_else(|| format!("{seen} of {wanted}"))
+            .ok_or_else(|| format!("{seen} of {expected}"))
     })
     .await
     .unwrap();

@@ -95,10 +95,10 @@ pub(crate) async fn tokens_are_listed_without_secrets_and_can_be_deleted(world: 
         "-o",
         "json",
     ];
-    let made = drover.run(create).await.unwrap().stdout;
-    let made: Value = serde_json::from_str(&made).unwrap();
-    let token = made["token"].as_str().unwrap();
-    let id = made["metadata"]["id"].as_str().unwrap();
+    let created = drover.run(create).await.unwrap().stdout;
+    let created: Value = serde_json::from_str(&created).unwrap();
+    let token = created["token"].as_str().unwrap();
+    let id = created["metadata"]["id"].as_str().unwrap();
     let listed = drover
         .run(["token", "list", "-o", "json"])
         .await
@@ -207,14 +207,14 @@ async fn objects_of(cluster: &ControlPlane) -> Vec<String> {
 async fn assert_only_previous_objects_remain(cluster: &ControlPlane, before: &[String]) {
     eventually("all objects of Drover to be deleted", SOON, async || {
         let now = objects_of(cluster).await;
-        let left: Vec<_> = now
+        let remaining: Vec<_> = now
             .into_iter()
             .filter(|name| !before.contains(name))
             .collect();
-        if left.is_empty() {
+        if remaining.is_empty() {
             Ok(())
         } else {
-            Err(left.join(", "))
+            Err(remaining.join(", "))
         }
     })
     .await

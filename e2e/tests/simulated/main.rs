@@ -114,12 +114,12 @@ async fn kubectl_commands_succeed_in_a_simulated_cluster(demo: &mut Demo) {
         "{nodes}"
     );
     run(&kubectl, "-n shop scale deployment/web --replicas=5").await;
-    let said = run(
+    let output = run(
         &kubectl,
         "-n shop rollout status deployment/web --timeout=2m",
     )
     .await;
-    assert!(said.contains("successfully rolled out"), "{said}");
+    assert!(output.contains("successfully rolled out"), "{output}");
     run(
         &kubectl,
         "-n shop set image deployment/web web=example.org/shop/web:3",
@@ -181,8 +181,8 @@ async fn charts_with_ingress_and_autoscaling_can_be_installed(demo: &mut Demo) {
     let upgrade = ["upgrade", "site", &chart, "--namespace", "charts"];
     let upgrade = upgrade.into_iter().chain(["--set", "replicaCount=2"]);
     helm.run(upgrade).await.unwrap();
-    let left = run(&kubectl, "-n charts get ingress,hpa -o name").await;
-    assert_eq!(left.trim(), "");
+    let remaining = run(&kubectl, "-n charts get ingress,hpa -o name").await;
+    assert_eq!(remaining.trim(), "");
     let words = ["uninstall", "site", "--namespace", "charts", "--wait"];
     helm.run(words).await.unwrap();
 }
@@ -228,8 +228,8 @@ async fn simulated_cluster_restricts_agent_accounts_to_their_roles(demo: &mut De
             "spec": {"user": account, "resourceAttributes": {
                 "verb": verb.split(' ').next(), "resource": verb.split(' ').nth(1)}},
         });
-        let asked = kubectl.clone().with_stdin(review.to_string());
-        let answer = asked
+        let requested = kubectl.clone().with_stdin(review.to_string());
+        let answer = requested
             .run(["create", "-o", "json", "-f", "-"])
             .await
             .unwrap()
@@ -249,13 +249,13 @@ async fn cluster_status_reports_the_health_of_each_simulated_cluster(demo: &mut 
         ("demo-large", 15, 15),
         ("demo-troubled", 4, 3),
     ] {
-        let told = async || {
+        let reported = async || {
             let nodes = demo.cluster(name).await["nodes"].clone();
-            let wanted = nodes["total"] == total && nodes["ready"] == ready;
-            if wanted { Ok(()) } else { Err(nodes) }
+            let expected = nodes["total"] == total && nodes["ready"] == ready;
+            if expected { Ok(()) } else { Err(nodes) }
         };
         let limit = std::time::Duration::from_mins(1);
-        drover_e2e::eventually(name, limit, told).await.unwrap();
+        drover_e2e::eventually(name, limit, reported).await.unwrap();
         let cluster = demo.cluster(name).await;
         assert_eq!(cluster["kubernetesVersion"], "v1.36.3+simulated");
     }
@@ -294,16 +294,16 @@ async fn restarted_demo_preserves_state_and_deletes_removed_clusters(demo: &mut 
     let kubectl = demo.kubectl("demo-small").await;
     run(&kubectl, "get configmap kept").await;
     let folders = demo.folder.path().join("data/demo");
-    let left = async || {
-        let left = std::fs::read_dir(&folders).unwrap().count();
-        if left == 1 {
+    let remaining = async || {
+        let remaining = std::fs::read_dir(&folders).unwrap().count();
+        if remaining == 1 {
             Ok(())
         } else {
-            Err(format!("{left} folders"))
+            Err(format!("{remaining} folders"))
         }
     };
     let limit = std::time::Duration::from_mins(1);
-    drover_e2e::eventually("one folder", limit, left)
+    drover_e2e::eventually("one folder", limit, remaining)
         .await
         .unwrap();
 }

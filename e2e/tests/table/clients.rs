@@ -146,13 +146,13 @@ async fn rust_client(side: &Side<'_>) -> Seen {
         })
     };
     let new = serde_json::from_value(object("one")).unwrap();
-    let made: ConfigMap = api.create(&PostParams::default(), &new).await.unwrap();
+    let created: ConfigMap = api.create(&PostParams::default(), &new).await.unwrap();
     let apply = PatchParams::apply("e2e").force();
     let patch = Patch::Apply(object("two"));
     api.patch("rust", &apply, &patch).await.unwrap();
     let labelled = ListParams::default().labels("by=rust");
     let listed = api.list(&labelled).await.unwrap().items.len();
-    let version = made.metadata.resource_version.unwrap();
+    let version = created.metadata.resource_version.unwrap();
     let parameters = WatchParams::default().labels("by=rust").timeout(20);
     api.delete("rust", &DeleteParams::default()).await.unwrap();
     let events = api.watch(&parameters, &version).await.unwrap();

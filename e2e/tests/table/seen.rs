@@ -41,9 +41,9 @@ impl Seen {
             return None;
         }
         let mut text = String::new();
-        let (mut left, mut right) = (self.0.lines(), other.0.lines());
+        let (mut remaining, mut right) = (self.0.lines(), other.0.lines());
         loop {
-            match (left.next(), right.next()) {
+            match (remaining.next(), right.next()) {
                 (None, None) => return Some(text),
                 (one, two) if one == two => {}
                 (one, two) => {

@@ -234,14 +234,14 @@ pub(crate) async fn compare(world: &World, rows: Vec<Row>, file: &str) {
 
 async fn compare_row(row: &Row, direct: &Side<'_>, through: &Side<'_>) -> Compared {
     let begin = Instant::now();
-    let wanted = (row.run)(direct).await;
+    let expected = (row.run)(direct).await;
     let between = Instant::now();
     let got = (row.run)(through).await;
     Compared {
         name: row.name,
         direct: between - begin,
         through: between.elapsed(),
-        difference: wanted.difference(&got),
+        difference: expected.difference(&got),
     }
 }
 

@@ -56,7 +56,7 @@ fn App() -> impl IntoView {
         {move || match state.get() {
             SessionState::Unknown => view! { <div class="sign-in-page"><div class="sign-in-card"><Skeleton/></div></div> }.into_any(),
             SessionState::Unreachable(problem) => view! { <Unreachable advice=problem.message/> }.into_any(),
-            SessionState::SignedOut { why } => view! { <SignIn why=why/> }.into_any(),
+            SessionState::SignedOut { why: reason } => view! { <SignIn reason=reason/> }.into_any(),
             SessionState::MustChangePassword(_) => view! { <MustChangePassword/> }.into_any(),
             SessionState::SignedIn => view! { <Inside/> }.into_any(),
         }}
@@ -69,7 +69,7 @@ fn Unreachable(advice: String) -> impl IntoView {
     let session = expect_context::<Session>();
     view! {
         <main class="sign-in-page">
-            <EmptyState why=EmptyReason::Offline title=t().session.server_offline() advice=advice>
+            <EmptyState reason=EmptyReason::Offline title=t().session.server_offline() advice=advice>
                 <drover_ui_kit::button::Button on_press=move |()| session.load()>{t().buttons.try_again()}</drover_ui_kit::button::Button>
             </EmptyState>
         </main>

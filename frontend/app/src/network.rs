@@ -36,7 +36,7 @@ impl NetworkEvent {
     where
         E::EventType: JsCast,
     {
-        let (tell, told) = oneshot::channel();
+        let (tell, result) = oneshot::channel();
         let tell = Cell::new(Some(tell));
         let listening = window_event_listener(event, move |_| {
             if let Some(tell) = tell.take() {
@@ -45,7 +45,7 @@ impl NetworkEvent {
             }
         });
         Self {
-            told,
+            told: result,
             listening: Some(listening),
         }
     }
@@ -69,6 +69,6 @@ impl Drop for NetworkEvent {
 
 /// Sleeps for a duration, or until the browser reports offline or online.
 pub(crate) async fn rest(duration: Duration) {
-    let told = select(NetworkEvent::lost(), NetworkEvent::back());
-    select(Box::pin(sleep(duration)), told).await;
+    let event = select(NetworkEvent::lost(), NetworkEvent::back());
+    select(Box::pin(sleep(duration)), event).await;
 }

@@ -70,10 +70,10 @@ impl Session {
         });
         on_cleanup(move || seen.remove());
         // The content security policy contains the providers that existed when the page was loaded.
-        let held = window_event_listener_untyped("securitypolicyviolation", move |_| {
+        let listener = window_event_listener_untyped("securitypolicyviolation", move |_| {
             session.report_provider_session();
         });
-        on_cleanup(move || held.remove());
+        on_cleanup(move || listener.remove());
         session
     }
 
@@ -183,10 +183,10 @@ impl Session {
         });
     }
 
-    fn close(self, why: Option<&str>) {
+    fn close(self, reason: Option<&str>) {
         self.view.set(None);
         self.state.set(SessionState::SignedOut {
-            why: why.map(str::to_owned),
+            why: reason.map(str::to_owned),
         });
     }
 
@@ -211,7 +211,7 @@ impl Session {
     /// Ends the session of this browser. With `everywhere`, ends all sessions of the user,
     /// including CLI sessions.
     pub(crate) async fn sign_out(self, everywhere: bool) -> Result<(), Problem> {
-        let (path, why) = if everywhere {
+        let (path, reason) = if everywhere {
             ("/v1/sessions", t().session.signed_out_everywhere())
         } else {
             ("/v1/session", t().session.signed_out())
@@ -220,7 +220,7 @@ impl Session {
         match request.bytes().await {
             Err(problem) if problem.kind != ProblemKind::SignedOut => Err(problem),
             answer => {
-                self.close(Some(why));
+                self.close(Some(reason));
                 // A response without a body contains no sign-out form.
                 let onward = answer
                     .ok()

@@ -134,11 +134,14 @@ impl LineStream {
                 Either::Right((Either::Right(_), _)) => return Err(Problem::offline().into()),
                 Either::Right((Either::Left(_), _)) => {}
             }
-            let left = self.timeout - now().duration_since(self.status);
-            let Some(left) = Duration::try_from(left).ok().filter(|left| !left.is_zero()) else {
+            let remaining = self.timeout - now().duration_since(self.status);
+            let Some(remaining) = Duration::try_from(remaining)
+                .ok()
+                .filter(|remaining| !remaining.is_zero())
+            else {
                 return Err(Interruption::Silence);
             };
-            self.silence = Box::pin(sleep(left));
+            self.silence = Box::pin(sleep(remaining));
         }
     }
 }

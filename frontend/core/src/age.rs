@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn age_is_shown_in_one_unit() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        for (seconds, wanted) in [
+        for (seconds, expected) in [
             (0, "0s"),
             (119, "119s"),
             (120, "2m"),
@@ -35,7 +35,7 @@ mod tests {
             (63_071_999, "729d"),
             (63_072_000, "2y"),
         ] {
-            assert_eq!(age(at(1_000), at(1_000 + seconds)), wanted);
+            assert_eq!(age(at(1_000), at(1_000 + seconds)), expected);
         }
         assert_eq!(age(at(10), at(0)), "0s", "a time in the future has age 0");
     }

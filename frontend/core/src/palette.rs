@@ -4,7 +4,7 @@
 /// no match. Matches at word starts and matches of adjacent characters score higher.
 pub fn match_score(typed: &str, title: &str) -> Option<u32> {
     let mut score = 0;
-    let mut wanted = typed
+    let mut typed_letters = typed
         .chars()
         .filter(|c| !c.is_whitespace())
         .flat_map(char::to_lowercase)
@@ -12,8 +12,8 @@ pub fn match_score(typed: &str, title: &str) -> Option<u32> {
     let (mut at_start, mut matched_before) = (true, false);
     for letter in title.chars() {
         let same = letter.to_lowercase().next();
-        if wanted.peek().is_some() && wanted.peek() == same.as_ref() {
-            wanted.next();
+        if typed_letters.peek().is_some() && typed_letters.peek() == same.as_ref() {
+            typed_letters.next();
             score += 1 + 4 * u32::from(at_start) + 5 * u32::from(matched_before);
             matched_before = true;
         } else {
@@ -21,7 +21,7 @@ pub fn match_score(typed: &str, title: &str) -> Option<u32> {
         }
         at_start = !letter.is_alphanumeric();
     }
-    wanted.peek().is_none().then_some(score)
+    typed_letters.peek().is_none().then_some(score)
 }
 
 /// Returns the indexes of the matching titles, best first; all titles if the input is empty.

@@ -74,8 +74,8 @@ impl Problem {
     }
 
     /// Creates the error for an unexpected response.
-    pub fn strange(what: &str) -> Self {
-        Self::new(ProblemKind::Failed, t().problems.unexpected(what))
+    pub fn strange(detail: &str) -> Self {
+        Self::new(ProblemKind::Failed, t().problems.unexpected(detail))
     }
 
     /// Creates an error without field errors.

@@ -21,9 +21,9 @@ pub struct Progress {
 
 impl Progress {
     /// Creates the progress of an action on this number of objects.
-    pub fn of(wanted: usize) -> Self {
+    pub fn of(desired: usize) -> Self {
         Self {
-            wanted,
+            wanted: desired,
             ..Self::default()
         }
     }
@@ -32,9 +32,9 @@ impl Progress {
     pub fn note(&mut self, name: &str, result: Result<(), String>) {
         match result {
             Ok(()) => self.done += 1,
-            Err(why) => self.failures.push(Failure {
+            Err(reason) => self.failures.push(Failure {
                 name: name.to_owned(),
-                why,
+                why: reason,
             }),
         }
     }

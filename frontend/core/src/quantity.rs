@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn kubernetes_quantities_are_parsed() {
-        for (text, wanted) in [
+        for (text, expected) in [
             ("3500m", Some(3.5)),
             ("12", Some(12.0)),
             ("1Ki", Some(1024.0)),
@@ -76,9 +76,9 @@ mod tests {
             ("1Zi", None),
         ] {
             let read = parse(text);
-            let same = match (read, wanted) {
-                (Some(read), Some(wanted)) => (read - wanted).abs() <= wanted.abs() * 1e-9,
-                (read, wanted) => read == wanted,
+            let same = match (read, expected) {
+                (Some(read), Some(expected)) => (read - expected).abs() <= expected.abs() * 1e-9,
+                (read, expected) => read == expected,
             };
             assert!(same, "{text}: {read:?}");
         }
@@ -86,34 +86,34 @@ mod tests {
 
     #[test]
     fn quantities_are_rounded_for_display() {
-        for (value, wanted) in [
+        for (value, expected) in [
             (0.0, "0"),
             (0.254, "0.25"),
             (3.5, "3.5"),
             (3.04, "3"),
             (127.6, "128"),
         ] {
-            assert_eq!(cores(value), wanted);
+            assert_eq!(cores(value), expected);
         }
-        for (value, wanted) in [
+        for (value, expected) in [
             (0.0, "0 B"),
             (1023.0, "1 KiB"),
             (536_870_912.0, "512 MiB"),
             (1.5 * 1_099_511_627_776.0, "1.5 TiB"),
         ] {
-            assert_eq!(bytes(value), wanted);
+            assert_eq!(bytes(value), expected);
         }
     }
 
     #[test]
     fn counts_are_displayed_with_thousands_separators() {
-        for (value, wanted) in [
+        for (value, expected) in [
             (0, "0"),
             (999, "999"),
             (1_000, "1,000"),
             (1_234_567, "1,234,567"),
         ] {
-            assert_eq!(count(value), wanted);
+            assert_eq!(count(value), expected);
         }
     }
 

@@ -42,12 +42,12 @@ impl Query {
     /// text is valid.
     pub fn read(text: &str) -> Self {
         let terms = text.split_whitespace().filter_map(|word| {
-            let (wanted, word) = match word.strip_prefix('-') {
+            let (positive, word) = match word.strip_prefix('-') {
                 Some(rest) => (false, rest),
                 None => (true, word),
             };
             (!word.is_empty()).then(|| Term {
-                wanted,
+                wanted: positive,
                 test: Test::read(word),
             })
         });
@@ -185,7 +185,7 @@ mod tests {
             summary: "agent not connected".to_owned(),
             detail: None,
         };
-        for (text, wanted) in [
+        for (text, expected) in [
             ("", true),
             ("  BERLIN  ", true),
             ("berlin old", true),
@@ -210,7 +210,7 @@ mod tests {
         ] {
             assert_eq!(
                 Query::read(text).passes(&(&cluster, &state)),
-                wanted,
+                expected,
                 "{text:?}"
             );
         }

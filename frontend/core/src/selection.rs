@@ -45,7 +45,7 @@ impl Selection {
     /// Selects or deselects the range from the anchor to a row. Without a visible anchor, the range
     /// contains only the row.
     pub fn reach(&mut self, order: &[String], key: &str, chosen: bool) {
-        let place = |wanted: &str| order.iter().position(|key| key == wanted);
+        let place = |name: &str| order.iter().position(|key| key == name);
         let from = self.anchor.as_deref().and_then(place);
         if let (Some(from), Some(to)) = (from, place(key)) {
             for key in &order[from.min(to)..=from.max(to)] {

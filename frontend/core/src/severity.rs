@@ -84,11 +84,11 @@ impl Severity {
     }
 
     /// Returns the severity of a workload with these numbers of ready and desired replicas.
-    pub fn of_ready(ready: u64, wanted: u64) -> Self {
-        match (ready, wanted) {
+    pub fn of_ready(ready: u64, desired: u64) -> Self {
+        match (ready, desired) {
             (_, 0) => Self::Idle,
             (0, _) => Self::Failing,
-            (ready, wanted) if ready < wanted => Self::Degraded,
+            (ready, desired) if ready < desired => Self::Degraded,
             _ => Self::Healthy,
         }
     }

@@ -91,7 +91,7 @@ pub fn Button(
             {move || busy.get().then(|| view! { <span class="spinner" aria-hidden="true"></span> })}
             {icon.map(|icon| view! { <Picture icon=icon/> })}
             {children()}
-            {move || missing.get().map(|why| view! { <span class="visually-hidden">{why}</span> })}
+            {move || missing.get().map(|reason| view! { <span class="visually-hidden">{reason}</span> })}
         </button>
     }
 }

@@ -58,12 +58,12 @@ fn Question(
     on_confirm: Callback<()>,
     children: Children,
 ) -> impl IntoView {
-    let (verb, keep, wanted) = words.get_value();
+    let (verb, keep, required_text) = words.get_value();
     let typed = RwSignal::new(String::new());
-    let label = wanted.clone();
+    let label = required_text.clone();
     let incomplete = Signal::derive(move || {
-        let wanted = wanted.as_ref();
-        wanted.is_some_and(|wanted| typed.with(|typed| typed.trim() != wanted))
+        let required_text = required_text.as_ref();
+        required_text.is_some_and(|required_text| typed.with(|typed| typed.trim() != required_text))
     });
     let submit = move |event: web_sys::SubmitEvent| {
         event.prevent_default();
@@ -74,7 +74,7 @@ fn Question(
     view! {
         <form class="dialog-body" on:submit=submit>
             {children()}
-            {move || refused.get().map(|why| view! { <Banner mood=BannerKind::Error>{why}</Banner> })}
+            {move || refused.get().map(|reason| view! { <Banner mood=BannerKind::Error>{reason}</Banner> })}
             {label.map(|label| view! {
                 <TextField label=t().kit.type_to_confirm(&label) value=typed focused=true/>
             })}

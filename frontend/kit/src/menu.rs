@@ -89,7 +89,7 @@ fn Row(item: Item, list: NodeRef<html::Div>) -> impl IntoView {
     let lacks = missing.is_some();
     let reason = missing
         .clone()
-        .map(|why| view! { <small class="menu-reason">{why}</small> });
+        .map(|cause| view! { <small class="menu-reason">{cause}</small> });
     let choose = move |_| {
         if lacks {
             return;

@@ -38,7 +38,7 @@ impl EmptyReason {
 #[component]
 pub fn EmptyState(
     /// The reason of the empty state.
-    why: EmptyReason,
+    reason: EmptyReason,
     /// The title of the empty state.
     #[prop(into)]
     title: String,
@@ -51,7 +51,7 @@ pub fn EmptyState(
 ) -> impl IntoView {
     view! {
         <div class="empty-state" role="status">
-            <Picture icon=why.icon()/>
+            <Picture icon=reason.icon()/>
             <h2>{title}</h2>
             <p>{advice}</p>
             {children.map(|children| view! { <div class="empty-state-actions">{children()}</div> })}

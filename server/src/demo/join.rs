@@ -67,7 +67,7 @@ pub enum JoinError {
     Agent(#[from] drover_agent::wire::StartError),
 }
 
-async fn asked<T>(
+async fn with_timeout<T>(
     operation: impl Into<String>,
     call: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, JoinError> {
@@ -128,10 +128,10 @@ async fn is_bound(
         .as_ref()
         .is_some_and(|status| status.registration.is_some());
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
-    let known = asked("read its manifest", maps.get_opt("drover-agent-server")).await?;
+    let known = with_timeout("read its manifest", maps.get_opt("drover-agent-server")).await?;
     let known = known.and_then(|map| map.data).unwrap_or_default();
     let (url, authority) = state.reached_at();
-    let says = |key: &str, wanted: &str| known.get(key).is_some_and(|text| text == wanted);
+    let says = |key: &str, expected: &str| known.get(key).is_some_and(|text| text == expected);
     Ok(registered
         && says("cluster-uid", &cluster.uid().unwrap_or_default())
         && says("server-url", &url)
@@ -157,7 +157,7 @@ async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
         let name = object.name_any();
         let (params, patch) = (PatchParams::apply(MANAGER).force(), Patch::Apply(&object));
         let applied = api.patch(&name, &params, &patch);
-        asked(format!("apply {} {name}", types.kind), applied).await?;
+        with_timeout(format!("apply {} {name}", types.kind), applied).await?;
     }
     Ok(())
 }
@@ -165,7 +165,7 @@ async fn apply(client: &Client, manifest: &str) -> Result<(), JoinError> {
 /// Requests a token of the agent's service account. Writes the token to the agent's token file.
 async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), JoinError> {
     let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), AGENT_NAMESPACE);
-    let wanted = TokenRequest {
+    let token_request = TokenRequest {
         spec: Some(TokenRequestSpec {
             expiration_seconds: Some(TOKEN_SECONDS),
             ..TokenRequestSpec::default()
@@ -173,8 +173,8 @@ async fn renew_token(client: &Client, folder: &ClusterFolder) -> Result<(), Join
         ..TokenRequest::default()
     };
     let params = PostParams::default();
-    let issued = accounts.create_token_request("drover-agent", &params, &wanted);
-    let issued = asked("issue the agent's token", issued).await?;
+    let issued = accounts.create_token_request("drover-agent", &params, &token_request);
+    let issued = with_timeout("issue the agent's token", issued).await?;
     let token = issued
         .status
         .and_then(|status| status.token)

@@ -27,12 +27,11 @@ pub struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "{clusters} simulated clusters need {needed} {resource}, and the limit of this process is \
-     {allowed}: set --demo-clusters to at most {max_clusters}, or raise {limit}",
-     resource = .what, max_clusters = .most
+     {allowed}: set --demo-clusters to at most {max_clusters}, or raise {limit}", max_clusters = .most
 )]
 pub struct TooMany {
     clusters: u32,
-    what: &'static str,
+    resource: &'static str,
     needed: u64,
     allowed: u64,
     most: u64,
@@ -72,12 +71,12 @@ impl Limits {
             OTHER_FILES,
             "LimitNOFILE= of the service, or \"ulimit -Hn\"",
         );
-        for (what, allowed, each, others, limit) in [threads, files] {
+        for (resource, allowed, each, others, limit) in [threads, files] {
             let needed = u64::from(clusters) * each + others;
             if let Some(allowed) = allowed.filter(|allowed| clusters > 0 && *allowed < needed) {
                 return Err(TooMany {
                     clusters,
-                    what,
+                    resource,
                     needed,
                     allowed,
                     most: allowed.saturating_sub(others) / each,

@@ -71,11 +71,11 @@ fn takes(texts: &[&str], name: &str) -> bool {
         let mut words = part.split(';').map(str::trim);
         let coding = words.next().unwrap_or_default();
         let weight = words.find_map(|word| word.strip_prefix("q="));
-        let wanted = weight.is_none_or(|text| text.parse::<f32>().is_ok_and(|q| q > 0.0));
+        let acceptable = weight.is_none_or(|text| text.parse::<f32>().is_ok_and(|q| q > 0.0));
         if coding.eq_ignore_ascii_case(name) {
-            return wanted;
+            return acceptable;
         }
-        any |= coding == "*" && wanted;
+        any |= coding == "*" && acceptable;
     }
     any
 }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn ui_file_is_sent_in_the_smallest_accepted_encoding() {
-        for (header, wanted) in [
+        for (header, expected) in [
             (Some("gzip, deflate, br, zstd"), Encoding::Brotli),
             (Some("gzip"), Encoding::Gzip),
             (Some("GZIP;q=0.5"), Encoding::Gzip),
@@ -119,7 +119,7 @@ mod tests {
             (Some(""), Encoding::Identity),
             (None, Encoding::Identity),
         ] {
-            assert_eq!(chosen(header, &BOTH), wanted, "{header:?}");
+            assert_eq!(chosen(header, &BOTH), expected, "{header:?}");
         }
     }
 

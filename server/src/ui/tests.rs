@@ -111,13 +111,13 @@ async fn content_security_policy_allows_only_scripts_of_the_server() {
         assert!(!policy.contains(forbidden), "{policy}");
     }
     assert!(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"));
-    for (name, wanted) in [
+    for (name, expected) in [
         ("x-content-type-options", "nosniff"),
         ("referrer-policy", "same-origin"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),
     ] {
-        assert_eq!(header(&response, HeaderName::from_static(name)), wanted);
+        assert_eq!(header(&response, HeaderName::from_static(name)), expected);
     }
     // The page must comply with its own policy, or browsers would show an empty page.
     let text = String::from_utf8(body(response).await).unwrap();
@@ -153,17 +153,17 @@ async fn request_with_current_etag_returns_304() {
 async fn head_request_has_no_body() {
     let page = visit("/about").await;
     let length = header(&page, CONTENT_LENGTH).to_owned();
-    let asked = call(Method::HEAD, "/about", &[(ACCEPT, BROWSER_ACCEPT)]).await;
-    assert_eq!(asked.status(), StatusCode::OK);
-    assert_eq!(header(&asked, CONTENT_LENGTH), length);
-    assert!(body(asked).await.is_empty());
+    let requested = call(Method::HEAD, "/about", &[(ACCEPT, BROWSER_ACCEPT)]).await;
+    assert_eq!(requested.status(), StatusCode::OK);
+    assert_eq!(header(&requested, CONTENT_LENGTH), length);
+    assert!(body(requested).await.is_empty());
 }
 
 #[tokio::test]
 async fn every_ui_file_is_served_in_every_encoding() {
     for file in files::all() {
         let path = format!("/{}", file.path.trim_start_matches("index.html"));
-        for (accepted, wanted) in [
+        for (accepted, expected) in [
             ("br", file.brotli),
             ("gzip", file.gzip),
             ("identity", Some(file.plain)),
@@ -174,8 +174,12 @@ async fn every_ui_file_is_served_in_every_encoding() {
             assert_eq!(header(&response, VARY), "Accept-Encoding");
             assert_eq!(header(&response, CONTENT_TYPE), file.media_type());
             let compressed = header(&response, CONTENT_ENCODING) == accepted;
-            assert_eq!(compressed, accepted != "identity" && wanted.is_some());
-            assert_eq!(body(response).await, wanted.unwrap_or(file.plain), "{path}");
+            assert_eq!(compressed, accepted != "identity" && expected.is_some());
+            assert_eq!(
+                body(response).await,
+                expected.unwrap_or(file.plain),
+                "{path}"
+            );
         }
     }
 }

@@ -204,11 +204,11 @@ impl OwnAuthority {
 impl Certificate {
     /// Creates a self-signed certificate for tests of the server without a hub.
     pub(super) fn self_signed() -> Self {
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+        let certificate = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
             .expect("a name of letters makes a certificate");
         let serving = drover_tls::ServingCertificate {
-            chain: made.cert.pem(),
-            key: made.signing_key.serialize_pem().into(),
+            chain: certificate.cert.pem(),
+            key: certificate.signing_key.serialize_pem().into(),
         };
         Self {
             shown: ActiveCertificate::new(&serving)
@@ -280,11 +280,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let before = format!("a comment before the certificate\n{}", ours.pem());
         let files = files(folder.path(), &leaf, &key, Some(&before));
-        let told = of_files(&files).unwrap().authority_fingerprint().unwrap();
+        let reported = of_files(&files).unwrap().authority_fingerprint().unwrap();
         let (_, pem) = parse_x509_pem(ours.pem().as_bytes()).unwrap();
-        let wanted = digest(&SHA256, &pem.contents);
-        let bytes = wanted.as_ref().iter().map(|byte| format!("{byte:02X}"));
-        let wanted: Vec<String> = bytes.collect();
-        assert_eq!(told, format!("SHA256:{}", wanted.join(":")));
+        let expected = digest(&SHA256, &pem.contents);
+        let bytes = expected.as_ref().iter().map(|byte| format!("{byte:02X}"));
+        let expected: Vec<String> = bytes.collect();
+        assert_eq!(reported, format!("SHA256:{}", expected.join(":")));
     }
 }

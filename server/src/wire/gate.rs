@@ -94,11 +94,11 @@ mod tests {
 
     #[tokio::test]
     async fn hsts_header_is_set_only_if_certificate_files_are_configured() {
-        for (hsts, wanted) in [(Hsts::On, Some(HSTS)), (Hsts::Off, None)] {
+        for (hsts, expected) in [(Hsts::On, Some(HSTS)), (Hsts::Off, None)] {
             let router = with_gate(Router::new(), Leadership::alone(), hsts);
             let answer = router.oneshot(Request::new(Body::empty())).await.unwrap();
             let header = answer.headers().get(STRICT_TRANSPORT_SECURITY);
-            assert_eq!(header.map(|v| v.to_str().unwrap()), wanted, "{hsts:?}");
+            assert_eq!(header.map(|v| v.to_str().unwrap()), expected, "{hsts:?}");
         }
         assert_eq!(Hsts::with(&Certificate::self_signed()), Hsts::Off);
     }

@@ -86,8 +86,8 @@ fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
             answer(&mut stream, b"body").await;
             stream
         };
-        let (mut stream, said) = tokio::join!(first, post(&server.upstream));
-        assert_eq!(said, "yes");
+        let (mut stream, response) = tokio::join!(first, post(&server.upstream));
+        assert_eq!(response, "yes");
         // The connection has returned to the pool.
         tokio::time::sleep(Duration::from_millis(50)).await;
         stream.shutdown().await.unwrap();
@@ -96,8 +96,8 @@ fn request_on_a_closed_pooled_connection_is_sent_on_a_new_connection() {
         std::thread::sleep(Duration::from_millis(50));
         tokio::spawn(async {});
         let second = async { answer(&mut server.accept().await, b"body").await };
-        let ((), said) = tokio::join!(second, post(&server.upstream));
-        assert_eq!(said, "yes");
+        let ((), response) = tokio::join!(second, post(&server.upstream));
+        assert_eq!(response, "yes");
     });
 }
 

@@ -93,7 +93,7 @@ pub(crate) async fn wait_for_rules(server: &Server) {
         json!({}),
         "",
     );
-    let asked = eventually("the rules to be in force", SOON, async || match try_write(
+    let requested = eventually("the rules to be in force", SOON, async || match try_write(
         server, &first,
     )
     .await
@@ -101,7 +101,7 @@ pub(crate) async fn wait_for_rules(server: &Server) {
         (403, _) => Ok(()),
         other => Err(format!("{other:?}")),
     });
-    asked.await.unwrap();
+    requested.await.unwrap();
 }
 
 async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
@@ -121,8 +121,8 @@ async fn writes_to_the_hub_are_admitted_by_writer_and_object(hub: TestHub) {
         .await
         .expect(201);
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
-    let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
-    let token = made["metadata"]["id"].as_str().unwrap();
+    let created = server.post("/v1/tokens", &admin, wish).await.expect(201);
+    let token = created["metadata"]["id"].as_str().unwrap();
     wait_for_rules(&server).await;
     let settings = eventually("the settings to exist", SOON, async || {
         server.hub.settings().get("session-ttl").await

@@ -80,12 +80,12 @@ async fn agent_chart_renders_the_objects_of_the_manifest() {
         (&[1, 2], digest, "Always"),
     ] {
         let manifest = manifest(keys, image, pull);
-        let wanted = objects(manifest.write().unwrap().expose_secret());
+        let expected = objects(manifest.write().unwrap().expose_secret());
         let found = rendered(&values(&manifest), "default").await;
         let names = |of: &Objects| of.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(&found), names(&wanted));
-        for (name, wanted) in &wanted {
-            assert_eq!(&found[name], wanted, "{name:?}");
+        assert_eq!(names(&found), names(&expected));
+        for (name, expected) in &expected {
+            assert_eq!(&found[name], expected, "{name:?}");
         }
     }
 }

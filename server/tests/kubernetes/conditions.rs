@@ -20,20 +20,20 @@ const SOON: Duration = Duration::from_secs(30);
 
 /// Waits until the object has exactly one condition, with this status and reason. Returns the
 /// object.
-async fn wait_for_condition(hub: &TestHub, object: &str, wanted: [&str; 3]) -> Value {
+async fn wait_for_condition(hub: &TestHub, object: &str, expected: [&str; 3]) -> Value {
     let (kind, name) = object.split_once('/').unwrap();
     let kind = format!("{kind}.management.drover.dev");
-    let said = eventually(object, SOON, async || {
+    let condition = eventually(object, SOON, async || {
         let got = hub.kubectl(["get", &kind, name, "-o", "json"]).await;
         let got: Value = serde_json::from_str(&got.unwrap().stdout).unwrap();
         let conditions = got["status"]["conditions"].as_array();
         let says = conditions.is_some_and(|list| {
             let [only] = &list[..] else { return false };
-            [&only["type"], &only["status"], &only["reason"]] == wanted
+            [&only["type"], &only["status"], &only["reason"]] == expected
         });
         if says { Ok(got) } else { Err(got) }
     });
-    said.await.unwrap()
+    condition.await.unwrap()
 }
 
 /// Creates a token for the administrator directly on the hub, with options that the REST API does
@@ -97,8 +97,8 @@ async fn kubectl_shows_ready_users_and_tokens_and_a_restart_writes_no_status(hub
     // When the controller has reconciled a new user, it has reconciled all users.
     let body = json!({ "name": "bob", "password": "the very first password" });
     server.post("/v1/users", &admin, body).await.expect(201);
-    let wanted = ["Ready", "False", "PasswordChangeRequired"];
-    wait_for_condition(&hub, "users/bob", wanted).await;
+    let expected = ["Ready", "False", "PasswordChangeRequired"];
+    wait_for_condition(&hub, "users/bob", expected).await;
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
     let answer = server.post("/v1/tokens", &admin, wish).await.expect(201);
     let new = format!("tokens/{}", answer["metadata"]["id"].as_str().unwrap());

@@ -110,11 +110,11 @@ async fn custom_resource_definitions_are_installed_upgraded_and_never_downgraded
 async fn concurrently_started_servers_share_secrets_and_elect_one_leader() {
     let hub = TestHub::kubernetes().await;
     let stop = [CancellationToken::new(), CancellationToken::new()];
-    let (left, right) = tokio::join!(
+    let (remaining, right) = tokio::join!(
         wire::start(options(&hub, None), stop[0].clone()),
         wire::start(options(&hub, None), stop[1].clone()),
     );
-    let servers = [left.unwrap(), right.unwrap()];
+    let servers = [remaining.unwrap(), right.unwrap()];
     let keys = servers
         .each_ref()
         .map(|server| server.hub().keys().plan_public_keys());
@@ -282,7 +282,7 @@ async fn users_stay_signed_in_while_the_hub_is_down_and_writes_return_an_error()
         .restart(Component::ApiServer)
         .await
         .unwrap();
-    let made = eventually("a cluster", SOON, async || {
+    let created = eventually("a cluster", SOON, async || {
         let answer = server
             .post("/v1/clusters", &admin, json!({ "name": "shop" }))
             .await;
@@ -292,7 +292,7 @@ async fn users_stay_signed_in_while_the_hub_is_down_and_writes_return_an_error()
             Err(answer.body)
         }
     });
-    made.await.unwrap();
+    created.await.unwrap();
     // The server watches the hub again and sees writes of other clients.
     hub.kubectl([
         "patch",
@@ -350,9 +350,9 @@ async fn embedded_hub_is_reachable_as_cluster_local_and_reports_metrics() {
     assert_eq!(listed.await.unwrap()["items"].as_array().unwrap().len(), 2);
     server.get(path, &ann).await.expect(403);
     let path = "/k8s/clusters/local/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let said = server.post(path, &admin, json!({})).await.expect(201);
-    let who = said["status"]["userInfo"]["username"].as_str().unwrap();
-    assert!(who.starts_with("drover:user:"), "{who}");
+    let body = server.post(path, &admin, json!({})).await.expect(201);
+    let user = body["status"]["userInfo"]["username"].as_str().unwrap();
+    assert!(user.starts_with("drover:user:"), "{user}");
     let (code, text) = server
         .call_text(reqwest::Method::GET, "/metrics", Some(&admin))
         .await;

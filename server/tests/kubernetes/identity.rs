@@ -142,9 +142,9 @@ async fn second_sign_in_ends_only_the_previous_session_of_the_same_browser(hub: 
     // The ID of a session without its secret does not end the session.
     let (id, secret) = (other.rsplit_once('_'), former.rsplit_once('_'));
     let forged = format!("{}_{}", id.unwrap().0, secret.unwrap().1);
-    for (held, status) in [(&forged, 200), (&other, 401)] {
+    for (owned, status) in [(&forged, 200), (&other, 401)] {
         let again = Some(credentials.clone());
-        let answer = page(&server, Method::POST, here, (held.as_str(), ""), again).await;
+        let answer = page(&server, Method::POST, here, (owned.as_str(), ""), again).await;
         answer.expect(201);
         let answer = page(&server, Method::GET, here, (&*other, ""), None).await;
         answer.expect(status);
@@ -228,9 +228,9 @@ async fn first_administrator_changes_the_password_then_creates_and_revokes_token
 
     // A token is valid from its creation until its deletion.
     let wish = json!({ "purpose": "Api", "description": "for a robot", "ttlSeconds": 3600 });
-    let made = server.post("/v1/tokens", &session, wish).await.expect(201);
-    let api = token(&made);
-    let id = made["metadata"]["id"].as_str().unwrap();
+    let created = server.post("/v1/tokens", &session, wish).await.expect(201);
+    let api = token(&created);
+    let id = created["metadata"]["id"].as_str().unwrap();
     server.get("/v1/me", &api).await.expect(200);
     let stored = server.hub.tokens().get(id).await.unwrap();
     let object = serde_json::to_string(&stored).unwrap();
@@ -340,8 +340,8 @@ async fn token_scoped_to_a_cluster_is_rejected_by_the_rest_api(hub: TestHub) {
         .await
         .expect(201);
     let wish = json!({ "purpose": "Kubeconfig", "cluster": "shop" });
-    let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
-    let scoped = token(&made);
+    let created = server.post("/v1/tokens", &admin, wish).await.expect(201);
+    let scoped = token(&created);
     let uid = server
         .hub
         .clusters()
@@ -352,7 +352,7 @@ async fn token_scoped_to_a_cluster_is_rejected_by_the_rest_api(hub: TestHub) {
         .uid
         .unwrap();
     assert_eq!(
-        made["metadata"]["cluster"],
+        created["metadata"]["cluster"],
         json!({ "name": "shop", "uid": uid })
     );
     for path in [

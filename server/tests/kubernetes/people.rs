@@ -48,8 +48,8 @@ async fn holders_of_global_roles_import_clusters_and_manage_users(hub: TestHub) 
     );
     for (user, role) in [("ann", "clusters-import"), ("bob", "users-manage")] {
         let body = json!({ "role": role, "user": user });
-        let given = server.post("/v1/global-members", &admin, body);
-        given.await.expect(201);
+        let value = server.post("/v1/global-members", &admin, body);
+        value.await.expect(201);
     }
 
     let cluster = json!({ "name": "till" });
@@ -95,9 +95,12 @@ async fn holders_of_global_roles_import_clusters_and_manage_users(hub: TestHub) 
         .expect(403);
     server.delete("/v1/users/admin", &bob).await.expect(403);
     let reset = json!({ "new": password });
-    for (name, wanted) in [("eve", 204), ("ann", 403), ("admin", 403)] {
+    for (name, expected) in [("eve", 204), ("ann", 403), ("admin", 403)] {
         let url = format!("/v1/users/{name}/password");
-        server.post(&url, &bob, reset.clone()).await.expect(wanted);
+        server
+            .post(&url, &bob, reset.clone())
+            .await
+            .expect(expected);
     }
     server.delete("/v1/users/eve", &bob).await.expect(204);
     server.stop().await;
@@ -263,11 +266,11 @@ async fn kubeconfig_works_with_kubectl_and_contains_one_scoped_token_per_cluster
             .expect(201);
     }
     let wish = json!({ "credential": "Token", "clusters": ["one", "two"], "ttlSeconds": 600 });
-    let made = server
+    let created = server
         .post("/v1/kubeconfig", &admin, wish)
         .await
         .expect(201);
-    let text = made["kubeconfig"].as_str().unwrap();
+    let text = created["kubeconfig"].as_str().unwrap();
     let path = hub.folder().join("drover.kubeconfig");
     std::fs::write(&path, text).unwrap();
     let (kubectl, _counter) = hub.command_line().await;

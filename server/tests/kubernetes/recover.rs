@@ -83,8 +83,8 @@ async fn recovered_user_becomes_administrator_if_no_other_administrator_exists(h
 
     // Changes of the password and of the permissions do not revoke this API token.
     let wish = json!({ "purpose": "Api", "ttlSeconds": 3600 });
-    let made = server.post("/v1/tokens", &admin, wish).await.expect(201);
-    let old = made["token"].as_str().unwrap().to_owned();
+    let created = server.post("/v1/tokens", &admin, wish).await.expect(201);
+    let old = created["token"].as_str().unwrap().to_owned();
     server.get("/v1/users", &old).await.expect(200);
 
     // Disable the last administrator. Only the server may do so now; older rules allowed it.

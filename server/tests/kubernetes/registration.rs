@@ -29,12 +29,12 @@ struct PendingCluster {
 
 async fn pending_cluster(server: &Server, admin: &str, name: &str) -> PendingCluster {
     let body = json!({ "name": name });
-    let made = server.post("/v1/clusters", admin, body).await.expect(201);
+    let created = server.post("/v1/clusters", admin, body).await.expect(201);
     let path = format!("/v1/clusters/{name}/import");
     let import = server.post(&path, admin, json!({})).await.expect(200);
     PendingCluster {
         name: name.to_owned(),
-        uid: made["uid"].as_str().unwrap().to_owned(),
+        uid: created["uid"].as_str().unwrap().to_owned(),
         token: import["registrationToken"].as_str().unwrap().to_owned(),
     }
 }
@@ -126,8 +126,8 @@ async fn agent_key_is_bound_to_one_cluster_only(hub: TestHub) {
             // A repeated registration gets the same response.
             let (code, answer) = register(&server, &key, other).await;
             assert_eq!(code, 409, "{answer}");
-            let said = answer["message"].as_str().unwrap();
-            assert!(said.contains(&holder.name), "{said}");
+            let message = answer["message"].as_str().unwrap();
+            assert!(message.contains(&holder.name), "{message}");
         }
         if round == 0 {
             deleted_cluster_releases_its_key(&server, &admin, &key, holder, &refused[0].0).await;
@@ -157,7 +157,7 @@ async fn deleted_cluster_releases_its_key(
         let _ = clusters.patch(&holder.name, &params, &patch).await;
         match clusters.get_opt(&holder.name).await.unwrap() {
             None => Ok(()),
-            Some(left) => Err(format!("{:?}", left.metadata.finalizers)),
+            Some(remaining) => Err(format!("{:?}", remaining.metadata.finalizers)),
         }
     })
     .await

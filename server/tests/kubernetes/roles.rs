@@ -93,26 +93,26 @@ async fn make(server: &Server, path: &str, object: &Value) {
         .header("content-type", "application/json")
         .body(serde_json::to_vec(object).unwrap())
         .unwrap();
-    let made = server.hub.client().request::<Value>(request).await;
-    made.unwrap();
+    let created = server.hub.client().request::<Value>(request).await;
+    created.unwrap();
 }
 
 /// Waits until the condition of the object has this status and reason, and returns the object.
-async fn wait_for_condition(server: &Server, path: &str, wanted: [&str; 2]) -> Value {
-    let said = eventually(path, SOON, async || {
+async fn wait_for_condition(server: &Server, path: &str, expected: [&str; 2]) -> Value {
+    let found = eventually(path, SOON, async || {
         let request = Request::get(format!("{OURS}/{path}"))
             .body(Vec::new())
             .unwrap();
         let got = server.hub.client().request::<Value>(request).await;
         let got = got.map_err(|error| error.to_string())?;
         let ready = &got["status"]["conditions"][0];
-        if [&ready["status"], &ready["reason"]] == wanted {
+        if [&ready["status"], &ready["reason"]] == expected {
             Ok(got)
         } else {
             Err(got.to_string())
         }
     });
-    said.await.unwrap()
+    found.await.unwrap()
 }
 
 /// Starts a server with the users `ann` and `bob`, the cluster `shop` and roles. `ann` can read
@@ -162,8 +162,8 @@ async fn let_jane_write(server: &Server) {
             .header("content-type", "application/json")
             .body(serde_json::to_vec(&object).unwrap())
             .unwrap();
-        let made = server.hub.client().request::<Value>(request).await;
-        made.unwrap();
+        let created = server.hub.client().request::<Value>(request).await;
+        created.unwrap();
     }
 }
 
@@ -183,7 +183,7 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
     let unbind = |name: &str| delete(format!("{BINDINGS}/{name}"));
     let lacks = "your roles in the cluster lack";
     let everywhere = "in every cluster lack";
-    for (who, (method, path, body), refused) in [
+    for (caller, (method, path, body), refused) in [
         (ann, bind("a", "writer", "ann"), lacks),
         (ann, bind("b", "reader", "bob"), ""),
         (ann, unbind("bob-writes"), lacks),
@@ -203,7 +203,7 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
         (root, unbind("e"), ""),
         (admin, unbind("bob-writes"), ""),
     ] {
-        let (code, said) = write_as(&server, who, method.clone(), &path, &body).await;
+        let (code, said) = write_as(&server, caller, method.clone(), &path, &body).await;
         let as_wanted = if refused.is_empty() {
             code == 200
         } else {
@@ -211,7 +211,7 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
         };
         assert!(
             as_wanted,
-            "{who:?} {method} {path} {body}: {refused:?}: {code} {said}"
+            "{caller:?} {method} {path} {body}: {refused:?}: {code} {said}"
         );
     }
     objects_applied_together_are_accepted(&server, admin).await;
@@ -220,7 +220,7 @@ async fn direct_writes_to_the_hub_cannot_grant_or_revoke_more_than_the_writer_ha
 
 /// Creates objects in sequence, as `kubectl apply -f` does. Each object can refer to a previous
 /// object that the server's stores do not contain yet.
-async fn objects_applied_together_are_accepted(server: &Server, who: Who<'_>) {
+async fn objects_applied_together_are_accepted(server: &Server, user: Who<'_>) {
     for number in 0..5 {
         let name = format!("new-{number}");
         let shop = json!({ "cluster": { "name": "shop" } });
@@ -237,8 +237,8 @@ async fn objects_applied_together_are_accepted(server: &Server, who: Who<'_>) {
                 object_of_kind("ProjectRoleTemplateBinding", &name, &in_project),
             ),
         ] {
-            let (code, said) = write_as(server, who, Method::POST, path, &object).await;
-            assert_eq!(code, 200, "{path} {name}: {said}");
+            let (code, body) = write_as(server, user, Method::POST, path, &object).await;
+            assert_eq!(code, 200, "{path} {name}: {body}");
         }
         wait_for_condition(server, &format!("{BINDINGS}/{name}"), ["True", "Given"]).await;
     }
@@ -272,8 +272,8 @@ async fn binding_refers_to_the_object_that_existed_at_its_creation(hub: TestHub)
     wait_for_condition(&server, "roletemplates/reader", ["True", "Resolved"]).await;
     wait_for_condition(&server, path, ["False", "Gone"]).await;
     let grants = server.hub.stores().grants.fresh(server.hub.stores());
-    let mut given = grants.all().iter();
-    assert!(given.all(|grant| grant.binding.name != "ann-reads"));
+    let mut value = grants.all().iter();
+    assert!(value.all(|grant| grant.binding.name != "ann-reads"));
 
     let shop = json!({ "cluster": { "name": "shop" } });
     make(
@@ -338,10 +338,10 @@ async fn default_roles_are_created_and_restored(hub: TestHub) {
         .delete(first.name, &DeleteParams::default())
         .await
         .unwrap();
-    let made = eventually("the role to be created again", SOON, async || {
+    let created = eventually("the role to be created again", SOON, async || {
         roles.get(first.name).await
     });
-    assert_ne!(made.await.unwrap().metadata.uid, before.metadata.uid);
+    assert_ne!(created.await.unwrap().metadata.uid, before.metadata.uid);
 
     // The server writes default roles once. A change triggers one reconciliation of all default
     // roles.

@@ -28,12 +28,12 @@ async fn role_changes_require_all_permissions_of_the_role(hub: TestHub) {
         .post("/v1/roles", &ann, wish.clone())
         .await
         .expect(403);
-    let made = server
+    let created = server
         .post("/v1/roles", &admin, wish.clone())
         .await
         .expect(201);
     assert_eq!(
-        (&made["builtIn"], &made["bound"]),
+        (&created["builtIn"], &created["bound"]),
         (&json!(false), &json!(0))
     );
     server.post("/v1/roles", &admin, wish).await.expect(409);
@@ -172,7 +172,7 @@ async fn global_role_grants_require_all_permissions_of_the_role(hub: TestHub) {
         .post("/v1/global-members", &ann, give.clone())
         .await
         .expect(403);
-    let given = server
+    let value = server
         .post("/v1/global-members", &admin, give.clone())
         .await
         .expect(201);
@@ -204,12 +204,17 @@ async fn global_role_grants_require_all_permissions_of_the_role(hub: TestHub) {
         refused["message"].as_str().unwrap().contains("lack"),
         "{refused}"
     );
-    let made = server
+    let created = server
         .post("/v1/global-roles", &admin, wish)
         .await
         .expect(201);
-    assert!(!made["everyCluster"]["rules"].as_array().unwrap().is_empty());
-    let more = json!({ "spec": { "displayName": "Watchers" }, "resourceVersion": made["resourceVersion"] });
+    assert!(
+        !created["everyCluster"]["rules"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    let more = json!({ "spec": { "displayName": "Watchers" }, "resourceVersion": created["resourceVersion"] });
     server
         .put("/v1/global-roles/watchers", &ann, more)
         .await
@@ -228,17 +233,17 @@ async fn global_role_grants_require_all_permissions_of_the_role(hub: TestHub) {
         .expect(201);
     let members = server.get("/v1/global-members", &admin).await.expect(200);
     let members = members["items"].as_array().unwrap().iter();
-    let who: Vec<_> = members
+    let user: Vec<_> = members
         .map(|it| (it["user"].as_str(), it["role"].as_str()))
         .collect();
-    assert!(who.contains(&(Some("bob"), Some("watchers"))), "{who:?}");
+    assert!(user.contains(&(Some("bob"), Some("watchers"))), "{user:?}");
     let watchers = server
         .get("/v1/global-roles/watchers", &admin)
         .await
         .expect(200);
     assert_eq!(watchers["bound"], 1);
 
-    let id = given["id"].as_str().unwrap();
+    let id = value["id"].as_str().unwrap();
     let path = format!("/v1/global-members/{id}");
     server.delete(&path, &ann).await.expect(403);
     server.delete(&path, &admin).await.expect(204);

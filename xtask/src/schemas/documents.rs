@@ -23,24 +23,24 @@ pub(super) fn read(kubernetes: &Path, served: &Served) -> Result<Document, Schem
     let mut document = read_json(&kubernetes.join("api/openapi-spec/v3").join(&name))?;
     let schemas = take(&mut document, "/components/schemas", &name)?;
     let mut paths = BTreeMap::new();
-    let mut wanted = Vec::new();
+    let mut expected = Vec::new();
     for (path, mut item) in take(&mut document, "/paths", &name)? {
         if is_served(&path, served) {
             drop_binary_media(&mut item);
-            references(&item, &mut wanted);
+            references(&item, &mut expected);
             paths.insert(path, item);
         }
     }
     let mut definitions = BTreeMap::new();
-    while let Some(name) = wanted.pop() {
+    while let Some(name) = expected.pop() {
         if definitions.contains_key(&name) {
             continue;
         }
         let schema = schemas.get(&name).ok_or_else(|| SchemasError::Lacks {
             document: served.root(),
-            what: name.clone(),
+            element: name.clone(),
         })?;
-        references(schema, &mut wanted);
+        references(schema, &mut expected);
         definitions.insert(name, schema.clone());
     }
     Ok(Document { definitions, paths })
@@ -58,7 +58,7 @@ pub(super) fn discovery(kubernetes: &Path) -> Result<BTreeMap<String, Value>, Sc
             .and_then(Value::as_array_mut)
             .ok_or_else(|| SchemasError::Lacks {
                 document: name,
-                what: "resources".to_owned(),
+                element: "resources".to_owned(),
             })?;
         resources.retain(|resource| {
             let name = resource.get("name").and_then(Value::as_str);
@@ -78,7 +78,7 @@ fn take(
         Some(Value::Object(map)) => Ok(map),
         _ => Err(SchemasError::Lacks {
             document: name.to_owned(),
-            what: pointer.to_owned(),
+            element: pointer.to_owned(),
         }),
     }
 }

@@ -68,13 +68,13 @@ impl Copy {
     pub(super) fn restore(&self) -> Result<(), CopyError> {
         for file in &self.files {
             let (from, to) = (root().join(file), self.root.join(file));
-            let wanted = fs::read(&from).map_err(failed(&from))?;
-            if fs::read(&to).is_ok_and(|present| present == wanted) {
+            let expected = fs::read(&from).map_err(failed(&from))?;
+            if fs::read(&to).is_ok_and(|present| present == expected) {
                 continue;
             }
             let folder = to.parent().unwrap_or(&self.root);
             fs::create_dir_all(folder).map_err(failed(folder))?;
-            fs::write(&to, wanted).map_err(failed(&to))?;
+            fs::write(&to, expected).map_err(failed(&to))?;
         }
         Ok(())
     }

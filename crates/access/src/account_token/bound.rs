@@ -130,7 +130,7 @@ mod tests {
             "kubernetes.io/serviceaccount/service-account.uid": "u1",
         });
         let one = |name: &str| json!({"name": name, "uid": format!("{name}-uid")});
-        for (what, claims, expected) in [
+        for (case, claims, expected) in [
             ("an account alone", named(json!({})), vec![account()]),
             (
                 "a Secret",
@@ -170,7 +170,7 @@ mod tests {
             ),
             ("no claims of Kubernetes", json!({}), Vec::new()),
         ] {
-            assert_eq!(objects(&claims), expected, "{what}");
+            assert_eq!(objects(&claims), expected, "{case}");
         }
     }
 }

@@ -62,8 +62,8 @@ const LABELS: &[&str] = &["kubernetes.io/", "rbac.authorization.k8s.io/"];
 /// service account, and the account can outlive the user's access. Other writers may change default
 /// roles.
 pub(super) fn admit(write: &Write<'_>) -> Result<(), Refusal> {
-    let asked = write.is_by_drover_user() || write.is_by_service_account();
-    if !asked || !is_default(write) || !matters(write) {
+    let is_user_write = write.is_by_drover_user() || write.is_by_service_account();
+    if !is_user_write || !is_default(write) || !matters(write) {
         return Ok(());
     }
     Err(Refusal::new(format!(

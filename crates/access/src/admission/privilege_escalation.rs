@@ -32,7 +32,7 @@ struct Right {
     verbs: &'static [&'static str],
     scope: SensitiveScope,
     /// Description of the permission. The text completes the message "the role lets users …".
-    what: &'static str,
+    description: &'static str,
 }
 
 const WRITE: &[&str] = &["create", "update", "patch", "delete", "deletecollection"];
@@ -58,91 +58,91 @@ const RIGHTS: &[Right] = &[
         resources: &[],
         verbs: WRITE,
         scope: SensitiveScope::Cluster,
-        what: "write Drover's own objects",
+        description: "write Drover's own objects",
     },
     Right {
         group: "",
         resources: &["secrets"],
         verbs: READ_OR_WRITE,
         scope: SensitiveScope::Private,
-        what: "use the server's Secrets",
+        description: "use the server's Secrets",
     },
     Right {
         group: "",
         resources: &["serviceaccounts/token"],
         verbs: &["create"],
         scope: SensitiveScope::Private,
-        what: "create tokens of the server's account",
+        description: "create tokens of the server's account",
     },
     Right {
         group: "",
         resources: &["pods", "pods/ephemeralcontainers", "replicationcontrollers"],
         verbs: CHANGE,
         scope: SensitiveScope::Private,
-        what: "run programs as the server's account",
+        description: "run programs as the server's account",
     },
     Right {
         group: "",
         resources: &["pods/exec", "pods/attach"],
         verbs: &["get", "create"],
         scope: SensitiveScope::Private,
-        what: "run programs in the server's pods",
+        description: "run programs in the server's pods",
     },
     Right {
         group: "apps",
         resources: &[],
         verbs: CHANGE,
         scope: SensitiveScope::Private,
-        what: "run programs as the server's account",
+        description: "run programs as the server's account",
     },
     Right {
         group: "batch",
         resources: &[],
         verbs: CHANGE,
         scope: SensitiveScope::Private,
-        what: "run programs as the server's account",
+        description: "run programs as the server's account",
     },
     Right {
         group: "",
         resources: &["nodes/proxy"],
         verbs: &["get", "create"],
         scope: SensitiveScope::Cluster,
-        what: "run programs in the server's pods",
+        description: "run programs in the server's pods",
     },
     Right {
         group: RBAC,
         resources: &["roles", "clusterroles"],
         verbs: &["bind", "escalate"],
         scope: SensitiveScope::Private,
-        what: "grant permissions that they do not have",
+        description: "grant permissions that they do not have",
     },
     Right {
         group: "admissionregistration.k8s.io",
         resources: &[],
         verbs: WRITE,
         scope: SensitiveScope::Cluster,
-        what: "change written objects, or the webhooks that receive them",
+        description: "change written objects, or the webhooks that receive them",
     },
     Right {
         group: DEFINITIONS,
         resources: &["customresourcedefinitions"],
         verbs: WRITE,
         scope: SensitiveScope::Cluster,
-        what: "change the definitions of Drover's kinds",
+        description: "change the definitions of Drover's kinds",
     },
     Right {
         group: "apiregistration.k8s.io",
         resources: &["apiservices"],
         verbs: WRITE,
         scope: SensitiveScope::Cluster,
-        what: "serve requests in place of the hub",
+        description: "serve requests in place of the hub",
     },
     Right {
         group: CERTIFICATES,
         resources: &["certificatesigningrequests/approval", "signers"],
         verbs: &["update", "patch", "approve", "sign"],
         scope: SensitiveScope::Cluster,
-        what: "get a certificate of any name",
+        description: "get a certificate of any name",
     },
     Right {
         group: CERTIFICATES,
@@ -152,7 +152,7 @@ const RIGHTS: &[Right] = &[
         ],
         verbs: &["create"],
         scope: SensitiveScope::Cluster,
-        what: "get the certificate of a node, and use the accounts of its pods",
+        description: "get the certificate of a node, and use the accounts of its pods",
     },
 ];
 
@@ -185,7 +185,7 @@ fn of_rule(rule: &Value, scope: RuleScope<'_>, server: &str) -> Option<&'static 
     let granted = RIGHTS
         .iter()
         .find(|right| right.granted_by(rule, scope, server));
-    granted.map(|right| right.what)
+    granted.map(|right| right.description)
 }
 
 impl Right {
@@ -199,14 +199,14 @@ impl Right {
         holds
             && texts(rule, "apiGroups").any(|group| group == "*" || group == self.group)
             && texts(rule, "verbs").any(|verb| verb == "*" || self.verbs.contains(&verb))
-            && texts(rule, "resources").any(|asked| self.covers(asked))
+            && texts(rule, "resources").any(|requested| self.covers(requested))
             && self.reaches(rule, scope, server)
     }
 
-    fn covers(&self, asked: &str) -> bool {
+    fn covers(&self, requested: &str) -> bool {
         self.resources.is_empty()
-            || asked == "*"
-            || self.resources.iter().any(|own| covers(asked, own))
+            || requested == "*"
+            || self.resources.iter().any(|own| covers(requested, own))
     }
 
     /// Reports whether the resource names of a rule include the name of a sensitive object.
@@ -230,9 +230,9 @@ fn is_limited(rule: &Value) -> bool {
 }
 
 /// Reports whether a rule includes this resource, either by its name or as `*/subresource`.
-fn covers(asked: &str, own: &str) -> bool {
-    let of_all = asked.strip_prefix("*/");
-    asked == own
+fn covers(requested: &str, own: &str) -> bool {
+    let of_all = requested.strip_prefix("*/");
+    requested == own
         || of_all.is_some_and(|part| own.split_once('/').is_some_and(|(_, own)| own == part))
 }
 
@@ -243,13 +243,15 @@ fn impersonates(rule: &Value, scope: RuleScope<'_>, server: &str) -> bool {
     let verb = texts(rule, "verbs").any(|verb| verb == "*" || verb.starts_with("impersonate"));
     let group =
         texts(rule, "apiGroups").any(|group| matches!(group, "" | "*" | "authentication.k8s.io"));
-    let resource = texts(rule, "resources").any(|asked| match scope {
+    let resource = texts(rule, "resources").any(|requested| match scope {
         RuleScope::Everywhere => {
-            let what = asked.split_once('/').map_or(asked, |(what, _)| what);
-            IMPERSONATED.contains(&what)
+            let description = requested
+                .split_once('/')
+                .map_or(requested, |(description, _)| description);
+            IMPERSONATED.contains(&description)
         }
         RuleScope::Namespace(name) => {
-            is_private(name, server) && matches!(asked, "*" | "serviceaccounts")
+            is_private(name, server) && matches!(requested, "*" | "serviceaccounts")
         }
     });
     verb && group && resource

@@ -121,8 +121,8 @@ impl WriterRights {
             Self::HubAdministrator => true,
             Self::DisabledUser | Self::OtherUser => false,
             Self::User(person) => {
-                let who = person.rights_holder();
-                hub_roles.grants.may(who, verb, resource, "", scope)
+                let holder = person.rights_holder();
+                hub_roles.grants.may(holder, verb, resource, "", scope)
             }
         }
     }
@@ -317,7 +317,7 @@ impl<T> PreviousSpec<T> {
 
     fn known(&self) -> Option<&T> {
         match self {
-            Self::Known(said) => Some(said),
+            Self::Known(spec) => Some(spec),
             Self::Absent | Self::Unknown => None,
         }
     }
@@ -347,7 +347,7 @@ fn require_all_rights_in(
         cluster: Rights::everything(),
         project: Rights::default(),
     };
-    writer.check(|who| hub_roles.grants.may_grant(who, &everything, scope))
+    writer.check(|holder| hub_roles.grants.may_grant(holder, &everything, scope))
 }
 
 /// Rejects changes of built-in roles, because users and inheriting roles depend on them.

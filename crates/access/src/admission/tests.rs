@@ -94,7 +94,7 @@ fn drover_user_cannot_bind_missing_role() {
         let write = write(writer, "clusterrolebindings", &ann, &bob);
         let decision = admit(&write, HUB, None);
         assert_eq!(decision.is_ok(), allowed, "{writer}: {decision:?}");
-        let refused = decision.map_or_else(|why| why.to_string(), |()| String::new());
+        let refused = decision.map_or_else(|reason| reason.to_string(), |()| String::new());
         assert_eq!(
             refused.contains("the ClusterRole \"later\"") && refused.contains("role before"),
             !allowed,

@@ -80,8 +80,8 @@ impl Grants {
             }
             for part in scope_keys(&grant.scope) {
                 let part = roles.entry((grant.role.uid.as_str(), part));
-                let (_, who) = part.or_insert_with(|| (&grant.role, BTreeSet::new()));
-                who.insert(grant.subject.clone());
+                let (_, subject_names) = part.or_insert_with(|| (&grant.role, BTreeSet::new()));
+                subject_names.insert(grant.subject.clone());
             }
         }
         let bound = roles

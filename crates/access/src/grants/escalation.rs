@@ -23,26 +23,34 @@ impl Grants {
     /// role in this scope.
     pub fn may_grant(
         &self,
-        who: RightsHolder<'_>,
+        holder: RightsHolder<'_>,
         role: &Scoped,
         scope: &Scope,
     ) -> Result<(), Escalation> {
         match scope {
-            Scope::Hub => has(&self.rights_in(who, scope), &role.cluster, "on the hub"),
+            Scope::Hub => has(&self.rights_in(holder, scope), &role.cluster, "on the hub"),
             Scope::EveryCluster => has(
-                &self.rights_in(who, scope),
+                &self.rights_in(holder, scope),
                 &role.cluster,
                 "in every cluster",
             ),
-            Scope::Cluster(_) => has(&self.rights_in(who, scope), &role.cluster, "in the cluster"),
+            Scope::Cluster(_) => has(
+                &self.rights_in(holder, scope),
+                &role.cluster,
+                "in the cluster",
+            ),
             Scope::Project(cluster, _) => {
                 let whole = Scope::Cluster(cluster.clone());
                 has(
-                    &self.rights_in(who, &whole),
+                    &self.rights_in(holder, &whole),
                     &role.cluster,
                     "in the cluster",
                 )?;
-                has(&self.rights_in(who, scope), &role.project, "in the project")
+                has(
+                    &self.rights_in(holder, scope),
+                    &role.project,
+                    "in the project",
+                )
             }
         }
     }
@@ -50,12 +58,12 @@ impl Grants {
     /// Checks whether a user may grant permissions in individual namespaces of the hub.
     pub fn may_grant_in_hub_namespaces(
         &self,
-        who: RightsHolder<'_>,
+        holder: RightsHolder<'_>,
         namespaced: &BTreeMap<String, Rights>,
     ) -> Result<(), Escalation> {
         namespaced.iter().try_for_each(|(namespace, rights)| {
-            let held = self.rights_in_hub_namespace(who, namespace);
-            has(&held, rights, "in that namespace of the hub")
+            let owned = self.rights_in_hub_namespace(holder, namespace);
+            has(&owned, rights, "in that namespace of the hub")
         })
     }
 
@@ -63,12 +71,12 @@ impl Grants {
     /// add permissions.
     pub fn may_act_for(
         &self,
-        who: RightsHolder<'_>,
+        holder: RightsHolder<'_>,
         other: RightsHolder<'_>,
     ) -> Result<(), Escalation> {
         self.of(other).try_for_each(|grant| {
-            self.may_grant(who, &grant.role.scoped, &grant.scope)?;
-            self.may_grant_in_hub_namespaces(who, &grant.role.namespaced)
+            self.may_grant(holder, &grant.role.scoped, &grant.scope)?;
+            self.may_grant_in_hub_namespaces(holder, &grant.role.namespaced)
         })
     }
 
@@ -81,22 +89,22 @@ impl Grants {
     /// grant them.
     pub fn may_write_template(
         &self,
-        who: RightsHolder<'_>,
+        holder: RightsHolder<'_>,
         before: Option<&Scoped>,
         after: Option<&Scoped>,
     ) -> Result<(), Escalation> {
-        let held = self.rights_in(who, &Scope::EveryCluster);
+        let owned = self.rights_in(holder, &Scope::EveryCluster);
         for role in [before, after].into_iter().flatten() {
             let mut all = role.cluster.clone();
             all.extend(&role.project);
-            has(&held, &all, "in every cluster")?;
+            has(&owned, &all, "in every cluster")?;
         }
         Ok(())
     }
 }
 
-fn has(held: &Rights, desired: &Rights, scope: &'static str) -> Result<(), Escalation> {
-    match held.missing(desired) {
+fn has(owned: &Rights, desired: &Rights, scope: &'static str) -> Result<(), Escalation> {
+    match owned.missing(desired) {
         None => Ok(()),
         Some(lacking) => Err(Escalation { scope, lacking }),
     }

@@ -56,19 +56,19 @@ impl Grants {
     }
 
     /// Reports whether a role of a user allows the action or possibly allows the action.
-    pub fn may_be_allowed(&self, who: RightsHolder<'_>, question: Question<'_>) -> bool {
+    pub fn may_be_allowed(&self, holder: RightsHolder<'_>, question: Question<'_>) -> bool {
         let here = |grant: &&Grant| is_in(&grant.scope, question.cluster);
-        let mut grants = self.of(who).filter(here);
+        let mut grants = self.of(holder).filter(here);
         grants.any(|grant| self.allows(grant, question).is_some())
     }
 
     /// Returns the namespaces of the cluster's projects in which a user has permissions.
     pub fn project_namespaces(
         &self,
-        who: RightsHolder<'_>,
+        holder: RightsHolder<'_>,
         cluster: &ClusterUid,
     ) -> BTreeSet<&str> {
-        let projects = self.of(who).filter_map(|grant| match &grant.scope {
+        let projects = self.of(holder).filter_map(|grant| match &grant.scope {
             Scope::Project(there, project) if there == cluster => {
                 let rights = grant.role.scoped.project.downstream();
                 (!rights.is_empty()).then_some(project)

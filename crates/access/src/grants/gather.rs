@@ -19,28 +19,28 @@ impl Grants {
         for (name, spec) in &facts.global_bindings {
             // A global role may inherit many others and may have many subjects, so resolve it once.
             let uid = spec.role.uid.as_ref().map(drover_api::ids::RoleUid::as_str);
-            let given = globals
+            let granted = globals
                 .entry((spec.role.name.as_str(), uid))
                 .or_insert_with(|| roles.resolve(Binding::Global(spec)))
                 .clone();
             let subject = roles.subject(&spec.subject);
-            grants.bind(BindingKind::Global, name, given, subject);
+            grants.bind(BindingKind::Global, name, granted, subject);
         }
         for (name, spec) in &facts.cluster_bindings {
-            let given = roles.resolve(Binding::Cluster(spec));
+            let granted = roles.resolve(Binding::Cluster(spec));
             grants.bind(
                 BindingKind::Cluster,
                 name,
-                given,
+                granted,
                 roles.subject(&spec.subject),
             );
         }
         for (name, spec) in &facts.project_bindings {
-            let given = roles.resolve(Binding::Project(spec));
+            let granted = roles.resolve(Binding::Project(spec));
             grants.bind(
                 BindingKind::Project,
                 name,
-                given,
+                granted,
                 roles.subject(&spec.subject),
             );
         }
@@ -97,14 +97,14 @@ impl Grants {
         &mut self,
         kind: BindingKind,
         name: &str,
-        given: Result<ResolvedRoles, Problem>,
+        granted: Result<ResolvedRoles, Problem>,
         subject: Result<Option<Subject>, Problem>,
     ) {
         let binding = BindingId {
             kind,
             name: name.to_owned(),
         };
-        match given.and_then(|given| Ok((given, subject?))) {
+        match granted.and_then(|granted| Ok((granted, subject?))) {
             Err(problem) => {
                 self.problems.insert(binding, problem);
             }

@@ -33,8 +33,10 @@ impl Provenance {
 impl Grants {
     /// Returns the roles that grant access to a target, or `None` if no role of the user grants
     /// access.
-    pub fn provenance(&self, who: RightsHolder<'_>, target: &Target) -> Option<Provenance> {
-        let leading = self.of(who).filter(|grant| gives_access_to(grant, target));
+    pub fn provenance(&self, holder: RightsHolder<'_>, target: &Target) -> Option<Provenance> {
+        let leading = self
+            .of(holder)
+            .filter(|grant| gives_access_to(grant, target));
         let granted_roles: Vec<_> = leading
             .map(|grant| GrantedRole {
                 role: Arc::clone(&grant.role),
@@ -47,26 +49,26 @@ impl Grants {
 
     /// Reports whether a user still has all permissions on which a decision depends. The
     /// permissions may result from roles that did not exist at the time of the decision.
-    pub fn still_has(&self, who: RightsHolder<'_>, provenance: &Provenance) -> bool {
+    pub fn still_has(&self, holder: RightsHolder<'_>, provenance: &Provenance) -> bool {
         provenance
             .0
             .iter()
-            .all(|granted| self.has_rights_of(who, granted))
+            .all(|granted| self.has_rights_of(holder, granted))
     }
 
-    fn has_rights_of(&self, who: RightsHolder<'_>, granted: &GrantedRole) -> bool {
+    fn has_rights_of(&self, holder: RightsHolder<'_>, granted: &GrantedRole) -> bool {
         let now = self.namespaces_of(&granted.scope);
         if !granted.namespaces.iter().all(|name| now.contains(name)) {
             return false;
         }
         // A role without rules gives access to the target too.
         if !self
-            .of(who)
+            .of(holder)
             .any(|grant| covers_scope(&grant.scope, &granted.scope))
         {
             return false;
         }
-        let mut own = self.of(who).filter(|grant| grant.scope == granted.scope);
+        let mut own = self.of(holder).filter(|grant| grant.scope == granted.scope);
         // Any change of a binding rebuilds all roles, so compare their values.
         if own.any(|grant| *grant.role == *granted.role) {
             return true;
@@ -77,16 +79,16 @@ impl Grants {
             _ => scope.clone(),
         };
         let mut namespaced = granted.role.namespaced.iter();
-        self.rights_in(who, &whole)
+        self.rights_in(holder, &whole)
             .missing(&scoped.cluster)
             .is_none()
             && self
-                .rights_in(who, scope)
+                .rights_in(holder, scope)
                 .missing(&scoped.project)
                 .is_none()
             && namespaced.all(|(namespace, rights)| {
-                let held = self.rights_in_hub_namespace(who, namespace);
-                held.missing(rights).is_none()
+                let owned = self.rights_in_hub_namespace(holder, namespace);
+                owned.missing(rights).is_none()
             })
     }
 
@@ -99,10 +101,10 @@ impl Grants {
 }
 
 /// Reports whether a grant in the first scope also applies in the second scope.
-fn covers_scope(given: &Scope, here: &Scope) -> bool {
-    match (given, here) {
+fn covers_scope(granted: &Scope, here: &Scope) -> bool {
+    match (granted, here) {
         (Scope::EveryCluster, Scope::Cluster(_) | Scope::Project(..)) => true,
-        (Scope::Cluster(given), Scope::Project(here, _)) => given == here,
-        (given, here) => given == here,
+        (Scope::Cluster(granted), Scope::Project(here, _)) => granted == here,
+        (granted, here) => granted == here,
     }
 }

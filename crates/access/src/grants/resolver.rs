@@ -64,11 +64,11 @@ impl ResolvedRoles {
     pub fn check_grantable(
         &self,
         grants: &Grants,
-        who: RightsHolder<'_>,
+        holder: RightsHolder<'_>,
     ) -> Result<(), Escalation> {
         self.0.iter().try_for_each(|(scope, role)| {
-            grants.may_grant(who, &role.scoped, scope)?;
-            grants.may_grant_in_hub_namespaces(who, &role.namespaced)
+            grants.may_grant(holder, &role.scoped, scope)?;
+            grants.may_grant_in_hub_namespaces(holder, &role.namespaced)
         })
     }
 }
@@ -131,12 +131,12 @@ impl<'a> Roles<'a> {
                 .map(|(namespace, rules)| (namespace.clone(), Rights::of(rules)))
                 .collect(),
         };
-        let mut given = vec![(Scope::Hub, Arc::new(on_hub))];
+        let mut granted = vec![(Scope::Hub, Arc::new(on_hub))];
         for name in &spec.in_every_cluster {
             let role = self.template(name, RoleContext::Cluster)?;
-            given.push((Scope::EveryCluster, role));
+            granted.push((Scope::EveryCluster, role));
         }
-        Ok(ResolvedRoles(given))
+        Ok(ResolvedRoles(granted))
     }
 
     /// Resolves the subject of a binding. Returns `None` for a disabled user, and for a group of a
@@ -171,17 +171,17 @@ impl<'a> Roles<'a> {
     /// object must have this UID.
     fn check_reference(
         &self,
-        what: &'static str,
+        kind: &'static str,
         name: &str,
         pinned: Option<&str>,
         stored: Option<&str>,
     ) -> Result<(), Problem> {
         match (pinned, stored) {
-            (None, _) if self.names == Names::Pinned => Err(Problem::Unpinned(what)),
+            (None, _) if self.names == Names::Pinned => Err(Problem::Unpinned(kind)),
             (None, Some(_)) => Ok(()),
-            (None, None) => Err(missing(what, name)),
+            (None, None) => Err(missing(kind, name)),
             (Some(pinned), Some(stored)) if pinned == stored => Ok(()),
-            (Some(_), _) => Err(gone(what, name)),
+            (Some(_), _) => Err(gone(kind, name)),
         }
     }
 
@@ -268,16 +268,16 @@ fn check_global(name: &str, spec: &GlobalRoleSpec) -> Result<(), Problem> {
     })
 }
 
-fn missing(what: &'static str, name: &str) -> Problem {
+fn missing(kind: &'static str, name: &str) -> Problem {
     Problem::Missing {
-        what,
+        kind,
         name: name.to_owned(),
     }
 }
 
-fn gone(what: &'static str, name: &str) -> Problem {
+fn gone(kind: &'static str, name: &str) -> Problem {
     Problem::Gone {
-        what,
+        kind,
         name: name.to_owned(),
     }
 }

@@ -20,9 +20,9 @@ pub struct RightsHolder<'a> {
 
 impl Grants {
     /// Returns all grants of a user, including the grants of the user's groups.
-    pub fn of<'a>(&'a self, who: RightsHolder<'_>) -> impl Iterator<Item = &'a Grant> {
-        let groups = who.groups.iter().map(GroupName::as_str);
-        let names = std::iter::once(who.user.as_str()).chain(groups);
+    pub fn of<'a>(&'a self, holder: RightsHolder<'_>) -> impl Iterator<Item = &'a Grant> {
+        let groups = holder.groups.iter().map(GroupName::as_str);
+        let names = std::iter::once(holder.user.as_str()).chain(groups);
         let found: Vec<&[usize]> = names
             .filter_map(|name| self.by_subject.get(name).map(Vec::as_slice))
             .collect();
@@ -31,9 +31,9 @@ impl Grants {
 
     /// Returns all permissions of a user in a scope. Includes permissions from wider scopes, such
     /// as all clusters.
-    pub fn rights_in(&self, who: RightsHolder<'_>, scope: &Scope) -> Rights {
+    pub fn rights_in(&self, holder: RightsHolder<'_>, scope: &Scope) -> Rights {
         let mut rights = Rights::default();
-        for part in self.of(who).flat_map(|grant| rights_at(grant, scope)) {
+        for part in self.of(holder).flat_map(|grant| rights_at(grant, scope)) {
             rights.extend(part);
         }
         rights
@@ -41,9 +41,9 @@ impl Grants {
 
     /// Returns all permissions of a user in a namespace of the hub. Includes permissions on the
     /// whole hub.
-    pub fn rights_in_hub_namespace(&self, who: RightsHolder<'_>, namespace: &str) -> Rights {
-        let mut rights = self.rights_in(who, &Scope::Hub);
-        let here = self.of(who).filter(|grant| grant.scope == Scope::Hub);
+    pub fn rights_in_hub_namespace(&self, holder: RightsHolder<'_>, namespace: &str) -> Rights {
+        let mut rights = self.rights_in(holder, &Scope::Hub);
+        let here = self.of(holder).filter(|grant| grant.scope == Scope::Hub);
         for namespaced in here.filter_map(|grant| grant.role.namespaced.get(namespace)) {
             rights.extend(namespaced);
         }
@@ -54,7 +54,7 @@ impl Grants {
     /// the `clusterroletemplatebindings` of a cluster. An empty name means a collection.
     pub fn may(
         &self,
-        who: RightsHolder<'_>,
+        holder: RightsHolder<'_>,
         verb: &str,
         resource: &str,
         name: &str,
@@ -67,7 +67,7 @@ impl Grants {
             subresource,
             name,
         };
-        let mut parts = self.of(who).flat_map(|grant| rights_at(grant, scope));
+        let mut parts = self.of(holder).flat_map(|grant| rights_at(grant, scope));
         parts.any(|rights| {
             rights
                 .rules
@@ -78,45 +78,45 @@ impl Grants {
 
     /// Reports whether a user has at least one role at a target. Without a role, the user has no
     /// access to the target.
-    pub fn may_enter(&self, who: RightsHolder<'_>, target: &Target) -> bool {
-        self.of(who).any(|grant| gives_access_to(grant, target))
+    pub fn may_enter(&self, holder: RightsHolder<'_>, target: &Target) -> bool {
+        self.of(holder).any(|grant| gives_access_to(grant, target))
     }
 
     /// Reports whether a user is an administrator of the hub and all clusters.
-    pub fn administers(&self, who: RightsHolder<'_>) -> bool {
+    pub fn administers(&self, holder: RightsHolder<'_>) -> bool {
         [Scope::Hub, Scope::EveryCluster].iter().all(|scope| {
-            let mut own = self.of(who).filter(|grant| grant.scope == *scope);
+            let mut own = self.of(holder).filter(|grant| grant.scope == *scope);
             own.any(|grant| grant.role.scoped.cluster.is_everything())
         })
     }
 
     /// Reports whether a user's bindings make the user an administrator. Ignores whether the user
     /// is disabled.
-    pub fn administers_if_enabled(facts: &Facts<'_>, who: RightsHolder<'_>) -> bool {
+    pub fn administers_if_enabled(facts: &Facts<'_>, holder: RightsHolder<'_>) -> bool {
         let mut roles = Roles::new(facts, Names::Pinned);
         let mut grants = Self::default();
         for (name, spec) in &facts.global_bindings {
             let user = spec.subject.user.as_ref();
-            let own = user.and_then(|user| user.uid.as_ref()) == Some(&who.user.uid());
+            let own = user.and_then(|user| user.uid.as_ref()) == Some(&holder.user.uid());
             let subject = if own {
-                Ok(Some(Subject::User(who.user.clone())))
+                Ok(Some(Subject::User(holder.user.clone())))
             } else {
                 roles.subject(&spec.subject)
             };
             let is_theirs = match &subject {
-                Ok(Some(Subject::Group(group))) => who.groups.contains(group),
+                Ok(Some(Subject::Group(group))) => holder.groups.contains(group),
                 _ => own,
             };
             if is_theirs {
-                let given = roles.resolve(Binding::Global(spec));
-                grants.bind(BindingKind::Global, name, given, subject);
+                let granted = roles.resolve(Binding::Global(spec));
+                grants.bind(BindingKind::Global, name, granted, subject);
             }
         }
-        grants.administers(who)
+        grants.administers(holder)
     }
 
     /// Reports whether a user's roles at a target permit impersonation (`kubectl --as`).
-    pub fn may_act_as_others(&self, who: RightsHolder<'_>, target: &Target) -> bool {
+    pub fn may_act_as_others(&self, holder: RightsHolder<'_>, target: &Target) -> bool {
         let scope = match target {
             Target::Hub => Scope::Hub,
             Target::Cluster(cluster) => Scope::Cluster(cluster.clone()),
@@ -127,7 +127,7 @@ impl Grants {
             subresource: "",
             name: "",
         };
-        let mut parts = self.of(who).flat_map(|grant| rights_at(grant, &scope));
+        let mut parts = self.of(holder).flat_map(|grant| rights_at(grant, &scope));
         parts.any(|rights| {
             rights
                 .rules
@@ -137,8 +137,8 @@ impl Grants {
     }
 
     /// Reports whether a user has a role in exactly this scope. Ignores roles in wider scopes.
-    pub fn has_role_at(&self, who: RightsHolder<'_>, scope: &Scope) -> bool {
-        self.of(who).any(|grant| grant.scope == *scope)
+    pub fn has_role_at(&self, holder: RightsHolder<'_>, scope: &Scope) -> bool {
+        self.of(holder).any(|grant| grant.scope == *scope)
     }
 
     /// Returns the groups of a user that have a role at a target. The cluster's API server rejects

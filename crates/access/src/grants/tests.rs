@@ -13,8 +13,8 @@ fn pods() -> Rights {
     Rights::of(&[rule("", "pods", "get")])
 }
 
-fn has(grants: &Grants, who: RightsHolder<'_>, scope: &Scope, expected: &Rights) -> bool {
-    grants.rights_in(who, scope).missing(expected).is_none()
+fn has(grants: &Grants, holder: RightsHolder<'_>, scope: &Scope, expected: &Rights) -> bool {
+    grants.rights_in(holder, scope).missing(expected).is_none()
 }
 
 #[test]
@@ -34,16 +34,16 @@ fn cluster_role_applies_only_in_its_cluster() {
         assert!(!has(&grants, ann, &scope, &pods()), "{scope:?}");
     }
     assert!(!has(&grants, bob, &Scope::Cluster(cluster("a")), &pods()));
-    for (who, target, expected) in [
+    for (caller, target, expected) in [
         (ann, Target::Cluster(cluster("a")), true),
         (ann, Target::Cluster(cluster("b")), false),
         (ann, Target::Hub, false),
         (bob, Target::Cluster(cluster("a")), false),
     ] {
         assert_eq!(
-            grants.may_enter(who, &target),
+            grants.may_enter(caller, &target),
             expected,
-            "{who:?} {target:?}"
+            "{caller:?} {target:?}"
         );
     }
 }
@@ -62,9 +62,9 @@ fn group_members_receive_roles_of_the_group_and_cluster_receives_only_groups_wit
         &Scope::Cluster(cluster("a")),
         &pods()
     ));
-    let told = grants.groups_at(ann.rights_holder().groups, &a);
+    let reported = grants.groups_at(ann.rights_holder().groups, &a);
     assert_eq!(
-        told.iter().map(GroupName::as_str).collect::<Vec<_>>(),
+        reported.iter().map(GroupName::as_str).collect::<Vec<_>>(),
         ["drover:oidc:devs"]
     );
     let b = Target::Cluster(cluster("b"));
@@ -114,9 +114,9 @@ fn permissions_in_a_hub_namespace_apply_only_in_that_namespace() {
     let grants = world.gather();
     let ann = user("ann");
     assert!(grants.may_enter(ann.rights_holder(), &Target::Hub));
-    let held = |namespace| grants.rights_in_hub_namespace(ann.rights_holder(), namespace);
-    assert_eq!(held("apps").missing(&pods()), None);
-    assert!(held("drover-system").missing(&pods()).is_some());
+    let owned = |namespace| grants.rights_in_hub_namespace(ann.rights_holder(), namespace);
+    assert_eq!(owned("apps").missing(&pods()), None);
+    assert!(owned("drover-system").missing(&pods()).is_some());
     assert!(!has(&grants, ann.rights_holder(), &Scope::Hub, &pods()));
 }
 
@@ -180,19 +180,19 @@ fn many_roles() -> World {
         .project("p", "a", &[])
 }
 
-fn assert_grants_nothing(what: &str, world: &World, expected: &str) {
+fn assert_grants_nothing(name: &str, world: &World, expected: &str) {
     let grants = world.gather();
-    assert_eq!(grants.all(), [], "{what}");
+    assert_eq!(grants.all(), [], "{name}");
     let problems = grants.problems().values();
     let problems: Vec<_> = problems.map(ToString::to_string).collect();
-    assert_eq!(problems, [expected], "{what}");
+    assert_eq!(problems, [expected], "{name}");
 }
 
 #[test]
 fn binding_to_missing_or_recreated_object_grants_no_permissions_and_reports_the_problem() {
     let world = many_roles;
     let ann = user("ann");
-    for (what, world, expected) in [
+    for (case, world, expected) in [
         (
             "a recreated user",
             world()
@@ -255,7 +255,7 @@ fn binding_to_missing_or_recreated_object_grants_no_permissions_and_reports_the_
              \"drover:<provider>:<id>\" with an id of at most 253 visible ASCII characters",
         ),
     ] {
-        assert_grants_nothing(what, &world, expected);
+        assert_grants_nothing(case, &world, expected);
     }
 }
 
@@ -263,7 +263,7 @@ fn binding_to_missing_or_recreated_object_grants_no_permissions_and_reports_the_
 fn invalid_role_grants_no_permissions_and_reports_the_problem() {
     let world = many_roles;
     let ann = user("ann");
-    for (what, world, expected) in [
+    for (case, world, expected) in [
         (
             "a project role in a cluster",
             world().in_cluster("x", "worker", "a", &ann),
@@ -291,7 +291,7 @@ fn invalid_role_grants_no_permissions_and_reports_the_problem() {
              of \"broken\"",
         ),
     ] {
-        assert_grants_nothing(what, &world, expected);
+        assert_grants_nothing(case, &world, expected);
     }
 }
 
@@ -378,7 +378,7 @@ fn user_cannot_grant_permissions_that_the_user_lacks() {
     let grants = world.gather();
     let scoped = |name: &str| world.scoped(name);
     let a = || Scope::Cluster(cluster("a"));
-    for (who, role, scope, may) in [
+    for (caller, role, scope, may) in [
         ("ann", "reader", a(), true),
         ("ann", "writer", a(), true),
         ("ann", "reader", Scope::Cluster(cluster("b")), false),
@@ -395,8 +395,8 @@ fn user_cannot_grant_permissions_that_the_user_lacks() {
         ("eve", "writer", Scope::Hub, false),
         ("nobody", "reader", a(), false),
     ] {
-        let given = grants.may_grant(user(who).rights_holder(), &scoped(role), &scope);
-        assert_eq!(given.is_ok(), may, "{who} {role} {scope:?}: {given:?}");
+        let value = grants.may_grant(user(caller).rights_holder(), &scoped(role), &scope);
+        assert_eq!(value.is_ok(), may, "{caller} {role} {scope:?}: {value:?}");
     }
     let refused = grants.may_grant(user("bob").rights_holder(), &scoped("reader"), &a());
     assert_eq!(
@@ -417,7 +417,7 @@ fn user_without_permissions_of_role_cannot_change_or_delete_the_role() {
         .in_cluster("two", "writer", "a", &user("ann"));
     let grants = world.gather();
     let [reader, writer, none] = ["reader", "writer", "none"].map(|name| world.scoped(name));
-    for (who, before, after, may) in [
+    for (caller, before, after, may) in [
         ("eve", Some(&reader), Some(&none), true),
         ("eve", Some(&none), Some(&reader), true),
         ("eve", None, Some(&reader), true),
@@ -430,8 +430,8 @@ fn user_without_permissions_of_role_cannot_change_or_delete_the_role() {
         ("ann", None, Some(&reader), false),
         ("ann", None, Some(&none), true),
     ] {
-        let written = grants.may_write_template(user(who).rights_holder(), before, after);
-        assert_eq!(written.is_ok(), may, "{who} {before:?} {after:?}");
+        let written = grants.may_write_template(user(caller).rights_holder(), before, after);
+        assert_eq!(written.is_ok(), may, "{caller} {before:?} {after:?}");
     }
 }
 
@@ -445,9 +445,9 @@ fn impersonation_requires_all_permissions_of_impersonated_user() {
         .in_cluster("two", "writer", "a", &user("bob"))
         .in_cluster("three", "reader", "b", &group("drover:oidc:devs"));
     let grants = world.gather();
-    let may = |who: &world::TestUser, other: &world::TestUser| {
+    let may = |caller: &world::TestUser, other: &world::TestUser| {
         grants
-            .may_act_for(who.rights_holder(), other.rights_holder())
+            .may_act_for(caller.rights_holder(), other.rights_holder())
             .is_ok()
     };
     let (ann, bob, joe) = (user("ann"), user("bob"), user("joe"));
@@ -475,14 +475,14 @@ fn project_namespaces_of_a_user_exclude_namespaces_of_other_clusters() {
         .in_cluster("five", "reader", "a", &user("bob"));
     let grants = world.gather();
     let ann = user("ann").in_groups(&["drover:oidc:devs"]);
-    let of = |who: &world::TestUser| {
-        let found = grants.project_namespaces(who.rights_holder(), &cluster("a"));
+    let of = |holder: &world::TestUser| {
+        let found = grants.project_namespaces(holder.rights_holder(), &cluster("a"));
         found.into_iter().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(of(&ann), "shop shop-test till");
     assert_eq!(of(&user("bob")), "");
     let a = cluster("a");
-    let lists = |who: &world::TestUser, namespace| {
+    let lists = |holder: &world::TestUser, namespace| {
         let rule_target = RuleTarget::Resource {
             group: "",
             resource: "pods",
@@ -495,7 +495,7 @@ fn project_namespaces_of_a_user_exclude_namespaces_of_other_clusters() {
             rule_target,
             namespace,
         };
-        grants.may_be_allowed(who.rights_holder(), question)
+        grants.may_be_allowed(holder.rights_holder(), question)
     };
     assert!(lists(&ann, Some("till")) && !lists(&ann, None));
     assert!(lists(&user("bob"), None));
@@ -531,13 +531,14 @@ fn access_explanation_names_the_granting_binding() {
             namespace,
         };
         let answers = grants.who_can(question).into_iter();
-        let told = answers.map(|answer| {
+        let reported = answers.map(|answer| {
             format!(
                 "{} by {} {:?}",
                 answer.grant.subject, answer.grant.binding.name, answer.through
             )
         });
-        told.collect::<std::collections::BTreeSet<_>>()
+        reported
+            .collect::<std::collections::BTreeSet<_>>()
             .into_iter()
             .collect::<Vec<_>>()
     };
@@ -666,7 +667,7 @@ fn permit_is_revoked_when_any_of_its_permissions_is_removed() {
         "a",
         &user("ann"),
     );
-    for (then, now, holds, why) in [
+    for (then, now, holds, reason) in [
         (world(), world(), true, "nothing changed"),
         (world(), both(), true, "there is more"),
         (both(), world(), false, "one of two roles was lost"),
@@ -704,7 +705,7 @@ fn permit_is_revoked_when_any_of_its_permissions_is_removed() {
         assert_eq!(
             now.gather().still_has(ann.rights_holder(), &provenance),
             holds,
-            "{why}"
+            "{reason}"
         );
     }
     assert_eq!(

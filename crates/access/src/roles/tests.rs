@@ -142,7 +142,7 @@ fn external_role_is_covered_by_same_role_or_cluster_admin_or_known_rules() {
     let all = Rights::everything();
     let pods = Rights::of(&[rule("", "pods", "get list watch")]);
     let secrets = Rights::of(&[rule("", "secrets", "get")]);
-    for (held, expected, covered) in [
+    for (owned, expected, covered) in [
         (&view, &view, true),
         (&view, &pods, true),
         (&view, &secrets, false),
@@ -159,9 +159,9 @@ fn external_role_is_covered_by_same_role_or_cluster_admin_or_known_rules() {
         (&Rights::default(), &pods, false),
     ] {
         assert_eq!(
-            held.missing(expected).is_none(),
+            owned.missing(expected).is_none(),
             covered,
-            "{held:?} {expected:?}"
+            "{owned:?} {expected:?}"
         );
     }
 }

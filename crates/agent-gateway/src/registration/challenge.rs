@@ -160,7 +160,11 @@ impl Challenges {
 
 impl Used {
     fn forget_before(&mut self, limit: Timestamp) {
-        while self.by_age.first().is_some_and(|(made, ..)| *made < limit) {
+        while self
+            .by_age
+            .first()
+            .is_some_and(|(created_at, ..)| *created_at < limit)
+        {
             let Some((_, value, cluster)) = self.by_age.pop_first() else {
                 return;
             };

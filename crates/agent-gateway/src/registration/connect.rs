@@ -63,7 +63,7 @@ impl ChallengeRate {
 pub fn challenge(
     state: &RegistrationState,
     peer: Option<SocketAddr>,
-    asked: &ChallengeRequest,
+    request: &ChallengeRequest,
 ) -> Result<Challenge, Status> {
     state.hub.stores().health().check()?;
     // Count only requests for existing Clusters, so that unauthenticated clients cannot fill the
@@ -72,16 +72,16 @@ pub fn challenge(
         .hub
         .stores()
         .clusters
-        .by_uid(asked.cluster_uid.as_str())
+        .by_uid(request.cluster_uid.as_str())
         .is_none()
     {
         return Err(refusal(&Refusal::NoSuchCluster));
     }
-    state.challenge_rate.check(&asked.cluster_uid, peer)?;
+    state.challenge_rate.check(&request.cluster_uid, peer)?;
     let key = state.hub.keys().challenge();
     let nonce = state
         .challenges
-        .issue(key, &asked.cluster_uid, Timestamp::now())
+        .issue(key, &request.cluster_uid, Timestamp::now())
         .map_err(|error| Status::internal(error.to_string()))?;
     Ok(Challenge { nonce })
 }

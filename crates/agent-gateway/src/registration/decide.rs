@@ -198,8 +198,8 @@ mod tests {
         let bind = Ok(RegistrationDecision::Bind {
             token_id: "t".into(),
         });
-        let held = Some("b");
-        for (what, cluster, signed, token, held_by, wanted) in [
+        let owned = Some("b");
+        for (case, cluster, signed, token, held_by, expected) in [
             ("first", Some(&free), true, valid(), None, bind),
             (
                 "same key",
@@ -294,7 +294,7 @@ mod tests {
                 Some(&free),
                 true,
                 valid(),
-                held,
+                owned,
                 Err(Refusal::KeyOfOtherCluster("b".into())),
             ),
             (
@@ -329,7 +329,7 @@ mod tests {
                 token,
                 held_by,
             };
-            assert_eq!(decide(&observed), wanted, "{what}");
+            assert_eq!(decide(&observed), expected, "{case}");
         }
     }
 }

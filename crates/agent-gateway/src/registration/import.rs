@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn agent_image_is_read_from_setting_or_derived_from_registry() {
         let version = env!("CARGO_PKG_VERSION");
-        for (whole, registry, wanted) in [
+        for (whole, registry, expected) in [
             ("", "", format!("drover-agent:{version}")),
             (
                 "",
@@ -190,7 +190,7 @@ mod tests {
                 "r.example/agent@sha256:00".to_owned(),
             ),
         ] {
-            assert_eq!(default_image(whole, registry), wanted);
+            assert_eq!(default_image(whole, registry), expected);
         }
     }
 

@@ -113,8 +113,9 @@ pub async fn register(
 }
 
 /// Returns the agent's version, truncated and limited to printable characters.
-pub(super) fn version(said: &str) -> String {
-    said.chars()
+pub(super) fn version(reported: &str) -> String {
+    reported
+        .chars()
         .filter(char::is_ascii_graphic)
         .take(64)
         .collect()
@@ -215,10 +216,10 @@ async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &Clu
         return;
     }
     let api = hub.registration_tokens();
-    let held = hub.stores().registration_tokens.by_name(token.id());
+    let stored = hub.stores().registration_tokens.by_name(token.id());
     let params = DeleteParams {
-        preconditions: held.map(|held| Preconditions {
-            uid: held.uid(),
+        preconditions: stored.map(|stored| Preconditions {
+            uid: stored.uid(),
             resource_version: None,
         }),
         ..DeleteParams::default()

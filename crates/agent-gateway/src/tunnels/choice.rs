@@ -150,7 +150,7 @@ mod tests {
             ..candidate(9, Healthy, 0)
         };
         let c = candidate;
-        for (candidates, present, wanted) in [
+        for (candidates, present, expected) in [
             (vec![], 0, None),
             (vec![c(1, Silent, 0)], 1, None),
             (vec![closed], 9, None),
@@ -165,7 +165,7 @@ mod tests {
         ] {
             assert_eq!(
                 choose(&candidates, present),
-                wanted,
+                expected,
                 "{candidates:?} {present}"
             );
         }
@@ -179,7 +179,7 @@ mod tests {
                 .iter()
                 .fold(History::new(), |history, probe| history.with(*probe))
         };
-        for (probes, wanted) in [
+        for (probes, expected) in [
             (&[][..], Health::Healthy),
             (&[Missed], Health::Healthy),
             (&[Missed, Answered, Missed], Health::Healthy),
@@ -194,7 +194,7 @@ mod tests {
             (&[Down, Down], Health::ApiServerDown),
             (&[Down, Down, Missed, Missed], Health::Silent),
         ] {
-            assert_eq!(after(probes).health(), wanted, "{probes:?}");
+            assert_eq!(after(probes).health(), expected, "{probes:?}");
         }
         assert!(after(&[Missed]).needs_retry());
         assert!(!after(&[Missed, Missed]).needs_retry());

@@ -294,14 +294,14 @@ mod tests {
     /// Returns tokens for an API server that does not respond, and a counter of the requests to
     /// that API server.
     fn unresponsive() -> (LaneTokens, Arc<AtomicUsize>) {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&asked);
+        let request_count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&request_count);
         let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
             counted.fetch_add(1, Ordering::SeqCst);
             std::future::pending::<Result<http::Response<kube::client::Body>, BoxError>>()
         });
         let client = kube::Client::new(service, "drover-agent");
-        (LaneTokens::new(client, "drover-agent"), asked)
+        (LaneTokens::new(client, "drover-agent"), request_count)
     }
 
     fn store(tokens: &LaneTokens, expires_in: i64) {
@@ -318,7 +318,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn stale_token_remains_usable_during_its_background_renewal() {
-        let (tokens, asked) = unresponsive();
+        let (tokens, request_count) = unresponsive();
         store(&tokens, 800);
         let begin = Instant::now();
         for _ in 0..100 {
@@ -331,7 +331,7 @@ mod tests {
             "the request does not wait for a token"
         );
         assert_eq!(
-            asked.load(Ordering::SeqCst),
+            request_count.load(Ordering::SeqCst),
             1,
             "all callers share one token request"
         );
@@ -339,13 +339,13 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(later)).await;
             tokens.authorization(Lane::User).await.unwrap();
             tokio::time::sleep(Duration::from_millis(1)).await;
-            assert_eq!(asked.load(Ordering::SeqCst), times, "{later}");
+            assert_eq!(request_count.load(Ordering::SeqCst), times, "{later}");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn concurrent_requests_for_a_missing_token_share_one_failed_token_request() {
-        let (tokens, asked) = unresponsive();
+        let (tokens, request_count) = unresponsive();
         store(&tokens, -1);
         let begin = Instant::now();
         let waiting = (0..100).map(|_| tokens.authorization(Lane::User));
@@ -353,9 +353,13 @@ mod tests {
             assert!(matches!(*answer.unwrap_err(), TokenError::Timeout { .. }));
         }
         assert_eq!(begin.elapsed(), TIMEOUT);
-        assert_eq!(asked.load(Ordering::SeqCst), 1);
+        assert_eq!(request_count.load(Ordering::SeqCst), 1);
         assert!(tokens.authorization(Lane::User).await.is_err());
-        assert_eq!(asked.load(Ordering::SeqCst), 2, "the next request retries");
+        assert_eq!(
+            request_count.load(Ordering::SeqCst),
+            2,
+            "the next request retries"
+        );
     }
 
     #[test]
@@ -368,7 +372,7 @@ mod tests {
             now,
             now + second(3600),
         ));
-        for (at, wanted) in [
+        for (at, expected) in [
             (0, Some(false)),
             (2699, Some(false)),
             (2700, Some(true)),
@@ -378,7 +382,7 @@ mod tests {
                 Lookup::Valid { stale, .. } => Some(stale),
                 Lookup::Missing => None,
             };
-            assert_eq!(stale, wanted, "{at}");
+            assert_eq!(stale, expected, "{at}");
         }
     }
 }

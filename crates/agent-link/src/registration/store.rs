@@ -46,10 +46,10 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The API server returned an error.
-    #[error("cannot {operation} in the agent's namespace: {source}", operation = .what)]
+    #[error("cannot {operation} in the agent's namespace: {source}")]
     Api {
         /// The failed operation, as a verb and an object.
-        what: &'static str,
+        operation: &'static str,
         /// Error of the API server.
         #[source]
         source: ClientError,
@@ -57,12 +57,11 @@ pub enum StoreError {
     /// The API server did not respond in time.
     #[error(
         "cannot {operation} in the agent's namespace: no response within {seconds} s",
-        operation = .what,
         seconds = TIMEOUT.as_secs()
     )]
     Timeout {
         /// The operation that timed out, as a verb and an object.
-        what: &'static str,
+        operation: &'static str,
     },
     /// An object lacks a required key.
     #[error("{object} has no {key}; apply the manifest of \"drover cluster import\" again")]
@@ -155,9 +154,9 @@ impl Store {
             type_: Some("management.drover.dev/cluster-key".to_owned()),
             ..Default::default()
         };
-        let what = "create Secret drover-agent-key";
+        let operation = "create Secret drover-agent-key";
         let params = PostParams::default();
-        match call(what, self.secrets.create(&params, &secret)).await {
+        match call(operation, self.secrets.create(&params, &secret)).await {
             Ok(created) => Ok(Some(created)),
             Err(StoreError::Api { source, .. }) if is_conflict(&source) => Ok(None),
             Err(other) => Err(other),
@@ -223,13 +222,13 @@ impl Store {
 
     async fn patch_secret(
         &self,
-        what: &'static str,
+        operation: &'static str,
         name: &str,
         patch: &serde_json::Value,
     ) -> Result<(), StoreError> {
         let params = PatchParams::default();
         call(
-            what,
+            operation,
             self.secrets.patch(name, &params, &Patch::Merge(patch)),
         )
         .await
@@ -246,14 +245,14 @@ fn recorded(data: &BTreeMap<String, ByteString>) -> Option<RegistrationRecord> {
 }
 
 async fn call<T>(
-    what: &'static str,
+    operation: &'static str,
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, StoreError> {
     tokio::time::timeout(TIMEOUT, request)
         .await
-        .map_err(|_| StoreError::Timeout { what })?
+        .map_err(|_| StoreError::Timeout { operation })?
         .map_err(|source| StoreError::Api {
-            what,
+            operation,
             source: source.into(),
         })
 }

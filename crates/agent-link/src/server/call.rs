@@ -234,7 +234,7 @@ mod tests {
             "details":{"causes":[{"reason":"TokenExpired"}]}}"#;
         let plain = r#"{"kind":"Status","reason":"Unauthorized","message":"no"}"#;
         let old = Some("Sun, 06 Nov 1994 08:49:37 GMT");
-        for (status, date, body, wanted) in [
+        for (status, date, body, expected) in [
             (403, None, said, "TokenExpired"),
             (401, None, plain, "Unauthorized"),
             (401, old, plain, "ClockSkew"),
@@ -245,7 +245,7 @@ mod tests {
         ] {
             assert_eq!(
                 error(status, date, body).reason(),
-                wanted,
+                expected,
                 "{status} {body}"
             );
         }

@@ -286,14 +286,14 @@ mod tests {
             .unwrap();
         let address = listener.local_addr().unwrap();
         let v6 = IpAddr::from(std::net::Ipv6Addr::LOCALHOST);
-        for (source, wanted) in [
+        for (source, expected) in [
             (Some(IpAddr::from([127, 9, 8, 7])), [127, 9, 8, 7]),
             (None, [127, 0, 0, 1]),
             (Some(v6), [127, 0, 0, 1]),
         ] {
             let _ours = connect(source, address).await.unwrap();
             let (_, peer) = listener.accept().await.unwrap();
-            assert_eq!(peer.ip(), IpAddr::from(wanted));
+            assert_eq!(peer.ip(), IpAddr::from(expected));
         }
     }
 

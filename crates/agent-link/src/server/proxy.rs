@@ -185,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn proxy_error_states_the_fix_and_hides_the_password() {
-        for (answer, wanted) in [
+        for (answer, expected) in [
             (
                 "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
                 "authorization required",
@@ -195,7 +195,7 @@ mod tests {
         ] {
             let (opened, _) = through(answer).await;
             let error = opened.unwrap_err().to_string();
-            assert!(error.contains(wanted), "{error}");
+            assert!(error.contains(expected), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         }
     }

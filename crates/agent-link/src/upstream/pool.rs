@@ -146,8 +146,14 @@ struct UploadProgress(Arc<()>);
 
 fn track_upload(request: Request<Body>) -> (Request<Upload>, UploadProgress) {
     let sent = UploadProgress(Arc::new(()));
-    let held = Arc::clone(&sent.0);
-    (request.map(|body| Upload { body, _held: held }), sent)
+    let connection = Arc::clone(&sent.0);
+    (
+        request.map(|body| Upload {
+            body,
+            _held: connection,
+        }),
+        sent,
+    )
 }
 
 impl UploadProgress {

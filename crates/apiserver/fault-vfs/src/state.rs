@@ -140,9 +140,9 @@ impl DiskState {
     /// Counts an operation. Returns true if the power failure occurs during this operation.
     fn tick(&mut self) -> Result<bool, Refusal> {
         self.check()?;
-        if let Some(left) = &mut self.countdown {
-            *left = left.saturating_sub(1);
-            self.off = *left == 0;
+        if let Some(remaining) = &mut self.countdown {
+            *remaining = remaining.saturating_sub(1);
+            self.off = *remaining == 0;
         }
         Ok(self.off)
     }
@@ -229,22 +229,22 @@ impl DiskState {
             1 => CrashEffect::Durable,
             _ => CrashEffect::Partial,
         };
-        let mut left = BTreeMap::new();
+        let mut remaining = BTreeMap::new();
         for (path, durable) in std::mem::take(&mut self.deleted) {
-            left.insert(path, random.flip().then_some(durable));
+            remaining.insert(path, random.flip().then_some(durable));
         }
         for (path, file) in std::mem::take(&mut self.files) {
             if file.named || random.flip() {
-                left.insert(path, Some(file.after(fate, random)));
+                remaining.insert(path, Some(file.after(fate, random)));
             } else {
-                left.entry(path).or_insert(None);
+                remaining.entry(path).or_insert(None);
             }
         }
         *self = Self {
             syncs: self.syncs,
             ..Self::default()
         };
-        left
+        remaining
     }
 }
 
@@ -307,8 +307,8 @@ mod tests {
     fn fates(world: impl Fn() -> DiskState) -> Vec<Option<Vec<u8>>> {
         let mut all: Vec<_> = (0..200)
             .map(|seed| {
-                let mut left = world().crash(&mut Random::new(seed));
-                left.remove(Path::new("a")).unwrap_or_default()
+                let mut remaining = world().crash(&mut Random::new(seed));
+                remaining.remove(Path::new("a")).unwrap_or_default()
             })
             .collect();
         all.sort();

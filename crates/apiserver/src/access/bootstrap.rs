@@ -110,26 +110,26 @@ pub fn reconcile(expected: &BootstrapObject, stored: Option<&Value>) -> Reconcil
             Reconciled::Recreate(expected.object.clone())
         };
     }
-    let mut wanted = stored.clone();
+    let mut merged = stored.clone();
     for key in ["labels", "annotations"] {
         adopt(
-            &mut wanted["metadata"],
+            &mut merged["metadata"],
             key,
             &expected.object["metadata"][key],
         );
     }
     if expected.kind.binds() {
-        append_missing(&mut wanted, "subjects", &expected.object["subjects"]);
+        append_missing(&mut merged, "subjects", &expected.object["subjects"]);
     } else {
-        add_missing_rules(&mut wanted, &expected.object);
-        merge_aggregation(&mut wanted, &expected.object);
+        add_missing_rules(&mut merged, &expected.object);
+        merge_aggregation(&mut merged, &expected.object);
     }
-    if wanted == *stored {
+    if merged == *stored {
         Reconciled::Nothing
     } else if protected {
         Reconciled::Protected
     } else {
-        Reconciled::Update(wanted)
+        Reconciled::Update(merged)
     }
 }
 
@@ -142,18 +142,18 @@ fn adopt(metadata: &mut Value, key: &str, expected: &Value) {
     metadata[key] = Value::Object(merged);
 }
 
-fn add_missing_rules(wanted: &mut Value, expected: &Value) {
-    let missing = missing(&Rule::parse_all(wanted), &Rule::parse_all(expected));
+fn add_missing_rules(merged: &mut Value, expected: &Value) {
+    let missing = missing(&Rule::parse_all(merged), &Rule::parse_all(expected));
     if missing.is_empty() {
         return;
     }
-    let mut rules = wanted["rules"].as_array().cloned().unwrap_or_default();
+    let mut rules = merged["rules"].as_array().cloned().unwrap_or_default();
     rules.extend(missing.iter().map(Rule::to_value));
-    wanted["rules"] = rules.into();
+    merged["rules"] = rules.into();
 }
 
-fn merge_aggregation(wanted: &mut Value, expected: &Value) {
-    let Some(object) = wanted.as_object_mut() else {
+fn merge_aggregation(merged: &mut Value, expected: &Value) {
+    let Some(object) = merged.as_object_mut() else {
         return;
     };
     match expected.get("aggregationRule") {

@@ -64,8 +64,8 @@ fn check_role(
     // An aggregated role can collect any rule, so the caller needs all permissions to set the
     // selectors.
     if aggregates && confirm(caller, authorizer, write, &everything()).is_err() {
-        let why = "must have cluster-admin privileges to use the aggregationRule";
-        return Err(write.forbidden(why));
+        let reason = "must have cluster-admin privileges to use the aggregationRule";
+        return Err(write.forbidden(reason));
     }
     Ok(())
 }
@@ -128,28 +128,28 @@ fn may(
         .allowed
 }
 
-/// Checks that the caller has all permissions of the rules `wanted`, in the namespace of the write.
+/// Checks that the caller has all permissions of the rules `requested`, in the namespace of the write.
 fn confirm(
     caller: &Caller,
     authorizer: &dyn Authorizer,
     write: &RoleWrite<'_>,
-    wanted: &[Rule],
+    requested: &[Rule],
 ) -> Result<(), ApiError> {
     let (owned, error) = authorizer.rules_for(caller, write.namespace);
-    let missing = missing(&owned, wanted);
+    let missing = missing(&owned, requested);
     if missing.is_empty() {
         return Ok(());
     }
-    let mut why = format!(
+    let mut reason = format!(
         "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
         caller.name,
         quoted_list(&caller.groups),
         describe_missing(&missing)
     );
     if !error.is_empty() {
-        why = format!("{why}; resolution errors: [{error}]");
+        reason = format!("{reason}; resolution errors: [{error}]");
     }
-    Err(write.forbidden(&why))
+    Err(write.forbidden(&reason))
 }
 
 fn aggregates(role: &Value) -> bool {
@@ -159,9 +159,9 @@ fn aggregates(role: &Value) -> bool {
 }
 
 impl RoleWrite<'_> {
-    fn forbidden(&self, why: &str) -> ApiError {
+    fn forbidden(&self, reason: &str) -> ApiError {
         let name = self.object["metadata"]["name"].as_str().unwrap_or_default();
-        ApiError::forbidden(GROUP, self.kind.resource(), name, why)
+        ApiError::forbidden(GROUP, self.kind.resource(), name, reason)
     }
 
     /// Reports whether the write changes only finalizers and owner references. The garbage

@@ -38,7 +38,7 @@ impl Impersonation {
         attributes: &Attributes<'_>,
         authorizer: &dyn Authorizer,
     ) -> Result<Option<Caller>, ApiError> {
-        let Some(wanted) = headers::take(headers)? else {
+        let Some(requested) = headers::take(headers)? else {
             return Ok(None);
         };
         let requestor = &attributes.caller.name;
@@ -46,7 +46,7 @@ impl Impersonation {
         let others = Mode::ALL.into_iter().filter(|&mode| Some(mode) != last);
         let mut refusal = None;
         for mode in last.into_iter().chain(others) {
-            match mode.check(&wanted, attributes, authorizer) {
+            match mode.check(&requested, attributes, authorizer) {
                 None => {}
                 Some(Err(error)) => {
                     refusal.get_or_insert(error);

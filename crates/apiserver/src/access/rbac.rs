@@ -253,13 +253,13 @@ impl Authorizer for Rbac {
             Target::Resource { namespace, .. } => namespace,
             Target::Path(_) => "",
         };
-        let asked = attributes.target.asked();
+        let requested = attributes.target.rule_target();
         let mut decision = None;
         let mut errors = Vec::new();
         self.index
             .read()
             .visit(attributes.caller, namespace, |visited| match visited {
-                Ok((binding, subject, rule)) if rule.allows(attributes.verb, asked) => {
+                Ok((binding, subject, rule)) if rule.allows(attributes.verb, requested) => {
                     let source = binding.describe(subject);
                     decision = Some(AuthorizationDecision::allow(format!(
                         "RBAC: allowed by {source}"

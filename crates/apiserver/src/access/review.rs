@@ -95,25 +95,25 @@ impl Reviews<'_> {
     async fn token_review(&self, request: &Value) -> Result<Value, ApiError> {
         let token = text(&request["spec"]["token"]);
         if token.is_empty() {
-            let why = "token is required for TokenReview in authentication";
-            return Err(ApiError::bad_request(why));
+            let reason = "token is required for TokenReview in authentication";
+            return Err(ApiError::bad_request(reason));
         }
-        let wanted = strings(&request["spec"]["audiences"]);
-        let wanted = if wanted.is_empty() {
+        let requested = strings(&request["spec"]["audiences"]);
+        let requested = if requested.is_empty() {
             self.audiences
         } else {
-            &wanted
+            &requested
         };
         let mut answer = request.clone();
-        answer["status"] = match self.authenticator.authenticate(token, wanted).await {
+        answer["status"] = match self.authenticator.authenticate(token, requested).await {
             Ok(Some(known)) => json!({
                 "authenticated": true,
                 "user": user_info(&with_authenticated_group(known.caller)),
                 "audiences": known.audiences,
             }),
             Ok(None) => json!({"user": {}, "error": "invalid bearer token"}),
-            Err(AuthenticateError(why)) => {
-                json!({"user": {}, "error": format!("[invalid bearer token, {why}]")})
+            Err(AuthenticateError(reason)) => {
+                json!({"user": {}, "error": format!("[invalid bearer token, {reason}]")})
             }
         };
         Ok(answer)
@@ -129,9 +129,9 @@ impl Reviews<'_> {
 
     fn may(&self, caller: &Caller, request: &Value) -> Value {
         let spec = &request["spec"];
-        let asked = &spec["resourceAttributes"];
-        let (verb, target) = if asked.is_object() {
-            let part = |key: &str| text(&asked[key]);
+        let requested = &spec["resourceAttributes"];
+        let (verb, target) = if requested.is_object() {
+            let part = |key: &str| text(&requested[key]);
             let target = Target::Resource {
                 group: part("group"),
                 version: match part("version") {
@@ -145,8 +145,11 @@ impl Reviews<'_> {
             };
             (part("verb"), target)
         } else {
-            let asked = &spec["nonResourceAttributes"];
-            (text(&asked["verb"]), Target::Path(text(&asked["path"])))
+            let requested = &spec["nonResourceAttributes"];
+            (
+                text(&requested["verb"]),
+                Target::Path(text(&requested["path"])),
+            )
         };
         let decision = self.authorizer.authorize(&Attributes {
             caller,
@@ -158,7 +161,7 @@ impl Reviews<'_> {
         if !decision.reason.is_empty() {
             status["reason"] = decision.reason.into();
         }
-        if let Some(error) = selectors::evaluation_error(asked) {
+        if let Some(error) = selectors::evaluation_error(requested) {
             status["evaluationError"] = error.into();
         }
         answer["status"] = status;

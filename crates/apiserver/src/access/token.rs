@@ -205,24 +205,24 @@ impl Tokens {
     fn shared_audiences(
         &self,
         claims: &Claims,
-        wanted: &[String],
+        requested: &[String],
     ) -> Result<Vec<String>, AuthenticateError> {
-        let wanted = if wanted.is_empty() {
+        let requested = if requested.is_empty() {
             &self.options.audiences
         } else {
-            wanted
+            requested
         };
         let shared: Vec<String> = claims
             .aud
             .iter()
-            .filter(|own| wanted.contains(own))
+            .filter(|own| requested.contains(own))
             .cloned()
             .collect();
         if shared.is_empty() {
             return Err(AuthenticateError(format!(
                 "token audiences {} is invalid for the target audiences {}",
                 quoted_list(&claims.aud),
-                quoted_list(wanted)
+                quoted_list(requested)
             )));
         }
         Ok(shared)
@@ -262,7 +262,7 @@ fn verify_signature(keys: &Keys, token: &str) -> Result<Claims, AuthenticateErro
 
 fn check_times(claims: &Claims, now: Timestamp) -> Result<(), AuthenticateError> {
     let now = now.as_second();
-    let why = if now + LEEWAY_SECONDS < claims.nbf {
+    let reason = if now + LEEWAY_SECONDS < claims.nbf {
         "service account token is not valid yet"
     } else if now - LEEWAY_SECONDS > claims.exp {
         "service account token has expired"
@@ -271,5 +271,5 @@ fn check_times(claims: &Claims, now: Timestamp) -> Result<(), AuthenticateError>
     } else {
         return Ok(());
     };
-    Err(AuthenticateError(why.to_owned()))
+    Err(AuthenticateError(reason.to_owned()))
 }

@@ -38,11 +38,11 @@ pub async fn issue_requested(
     let uid = text(&account["metadata"]["uid"]);
     let wanted_uid = text(&request["metadata"]["uid"]);
     if !wanted_uid.is_empty() && wanted_uid != uid {
-        let why = format!(
+        let reason = format!(
             "the UID in the token request ({wanted_uid}) does not match the UID of the service \
              account ({uid})"
         );
-        return Err(ApiError::conflict(GROUP, KIND, name, why));
+        return Err(ApiError::conflict(GROUP, KIND, name, reason));
     }
     let mut object = request.clone();
     let now = (tokens.options().clock)();
@@ -76,12 +76,12 @@ pub async fn issue_requested(
 /// request path.
 fn match_path(metadata: &Value, namespace: &str, name: &str) -> Result<(), ApiError> {
     for (key, expected) in [("name", name), ("namespace", namespace)] {
-        let given = text(&metadata[key]);
-        if !given.is_empty() && given != expected {
+        let stored_value = text(&metadata[key]);
+        if !stored_value.is_empty() && stored_value != expected {
             let error = FieldError {
                 kind: FieldErrorKind::Invalid,
                 path: format!("metadata.{key}"),
-                value: Some(given.into()),
+                value: Some(stored_value.into()),
                 detail: format!("must match the service account {key} if specified"),
             };
             return Err(ApiError::invalid(GROUP, KIND, name, &[error]));
@@ -189,13 +189,13 @@ async fn bind(
         }
         _ => return Err(unbindable(api_version, kind)),
     };
-    let wanted = text(&reference["uid"]);
-    if !wanted.is_empty() && wanted != uid {
-        let why = format!(
-            "the UID in the bound object reference ({wanted}) does not match the UID in record. \
+    let requested = text(&reference["uid"]);
+    if !requested.is_empty() && requested != uid {
+        let reason = format!(
+            "the UID in the bound object reference ({requested}) does not match the UID in record. \
              The object might have been deleted and then recreated"
         );
-        return Err(ApiError::conflict(group, kind, name, why));
+        return Err(ApiError::conflict(group, kind, name, reason));
     }
     Ok(bound)
 }
@@ -228,16 +228,16 @@ async fn node_of(tokens: &Tokens, pod: &Value) -> Result<Option<NameAndUid>, Api
 
 /// Limits the requested lifetime, and returns the granted lifetime in seconds.
 fn shorten(object: &mut Value, tokens: &Tokens, warnings: &mut Vec<String>) -> i64 {
-    let wanted = expiration(object);
+    let requested = expiration(object);
     match tokens.options().max_lifetime_seconds {
-        Some(most) if most > 0 && wanted > most => {
+        Some(most) if most > 0 && requested > most => {
             warnings.push(format!(
-                "requested expiration of {wanted} seconds shortened to {most} seconds"
+                "requested expiration of {requested} seconds shortened to {most} seconds"
             ));
             object["spec"]["expirationSeconds"] = most.into();
             most
         }
-        _ => wanted,
+        _ => requested,
     }
 }
 

@@ -101,8 +101,8 @@ fn webhook(hook: &Value, at: &Path<'_>, found: &mut Findings) {
     } else if let wrong @ [_, ..] = names::dns_subdomain(name).as_slice() {
         found.invalid(&under, name, wrong.join(","));
     } else if name.split('.').count() < 3 {
-        let said = "should be a domain with at least three segments separated by dots";
-        found.invalid(&under, name, said);
+        let message = "should be a domain with at least three segments separated by dots";
+        found.invalid(&under, name, message);
     }
     rules(hook, "rules", at, found);
     let known = |found: &mut Findings, name: &str, known: &[&str]| {
@@ -112,15 +112,15 @@ fn webhook(hook: &Value, at: &Path<'_>, found: &mut Findings) {
     known(found, "matchPolicy", &["Equivalent", "Exact"]);
     let effects = ["None", "NoneOnDryRun"];
     if field(hook, "sideEffects").is_null() {
-        let said = "must specify one of None, NoneOnDryRun";
-        found.required(&at.child("sideEffects"), said);
+        let message = "must specify one of None, NoneOnDryRun";
+        found.required(&at.child("sideEffects"), message);
     }
     known(found, "sideEffects", &effects);
     known(found, "reinvocationPolicy", &["IfNeeded", "Never"]);
     let seconds = number(hook, "timeoutSeconds");
     if let Some(seconds) = seconds.filter(|seconds| !(1..=30).contains(seconds)) {
-        let said = "the timeout value must be between 1 and 30 seconds";
-        found.invalid(&at.child("timeoutSeconds"), seconds, said);
+        let message = "the timeout value must be between 1 and 30 seconds";
+        found.invalid(&at.child("timeoutSeconds"), seconds, message);
     }
     for name in ["namespaceSelector", "objectSelector"] {
         label_selector(field(hook, name), &at.child(name), found);
@@ -140,25 +140,25 @@ fn client(client: &Value, at: &Path<'_>, found: &mut Findings) {
         }
         (Some(url), true) => {
             if !url.starts_with("https://") {
-                let said =
+                let message =
                     format!("'https' is the only allowed URL scheme; desired format: {FORM}");
-                found.invalid(&at.child("url"), url, said);
+                found.invalid(&at.child("url"), url, message);
             }
         }
         (None, false) => {
             let at = at.child("service");
-            for (name, said) in [
+            for (name, message) in [
                 ("name", "service name is required"),
                 ("namespace", "service namespace is required"),
             ] {
                 if text(service, name).is_empty() {
-                    found.required(&at.child(name), said);
+                    found.required(&at.child(name), message);
                 }
             }
             if let Some(port) = number(service, "port").filter(|port| !(1..=65_535).contains(port))
             {
-                let said = "port is not valid: must be between 1 and 65535, inclusive";
-                found.invalid(&at.child("port"), port, said);
+                let message = "port is not valid: must be between 1 and 65535, inclusive";
+                found.invalid(&at.child("port"), port, message);
             }
         }
     }
@@ -176,8 +176,8 @@ fn rules(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
         }
         let all: Vec<&str> = texts(rule, "operations").collect();
         if all.len() > 1 && all.contains(&"*") {
-            let said = "if '*' is present, must not specify other operations";
-            found.invalid(&operations, field(rule, "operations").clone(), said);
+            let message = "if '*' is present, must not specify other operations";
+            found.invalid(&operations, field(rule, "operations").clone(), message);
         }
         for (index, operation) in all.iter().enumerate() {
             if !OPERATIONS.contains(operation) {
@@ -195,8 +195,8 @@ fn rules(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
                 found.required(&under, "");
             }
             if all.len() > 1 && all.contains(&"*") && !called.is_empty() {
-                let said = format!("if '*' is present, must not specify other {called}");
-                found.invalid(&under, field(rule, name).clone(), said);
+                let message = format!("if '*' is present, must not specify other {called}");
+                found.invalid(&under, field(rule, name).clone(), message);
             }
             for (index, text) in all.iter().enumerate() {
                 if text.is_empty() && name != "apiGroups" {
@@ -254,8 +254,8 @@ fn policy(spec: &Value, found: &mut Findings) {
         rules(resources, "excludeResourceRules", &under, found);
     }
     if list(spec, "validations").is_empty() && list(spec, "auditAnnotations").is_empty() {
-        let said = "validations or auditAnnotations must be non-empty";
-        found.required(&at.child("validations"), said);
+        let message = "validations or auditAnnotations must be non-empty";
+        found.required(&at.child("validations"), message);
     }
     let under = at.child("validations");
     for (index, validation) in list(spec, "validations").iter().enumerate() {

@@ -161,8 +161,8 @@ fn selector(spec: &Value, called: &str, at: &Path<'_>, found: &mut Findings) {
     let none = object(selector, "matchLabels").is_none_or(serde_json::Map::is_empty)
         && list(selector, "matchExpressions").is_empty();
     if none {
-        let said = format!("empty selector is invalid for {called}");
-        found.invalid(&under, selector.clone(), said);
+        let message = format!("empty selector is invalid for {called}");
+        found.invalid(&under, selector.clone(), message);
     }
     if !none && !matches(selector, template) {
         mismatch(template, at, found);
@@ -172,8 +172,8 @@ fn selector(spec: &Value, called: &str, at: &Path<'_>, found: &mut Findings) {
 fn mismatch(labels: &Value, at: &Path<'_>, found: &mut Findings) {
     let at = at.child("template");
     let at = at.child("metadata");
-    let said = "`selector` does not match template `labels`";
-    found.invalid(&at.child("labels"), labels.clone(), said);
+    let message = "`selector` does not match template `labels`";
+    found.invalid(&at.child("labels"), labels.clone(), message);
 }
 
 /// Reports whether a label selector in object form matches the labels.
@@ -201,8 +201,8 @@ fn deployment(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     match text(strategy, "type") {
         "Recreate" => {
             if !rolling.is_null() {
-                let said = "may not be specified when strategy `type` is 'Recreate'";
-                found.forbidden(&under.child("rollingUpdate"), said);
+                let message = "may not be specified when strategy `type` is 'Recreate'";
+                found.forbidden(&under.child("rollingUpdate"), message);
             }
         }
         "RollingUpdate" => {
@@ -211,8 +211,8 @@ fn deployment(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             let surge = amount(rolling, "maxSurge", &at, found);
             if unavailable == 0 && surge == 0 {
                 let shown = field(rolling, "maxUnavailable").clone();
-                let said = "may not be 0 when `maxSurge` is 0";
-                found.invalid(&at.child("maxUnavailable"), shown, said);
+                let message = "may not be 0 when `maxSurge` is 0";
+                found.invalid(&at.child("maxUnavailable"), shown, message);
             }
             at_most_all(rolling, "maxUnavailable", &at, found);
         }
@@ -222,8 +222,8 @@ fn deployment(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     found.not_negative(&at.child(name), number(spec, name));
     let ready = number(spec, "minReadySeconds").unwrap_or_default();
     if let Some(deadline) = number(spec, name).filter(|deadline| *deadline <= ready) {
-        let said = "must be greater than minReadySeconds";
-        found.invalid(&at.child(name), deadline, said);
+        let message = "must be greater than minReadySeconds";
+        found.invalid(&at.child(name), deadline, message);
     }
 }
 
@@ -235,8 +235,8 @@ pub(crate) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findi
             if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) {
                 let message = "a valid percent string must be a numeric string followed by an \
                                ending '%'";
-                let said = names::regex_message(message, "[0-9]+%", &["1%", "93%"]);
-                found.invalid(&at.child(name), text.as_str(), said);
+                let invalid = names::regex_message(message, "[0-9]+%", &["1%", "93%"]);
+                found.invalid(&at.child(name), text.as_str(), invalid);
             }
             digits.parse().unwrap_or_default()
         }
@@ -251,8 +251,8 @@ pub(crate) fn amount(value: &Value, name: &str, at: &Path<'_>, found: &mut Findi
 pub(crate) fn at_most_all(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
     let percent = text(value, name).strip_suffix('%').map(str::parse::<i64>);
     if matches!(percent, Some(Ok(percent)) if percent > 100) {
-        let said = "must not be greater than 100%";
-        found.invalid(&at.child(name), text(value, name), said);
+        let message = "must not be greater than 100%";
+        found.invalid(&at.child(name), text(value, name), message);
     }
 }
 
@@ -270,14 +270,14 @@ fn daemon(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             at_most_all(rolling, "maxSurge", &at, found);
             match (unavailable, surge) {
                 (0, 0) => {
-                    let said = "cannot be 0 when maxSurge is 0";
-                    found.required(&at.child("maxUnavailable"), said);
+                    let message = "cannot be 0 when maxSurge is 0";
+                    found.required(&at.child("maxUnavailable"), message);
                 }
                 (0, _) | (_, 0) => {}
                 _ => {
                     let shown = field(rolling, "maxSurge").clone();
-                    let said = "may not be set when maxUnavailable is non-zero";
-                    found.invalid(&at.child("maxSurge"), shown, said);
+                    let message = "may not be set when maxUnavailable is non-zero";
+                    found.invalid(&at.child("maxSurge"), shown, message);
                 }
             }
         }
@@ -288,8 +288,8 @@ fn daemon(spec: &Value, at: &Path<'_>, found: &mut Findings) {
 fn stateful(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     let policy = text(spec, "podManagementPolicy");
     if !["OrderedReady", "Parallel"].contains(&policy) {
-        let said = "must be 'OrderedReady' or 'Parallel'";
-        found.invalid(&at.child("podManagementPolicy"), policy, said);
+        let message = "must be 'OrderedReady' or 'Parallel'";
+        found.invalid(&at.child("podManagementPolicy"), policy, message);
     }
     let under = at.child("updateStrategy");
     let strategy = field(spec, "updateStrategy");
@@ -297,8 +297,8 @@ fn stateful(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     match text(strategy, "type") {
         "OnDelete" => {
             if !rolling.is_null() {
-                let said = "only allowed for updateStrategy 'RollingUpdate'";
-                found.invalid(&under.child("rollingUpdate"), rolling.clone(), said);
+                let message = "only allowed for updateStrategy 'RollingUpdate'";
+                found.invalid(&under.child("rollingUpdate"), rolling.clone(), message);
             }
         }
         "RollingUpdate" => {
@@ -306,8 +306,8 @@ fn stateful(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             found.not_negative(&at.child("partition"), number(rolling, "partition"));
         }
         _ => {
-            let said = "must be 'RollingUpdate' or 'OnDelete'";
-            found.invalid(&under, strategy.clone(), said);
+            let message = "must be 'RollingUpdate' or 'OnDelete'";
+            found.invalid(&under, strategy.clone(), message);
         }
     }
     let under = at.child("persistentVolumeClaimRetentionPolicy");
@@ -345,8 +345,8 @@ fn template(kind: &str, spec: &Value, at: &Path<'_>, found: &mut Findings) {
         found.not_supported(&under.child("restartPolicy"), policy, &["Always"]);
     }
     if !field(pod, "activeDeadlineSeconds").is_null() {
-        let said = format!("activeDeadlineSeconds in {kind} is not Supported");
-        found.forbidden(&under.child("activeDeadlineSeconds"), said);
+        let message = format!("activeDeadlineSeconds in {kind} is not Supported");
+        found.forbidden(&under.child("activeDeadlineSeconds"), message);
     }
 }
 
@@ -373,11 +373,11 @@ pub(crate) fn validate_update(kind: &str, new: &Value, old: &Value, found: &mut 
                 spec
             };
             if kept(spec) != kept(before) {
-                let said = "updates to statefulset spec for fields other than 'replicas', \
+                let message = "updates to statefulset spec for fields other than 'replicas', \
                             'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', \
                             'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are \
                             forbidden";
-                found.forbidden(&at, said);
+                found.forbidden(&at, message);
             }
         }
         "ControllerRevision" => {

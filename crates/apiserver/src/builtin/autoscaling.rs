@@ -83,8 +83,8 @@ pub(crate) fn validate(version: &str, value: &Value, old: Option<&Value>, found:
     let least = number(spec, "minReplicas");
     let most = number(spec, "maxReplicas").unwrap_or_default();
     if let Some(least) = least.filter(|least| *least < 1) {
-        let said = "must be greater than or equal to 1";
-        found.invalid(&path.child("minReplicas"), least, said);
+        let message = "must be greater than or equal to 1";
+        found.invalid(&path.child("minReplicas"), least, message);
     }
     let at_most = path.child("maxReplicas");
     match most {
@@ -93,8 +93,8 @@ pub(crate) fn validate(version: &str, value: &Value, old: Option<&Value>, found:
         _ => {}
     }
     if least.is_some_and(|least| most < least) {
-        let said = "must be greater than or equal to `minReplicas`";
-        found.invalid(&at_most, most, said);
+        let message = "must be greater than or equal to `minReplicas`";
+        found.invalid(&at_most, most, message);
     }
     let target = field(spec, "scaleTargetRef");
     let kept = old.is_some_and(|old| at(old, "spec.scaleTargetRef") == target);
@@ -132,8 +132,8 @@ fn reference(value: &Value, core: bool, at: &Path<'_>, found: &mut Findings) {
         0 => found.invalid(&under, version, "apiVersion must specify API group"),
         1 => {}
         _ => {
-            let said = format!("unexpected GroupVersion string: {version}");
-            found.invalid(&under, version, said);
+            let message = format!("unexpected GroupVersion string: {version}");
+            found.invalid(&under, version, message);
         }
     }
 }
@@ -151,17 +151,17 @@ fn source(metric: &Value, at: &Path<'_>, found: &mut Findings) {
         found.not_supported(&under, kind, &known);
         return;
     };
-    let given: Vec<&str> = SOURCES
+    let sources: Vec<&str> = SOURCES
         .iter()
         .map(|(_, name)| *name)
         .filter(|name| !field(metric, name).is_null())
         .collect();
-    if given.contains(wanted) {
+    if sources.contains(wanted) {
         source_of(wanted, field(metric, wanted), &at.child(wanted), found);
     } else {
         found.required(&at.child(wanted), POPULATE);
     }
-    for name in given.iter().filter(|name| *name != wanted) {
+    for name in sources.iter().filter(|name| *name != wanted) {
         found.forbidden(
             &at.child(name),
             "must populate the given metric source only",
@@ -201,33 +201,33 @@ fn source_of(kind: &str, source: &Value, at: &Path<'_>, found: &mut Findings) {
     let has = |name: &str| !field(goal, name).is_null();
     match kind {
         "object" if !has("value") && !has("averageValue") => {
-            let said = "must set either a target value or averageValue";
-            found.required(&at.child("averageValue"), said);
+            let message = "must set either a target value or averageValue";
+            found.required(&at.child("averageValue"), message);
         }
         "external" => match (has("value"), has("averageValue")) {
             (false, false) => {
-                let said = "must set either a target value for metric or a per-pod target";
-                found.required(&at.child("averageValue"), said);
+                let message = "must set either a target value for metric or a per-pod target";
+                found.required(&at.child("averageValue"), message);
             }
             (true, true) => {
-                let said = "may not set both a target value for metric and a per-pod target";
-                found.forbidden(&at.child("value"), said);
+                let message = "may not set both a target value for metric and a per-pod target";
+                found.forbidden(&at.child("value"), message);
             }
             _ => {}
         },
         "pods" if !has("averageValue") => {
-            let said = "must specify a positive target averageValue";
-            found.required(&at.child("averageValue"), said);
+            let message = "must specify a positive target averageValue";
+            found.required(&at.child("averageValue"), message);
         }
         "resource" | "containerResource" => {
             match (has("averageUtilization"), has("averageValue")) {
                 (false, false) => {
-                    let said = "must set either a target raw value or a target utilization";
-                    found.required(&at.child("averageUtilization"), said);
+                    let message = "must set either a target raw value or a target utilization";
+                    found.required(&at.child("averageUtilization"), message);
                 }
                 (true, true) => {
-                    let said = "may not set both a target raw value and a target utilization";
-                    found.forbidden(&at.child("averageValue"), said);
+                    let message = "may not set both a target raw value and a target utilization";
+                    found.forbidden(&at.child("averageValue"), message);
                 }
                 _ => {}
             }
@@ -242,16 +242,16 @@ fn target(target: &Value, at: &Path<'_>, found: &mut Findings) {
         found.required(&at.child("type"), "must specify a metric target type");
     }
     if !["Utilization", "Value", "AverageValue"].contains(&kind) {
-        let said = "must be either Utilization, Value, or AverageValue";
-        found.invalid(&at.child("type"), kind, said);
+        let message = "must be either Utilization, Value, or AverageValue";
+        found.invalid(&at.child("type"), kind, message);
     }
     for name in ["value", "averageValue"] {
-        let given = field(target, name);
-        let quantity = given
+        let value = field(target, name);
+        let quantity = value
             .as_str()
             .and_then(|text| drover_quantity::Quantity::parse(text).ok());
-        if !given.is_null() && quantity.is_none_or(|quantity| quantity.nano() <= 0) {
-            found.invalid(&at.child(name), given.clone(), "must be positive");
+        if !value.is_null() && quantity.is_none_or(|quantity| quantity.nano() <= 0) {
+            found.invalid(&at.child(name), value.clone(), "must be positive");
         }
     }
     let name = "averageUtilization";
@@ -264,12 +264,12 @@ fn scaling_rules(rules: &Value, at: &Path<'_>, found: &mut Findings) {
     let name = "stabilizationWindowSeconds";
     match number(rules, name) {
         Some(seconds @ ..0) => {
-            let said = "must be greater than or equal to zero";
-            found.invalid(&at.child(name), seconds, said);
+            let message = "must be greater than or equal to zero";
+            found.invalid(&at.child(name), seconds, message);
         }
         Some(seconds) if seconds > LONGEST_WINDOW_SECONDS => {
-            let said = format!("must be less than or equal to {LONGEST_WINDOW_SECONDS}");
-            found.invalid(&at.child(name), seconds, said);
+            let message = format!("must be less than or equal to {LONGEST_WINDOW_SECONDS}");
+            found.invalid(&at.child(name), seconds, message);
         }
         _ => {}
     }
@@ -290,13 +290,13 @@ fn scaling_rules(rules: &Value, at: &Path<'_>, found: &mut Findings) {
             found.not_supported(&at.child("type"), kind, &["Percent", "Pods"]);
         }
         for name in ["value", "periodSeconds"] {
-            let given = number(policy, name).unwrap_or_default();
-            if given <= 0 {
-                found.invalid(&at.child(name), given, "must be greater than zero");
+            let value = number(policy, name).unwrap_or_default();
+            if value <= 0 {
+                found.invalid(&at.child(name), value, "must be greater than zero");
             }
-            if name == "periodSeconds" && given > LONGEST_PERIOD_SECONDS {
-                let said = format!("must be less than or equal to {LONGEST_PERIOD_SECONDS}");
-                found.invalid(&at.child(name), given, said);
+            if name == "periodSeconds" && value > LONGEST_PERIOD_SECONDS {
+                let message = format!("must be less than or equal to {LONGEST_PERIOD_SECONDS}");
+                found.invalid(&at.child(name), value, message);
             }
         }
     }

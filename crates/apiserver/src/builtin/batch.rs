@@ -122,7 +122,7 @@ fn generated_selector(job: &Value, found: &mut Findings) {
     }
     let metadata = field(job, "metadata");
     let (uid, name) = (text(metadata, "uid"), text(metadata, "name"));
-    let wanted = UID_LABELS
+    let desired = UID_LABELS
         .map(|label| (label, uid))
         .into_iter()
         .chain(NAME_LABELS.map(|label| (label, name)));
@@ -131,20 +131,20 @@ fn generated_selector(job: &Value, found: &mut Findings) {
     let at = at.child("metadata");
     let at = at.child("labels");
     let labels = field(field(field(spec, "template"), "metadata"), "labels");
-    for (label, wanted) in wanted.clone() {
-        let said = format!("must be '{wanted}'");
+    for (label, desired) in desired.clone() {
+        let message = format!("must be '{desired}'");
         match labels.get(label).and_then(Value::as_str) {
-            None => found.required(&at.key(label), said),
-            Some(set) if set != wanted => found.invalid(&at.key(label), labels.clone(), said),
+            None => found.required(&at.key(label), message),
+            Some(set) if set != desired => found.invalid(&at.key(label), labels.clone(), message),
             Some(_) => {}
         }
     }
-    let expected: BTreeMap<&str, &str> = wanted.collect();
+    let expected: BTreeMap<&str, &str> = desired.collect();
     let selector = field(spec, "selector");
     if !chooses(selector, &expected) {
         let at = Path::new("spec");
-        let said = "`selector` not auto-generated";
-        found.invalid(&at.child("selector"), selector.clone(), said);
+        let message = "`selector` not auto-generated";
+        found.invalid(&at.child("selector"), selector.clone(), message);
     }
 }
 
@@ -198,8 +198,8 @@ fn job(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     if !apps::matches(selector, labels) {
         let at = at.child("template");
         let at = at.child("metadata");
-        let said = "`selector` does not match template `labels`";
-        found.invalid(&at.child("labels"), labels.clone(), said);
+        let message = "`selector` does not match template `labels`";
+        found.invalid(&at.child("labels"), labels.clone(), message);
     }
 }
 
@@ -223,8 +223,8 @@ fn job_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     );
     if mode == "Indexed" {
         if field(spec, "completions").is_null() {
-            let said = "when completion mode is Indexed";
-            found.required(&at.child("completions"), said);
+            let message = "when completion mode is Indexed";
+            found.required(&at.child("completions"), message);
         }
     } else {
         for name in ["backoffLimitPerIndex", "maxFailedIndexes"] {
@@ -233,8 +233,8 @@ fn job_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             }
         }
         if let Some(policy) = spec.get("successPolicy") {
-            let said = "requires indexed completion mode";
-            found.invalid(&at.child("successPolicy"), policy.clone(), said);
+            let message = "requires indexed completion mode";
+            found.invalid(&at.child("successPolicy"), policy.clone(), message);
         }
     }
     let policies = ["Failed", "TerminatingOrFailed"];
@@ -250,8 +250,8 @@ fn job_spec(spec: &Value, at: &Path<'_>, found: &mut Findings) {
         "Always" | "" => found.required(&at, "valid values: \"OnFailure\", \"Never\""),
         "OnFailure" | "Never" => {
             if policy == "OnFailure" && !field(spec, "podFailurePolicy").is_null() {
-                let said = "only \"Never\" is supported when podFailurePolicy is specified";
-                found.invalid(&at, policy, said);
+                let message = "only \"Never\" is supported when podFailurePolicy is specified";
+                found.invalid(&at, policy, message);
             }
         }
         other => found.not_supported(&at, other, &["OnFailure", "Never"]),
@@ -295,8 +295,8 @@ fn indexed_name(job: &Value, found: &mut Findings) {
     let name = text(field(job, "metadata"), "name");
     let longest = format!("{name}-{}", count - 1);
     if !names::dns_label(&longest).is_empty() {
-        let said = format!("will not able to create pod with invalid DNS label: {longest}");
+        let message = format!("will not able to create pod with invalid DNS label: {longest}");
         let at = Path::new("metadata");
-        found.invalid(&at.child("name"), json!(name), said);
+        found.invalid(&at.child("name"), json!(name), message);
     }
 }

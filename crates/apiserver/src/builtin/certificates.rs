@@ -85,8 +85,8 @@ pub(crate) fn validate(request: &Value, found: &mut Findings) {
     let spec = field(request, "spec");
     let pem = STANDARD.decode(text(spec, "request")).unwrap_or_default();
     if !String::from_utf8_lossy(&pem).contains(PEM_HEAD) {
-        let said = "PEM block type must be CERTIFICATE REQUEST";
-        found.invalid(&at.child("request"), text(spec, "request"), said);
+        let message = "PEM block type must be CERTIFICATE REQUEST";
+        found.invalid(&at.child("request"), text(spec, "request"), message);
     }
     if list(spec, "usages").is_empty() {
         found.required(&at.child("usages"), "");
@@ -99,15 +99,15 @@ pub(crate) fn validate(request: &Value, found: &mut Findings) {
             found.all_invalid(&under, domain, names::dns_subdomain(domain));
         }
         _ => {
-            let said = "must be a fully qualified domain and path of the form \
+            let message = "must be a fully qualified domain and path of the form \
                         'example.com/signer-name'";
-            found.invalid(&under, signer, said);
+            found.invalid(&under, signer, message);
         }
     }
     let name = "expirationSeconds";
     if let Some(seconds) = number(spec, name).filter(|seconds| *seconds < MIN_SECONDS) {
-        let said = "may not specify a duration less than 600 seconds (10 minutes)";
-        found.invalid(&at.child(name), seconds, said);
+        let message = "may not specify a duration less than 600 seconds (10 minutes)";
+        found.invalid(&at.child(name), seconds, message);
     }
     conditions(request, found);
 }
@@ -134,8 +134,8 @@ fn conditions(request: &Value, found: &mut Findings) {
         found.one_of(&at.child("status"), text(condition, "status"), known);
         let other = APPROVAL_CONDITIONS.iter().find(|other| **other != kind);
         if APPROVAL_CONDITIONS.contains(&kind) && other.is_some_and(|other| seen.contains(*other)) {
-            let said = "Approved and Denied conditions are mutually exclusive";
-            found.invalid(&under, kind, said);
+            let message = "Approved and Denied conditions are mutually exclusive";
+            found.invalid(&under, kind, message);
         }
         if !seen.insert(kind) {
             found.duplicate(&at.child("type"), kind);
@@ -151,14 +151,14 @@ pub(crate) fn status_update(new: &Value, old: &Value, target: WriteTarget, found
     for kind in ["Approved", "Denied", "Failed"] {
         let (now, before) = (of_kind(new, kind).count(), of_kind(old, kind).count());
         if now < before {
-            let said = format!("updates may not remove a condition of type {kind:?}");
-            found.forbidden(&under, said);
+            let message = format!("updates may not remove a condition of type {kind:?}");
+            found.forbidden(&under, message);
         } else if now > before
             && target == WriteTarget::Status
             && APPROVAL_CONDITIONS.contains(&kind)
         {
-            let said = format!("updates may not add a condition of type {kind:?}");
-            found.forbidden(&under, said);
+            let message = format!("updates may not add a condition of type {kind:?}");
+            found.forbidden(&under, message);
         }
     }
     let certificate = |request| text(field(request, "status"), "certificate");
@@ -166,8 +166,8 @@ pub(crate) fn status_update(new: &Value, old: &Value, target: WriteTarget, found
         && !certificate(old).is_empty()
         && certificate(new) != certificate(old)
     {
-        let said = "updates may not modify existing certificate content";
-        found.forbidden(&at.child("certificate"), said);
+        let message = "updates may not modify existing certificate content";
+        found.forbidden(&at.child("certificate"), message);
     }
 }
 

@@ -80,8 +80,8 @@ pub(crate) fn config_map(map: &Value, found: &mut Findings) {
     let mut size = keys(data, &at, found, str::len);
     for key in data.into_iter().flat_map(Map::keys) {
         if binary.is_some_and(|binary| binary.contains_key(key)) {
-            let said = "duplicate of key present in binaryData";
-            found.invalid(&at.key(key), key.as_str(), said);
+            let message = "duplicate of key present in binaryData";
+            found.invalid(&at.key(key), key.as_str(), message);
         }
     }
     size += keys(binary, &Path::new("binaryData"), found, |text| {
@@ -114,13 +114,13 @@ fn frozen(new: &Value, old: &Value, fields: &[&str], found: &mut Findings) {
     if !flag(old, "immutable") {
         return;
     }
-    let said = "field is immutable when `immutable` is set";
+    let message = "field is immutable when `immutable` is set";
     if !flag(new, "immutable") {
-        found.forbidden(&Path::new("immutable"), said);
+        found.forbidden(&Path::new("immutable"), message);
     }
     for name in fields {
         if field(new, name) != field(old, name) {
-            found.forbidden(&Path::new(name), said);
+            found.forbidden(&Path::new(name), message);
         }
     }
 }
@@ -199,8 +199,8 @@ pub(crate) fn node_update(new: &Value, old: &Value, found: &mut Findings) {
     }
     let id = text(before, "providerID");
     if !id.is_empty() && id != text(spec, "providerID") {
-        let said = "node updates may not change providerID except from \"\" to valid";
-        found.forbidden(&at.child("providerID"), said);
+        let message = "node updates may not change providerID except from \"\" to valid";
+        found.forbidden(&at.child("providerID"), message);
     }
     node_status(new, found);
     // kube-apiserver validates taints twice on update, and returns each error twice.
@@ -226,15 +226,19 @@ pub(crate) fn node(node: &Value, found: &mut Findings) {
     let ranges: Vec<&str> = texts(field(node, "spec"), "podCIDRs").collect();
     for (index, range) in ranges.iter().enumerate() {
         if family_of_range(range).is_none() {
-            let said = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-            found.invalid(&under.index(index), *range, said);
+            let message = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            found.invalid(&under.index(index), *range, message);
         }
     }
     if let [first, second, rest @ ..] = ranges.as_slice()
         && (!rest.is_empty() || family_of_range(first) == family_of_range(second))
     {
-        let said = "may specify no more than one CIDR for each IP family";
-        found.invalid(&under, field(field(node, "spec"), "podCIDRs").clone(), said);
+        let message = "may specify no more than one CIDR for each IP family";
+        found.invalid(
+            &under,
+            field(field(node, "spec"), "podCIDRs").clone(),
+            message,
+        );
     }
 }
 
@@ -281,7 +285,7 @@ pub(crate) fn event(event: &Value, reporter: &str, found: &mut Findings) {
     };
     let at = Path::new("involvedObject");
     let at = at.child("namespace");
-    let said = "does not match event.namespace";
+    let message = "does not match event.namespace";
     let is_new = !field(event, "eventTime").is_null();
     let wrong = match (is_new, involved) {
         (false, "") => !namespace.is_empty() && namespace != "default",
@@ -290,7 +294,7 @@ pub(crate) fn event(event: &Value, reporter: &str, found: &mut Findings) {
         (true, _) => false,
     };
     if wrong {
-        found.invalid(&at, involved, said);
+        found.invalid(&at, involved, message);
     }
     if is_new {
         let controller = text(event, reporter);
@@ -321,8 +325,8 @@ pub(crate) fn event(event: &Value, reporter: &str, found: &mut Findings) {
 
 fn limit(event: &Value, name: &str, said_as: &str, most: usize, found: &mut Findings) {
     if text(event, name).len() > most {
-        let said = format!("can have at most {most} characters");
-        found.invalid(&Path::new(said_as), "", said);
+        let message = format!("can have at most {most} characters");
+        found.invalid(&Path::new(said_as), "", message);
     }
 }
 
@@ -378,7 +382,7 @@ pub(crate) fn lease(lease: &Value, found: &mut Findings) {
     found.not_negative(&at.child(name), number(spec, name));
     let strategy = text(spec, "strategy");
     if !text(spec, "preferredHolder").is_empty() && strategy.is_empty() {
-        let said = "may only be specified if `strategy` is defined";
-        found.forbidden(&at.child("preferredHolder"), said);
+        let message = "may only be specified if `strategy` is defined";
+        found.forbidden(&at.child("preferredHolder"), message);
     }
 }

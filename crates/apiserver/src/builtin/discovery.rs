@@ -95,16 +95,16 @@ fn reachable(ip: IpAddr, address: &str, at: &Path<'_>, found: &mut Findings) {
         found.invalid(at, address, format!("may not be unspecified ({address})"));
     }
     if ip.is_loopback() {
-        let said = "may not be in the loopback range (127.0.0.0/8, ::1/128)";
-        found.invalid(at, address, said);
+        let message = "may not be in the loopback range (127.0.0.0/8, ::1/128)";
+        found.invalid(at, address, message);
     }
     if link_local {
-        let said = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
-        found.invalid(at, address, said);
+        let message = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
+        found.invalid(at, address, message);
     }
     if link_local_multicast {
-        let said = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
-        found.invalid(at, address, said);
+        let message = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
+        found.invalid(at, address, message);
     }
 }
 

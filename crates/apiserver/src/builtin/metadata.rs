@@ -55,8 +55,8 @@ fn common(metadata: &Value, namespaced: bool, at: &Path<'_>, found: &mut Finding
     }
     let has = |name: &str| texts(metadata, "finalizers").any(|other| other == name);
     if has("orphan") && has("foregroundDeletion") {
-        let said = "finalizer orphan and foregroundDeletion cannot be both set";
-        found.invalid(&under, field(metadata, "finalizers").clone(), said);
+        let message = "finalizer orphan and foregroundDeletion cannot be both set";
+        found.invalid(&under, field(metadata, "finalizers").clone(), message);
     }
 }
 
@@ -94,8 +94,8 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
     for owner in list(metadata, "ownerReferences") {
         let version = text(owner, "apiVersion");
         if version.rsplit('/').next().unwrap_or_default().is_empty() {
-            let said = "version must not be empty";
-            found.invalid(&at.child("apiVersion"), version, said);
+            let message = "version must not be empty";
+            found.invalid(&at.child("apiVersion"), version, message);
         }
         for name in ["kind", "name", "uid"] {
             if text(owner, name).is_empty() {
@@ -103,8 +103,8 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
             }
         }
         if (version, text(owner, "kind")) == ("v1", "Event") {
-            let said = "/v1, Kind=Event is disallowed from being an owner";
-            found.invalid(at, owner.clone(), said);
+            let message = "/v1, Kind=Event is disallowed from being an owner";
+            found.invalid(at, owner.clone(), message);
         }
         if !flag(owner, "controller") {
             continue;
@@ -116,11 +116,11 @@ fn owners(metadata: &Value, at: &Path<'_>, found: &mut Findings) {
             Some(_) if repeated == MAX_REPEATED => {}
             Some(first) => {
                 repeated += 1;
-                let said = format!(
+                let message = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in \
                      references for {first} and {this}"
                 );
-                found.invalid_shown(at, &shown_owners(metadata), &said);
+                found.invalid_shown(at, &shown_owners(metadata), &message);
             }
         }
     }
@@ -159,8 +159,8 @@ pub(crate) fn standard_finalizers(value: &Value, found: &mut Findings) {
 /// Checks that a finalizer without a domain is a standard finalizer.
 pub(crate) fn standard_finalizer(name: &str, at: &Path<'_>, found: &mut Findings) {
     if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name) {
-        let said = "name is neither a standard finalizer name nor is it fully qualified";
-        found.invalid(at, name, said);
+        let message = "name is neither a standard finalizer name nor is it fully qualified";
+        found.invalid(at, name, message);
     }
 }
 
@@ -187,12 +187,12 @@ fn validate_change(new: &Value, old: &Value, at: &Path<'_>, found: &mut Findings
             .collect();
         extra.sort();
         if !extra.is_empty() {
-            let said = format!(
+            let message = format!(
                 "no new finalizers can be added if the object is being deleted, found new \
                  finalizers []string{{{}}}",
                 extra.join(", ")
             );
-            found.forbidden(&at.child("finalizers"), said);
+            found.forbidden(&at.child("finalizers"), message);
         }
     }
     if number(new, "generation") < number(old, "generation") {
@@ -223,11 +223,15 @@ fn validate_change(new: &Value, old: &Value, at: &Path<'_>, found: &mut Findings
 /// Validates `kind` and `name` of a reference to another object.
 pub(crate) fn kind_and_name(value: &Value, at: &Path<'_>, found: &mut Findings) {
     for name in ["kind", "name"] {
-        let given = text(value, name);
-        if given.is_empty() {
+        let stored_value = text(value, name);
+        if stored_value.is_empty() {
             found.required(&at.child(name), "");
         } else {
-            found.all_invalid(&at.child(name), given, names::path_segment(given));
+            found.all_invalid(
+                &at.child(name),
+                stored_value,
+                names::path_segment(stored_value),
+            );
         }
     }
 }

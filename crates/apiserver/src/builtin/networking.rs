@@ -67,9 +67,9 @@ pub(crate) fn validate_new(kind: &str, value: &Value, found: &mut Findings) {
     let annotation = field(at(value, "metadata.annotations"), CLASS_ANNOTATION);
     let class = at(value, "spec.ingressClassName");
     if kind == "Ingress" && !annotation.is_null() && !class.is_null() && annotation != class {
-        let said = "must match `ingressClassName` when both are specified";
+        let message = "must match `ingressClassName` when both are specified";
         let at = Path::new("annotations");
-        found.invalid(&at.child(CLASS_ANNOTATION), annotation.clone(), said);
+        found.invalid(&at.child(CLASS_ANNOTATION), annotation.clone(), message);
     }
 }
 
@@ -87,8 +87,8 @@ fn ingress(value: &Value, found: &mut Findings) {
     let spec = field(value, "spec");
     let backend = field(spec, "defaultBackend");
     if list(spec, "rules").is_empty() && backend.is_null() {
-        let said = "either `defaultBackend` or `rules` must be specified";
-        found.invalid(&at, field(spec, "rules").clone(), said);
+        let message = "either `defaultBackend` or `rules` must be specified";
+        found.invalid(&at, field(spec, "rules").clone(), message);
     }
     if !backend.is_null() {
         ingress_backend(backend, &at.child("defaultBackend"), found);
@@ -212,12 +212,12 @@ fn ingress_backend(backend: &Value, at: &Path<'_>, found: &mut Findings) {
     }
     let port = field(service, "port");
     let under = under.child("port");
-    let (name, given) = (text(port, "name"), number(port, "number").unwrap_or(0));
-    match (name.is_empty(), given) {
+    let (name, value) = (text(port, "name"), number(port, "number").unwrap_or(0));
+    match (name.is_empty(), value) {
         (false, 0) => found.all_invalid(&under.child("name"), name, names::port_name(name)),
         (false, _) => found.invalid(at, "", "cannot set both port name & port number"),
         (true, 0) => found.required(at, "port name or number is required"),
-        (true, given) => valid_port(&under.child("number"), given, found),
+        (true, value) => valid_port(&under.child("number"), value, found),
     }
 }
 
@@ -241,8 +241,8 @@ fn ingress_class(spec: &Value, found: &mut Findings) {
             found.all_invalid(&under, domain, names::dns_subdomain(domain));
         }
         _ => {
-            let said = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-            found.invalid(&under, controller, said);
+            let message = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+            found.invalid(&under, controller, message);
         }
     }
     let parameters = field(spec, "parameters");
@@ -256,8 +256,8 @@ fn ingress_class(spec: &Value, found: &mut Findings) {
     let under = at.child("namespace");
     match (scope, namespace) {
         ("Namespace", None | Some("")) => {
-            let said = "`parameters.scope` is set to 'Namespace'";
-            found.required(&under, said);
+            let message = "`parameters.scope` is set to 'Namespace'";
+            found.required(&under, message);
         }
         ("Namespace", Some(name)) => found.all_invalid(&under, name, names::dns_label(name)),
         ("Cluster", Some(_)) => {
@@ -288,8 +288,8 @@ fn policy(spec: &Value, found: &mut Findings) {
     let under = at.child("policyTypes");
     let types = field(spec, "policyTypes");
     if list(spec, "policyTypes").len() > 2 {
-        let said = "may not specify more than two policyTypes";
-        found.invalid(&under, types.clone(), said);
+        let message = "may not specify more than two policyTypes";
+        found.invalid(&under, types.clone(), message);
         return;
     }
     for (index, kind) in texts(spec, "policyTypes").enumerate() {
@@ -307,8 +307,8 @@ fn policy_port(port: &Value, at: &Path<'_>, found: &mut Findings) {
     match first {
         Value::Number(first) => {
             if last < first.as_i64().unwrap_or_default() {
-                let said = "must be greater than or equal to `port`";
-                found.invalid(&end, first.clone(), said);
+                let message = "must be greater than or equal to `port`";
+                found.invalid(&end, first.clone(), message);
             }
             valid_port(&end, last, found);
         }
@@ -320,8 +320,8 @@ fn policy_port(port: &Value, at: &Path<'_>, found: &mut Findings) {
             );
         }
         _ => {
-            let said = "may not be specified when `port` is not specified";
-            found.invalid(&end, last, said);
+            let message = "may not be specified when `port` is not specified";
+            found.invalid(&end, last, message);
         }
     }
 }

@@ -305,7 +305,7 @@ pub(crate) fn keep_quality(new: &mut Value, old: &Value) {
 
 /// Reverts all changes except changes of ephemeral containers.
 pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
-    let wanted = field(field(new, "spec"), "ephemeralContainers").clone();
+    let desired = field(field(new, "spec"), "ephemeralContainers").clone();
     let metadata = field(new, "metadata").clone();
     *new = old.clone();
     let managed = field(&metadata, "managedFields").clone();
@@ -313,7 +313,7 @@ pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
         put(metadata, "managedFields", Some(managed));
     }
     if let Some(spec) = make(new, "spec") {
-        put(spec, "ephemeralContainers", Some(wanted));
+        put(spec, "ephemeralContainers", Some(desired));
     }
 }
 
@@ -321,15 +321,15 @@ pub(crate) fn only_ephemeral(new: &mut Value, old: &Value) {
 /// containers.
 pub(crate) fn only_resources(new: &mut Value, old: &Value) {
     const LISTS: [&str; 2] = ["containers", "initContainers"];
-    let (wanted, before) = (field(new, "spec"), field(old, "spec"));
+    let (desired, before) = (field(new, "spec"), field(old, "spec"));
     let same = LISTS.iter().all(|name| {
         let of = |spec| list(spec, name).iter().map(|one| text(one, "name"));
-        of(wanted).eq(of(before))
+        of(desired).eq(of(before))
     });
     if !same {
         return;
     }
-    let wanted = wanted.clone();
+    let desired = desired.clone();
     let managed = field(field(new, "metadata"), "managedFields").clone();
     let version = field(field(new, "metadata"), "resourceVersion").clone();
     *new = old.clone();
@@ -341,9 +341,9 @@ pub(crate) fn only_resources(new: &mut Value, old: &Value) {
         return;
     };
     for name in LISTS {
-        for (container, wanted) in items(spec, name).iter_mut().zip(list(&wanted, name)) {
+        for (container, desired) in items(spec, name).iter_mut().zip(list(&desired, name)) {
             for part in ["resources", "resizePolicy"] {
-                put(container, part, wanted.get(part).cloned());
+                put(container, part, desired.get(part).cloned());
             }
         }
     }

@@ -54,8 +54,8 @@ pub(crate) fn budget(value: &Value, found: &mut Findings) {
     let spec = field(value, "spec");
     let (least, most) = ("minAvailable", "maxUnavailable");
     if spec.get(least).is_some() && spec.get(most).is_some() {
-        let said = "minAvailable and maxUnavailable cannot be both set";
-        found.invalid(&at, spec.clone(), said);
+        let message = "minAvailable and maxUnavailable cannot be both set";
+        found.invalid(&at, spec.clone(), message);
     }
     for name in [least, most] {
         if spec.get(name).is_some() {
@@ -114,12 +114,12 @@ pub(crate) fn quota_update(new: &Value, old: &Value, found: &mut Findings) {
 /// Validates resource names and quantities.
 fn amounts(value: &Value, name: &str, at: &Path<'_>, found: &mut Findings) {
     let under = at.child(name);
-    for (resource, given) in object(value, name).into_iter().flatten() {
+    for (resource, stored_value) in object(value, name).into_iter().flatten() {
         let at = under.key(resource);
         found.all_invalid(&at, resource, names::qualified_name(resource));
-        let given = given.as_str().unwrap_or_default();
-        if Quantity::parse(given).is_ok_and(|amount| amount.nano() < 0) {
-            found.invalid(&at, given, "must be greater than or equal to 0");
+        let stored_value = stored_value.as_str().unwrap_or_default();
+        if Quantity::parse(stored_value).is_ok_and(|amount| amount.nano() < 0) {
+            found.invalid(&at, stored_value, "must be greater than or equal to 0");
         }
     }
 }
@@ -135,8 +135,8 @@ pub(crate) fn limits(value: &Value, found: &mut Findings) {
         found.all_invalid(&under, kind, names::qualified_name(kind));
         let standard = ["Container", "PersistentVolumeClaim", "Pod"].contains(&kind);
         if !standard && !kind.is_empty() && !kind.contains('/') {
-            let said = "must be a standard limit type or fully qualified";
-            found.invalid(&under, kind, said);
+            let message = "must be a standard limit type or fully qualified";
+            found.invalid(&under, kind, message);
         }
         if !seen.insert(kind) {
             found.duplicate(&under, kind);
@@ -147,9 +147,9 @@ pub(crate) fn limits(value: &Value, found: &mut Findings) {
         for name in ["default", "defaultRequest"] {
             if kind != "Pod" {
                 amounts(limit, name, &at, found);
-            } else if object(limit, name).is_some_and(|given| !given.is_empty()) {
-                let said = "may not be specified when `type` is 'Pod'";
-                found.forbidden(&at.child(name), said);
+            } else if object(limit, name).is_some_and(|stored_value| !stored_value.is_empty()) {
+                let message = "may not be specified when `type` is 'Pod'";
+                found.forbidden(&at.child(name), message);
             }
         }
         ordered(limit, &at, found);
@@ -193,9 +193,9 @@ fn ordered(limit: &Value, at: &Path<'_>, found: &mut Findings) {
                 continue;
             };
             if low.nano() > high.nano() {
-                let said = format!("{low_called} {least} is greater than {high_called} {most}");
+                let message = format!("{low_called} {least} is greater than {high_called} {most}");
                 let shown = field(field(limit, told), resource).clone();
-                found.invalid(&at.child(told).key(resource), shown, said);
+                found.invalid(&at.child(told).key(resource), shown, message);
             }
         }
     }
@@ -203,24 +203,24 @@ fn ordered(limit: &Value, at: &Path<'_>, found: &mut Findings) {
 
 pub(crate) fn priority(value: &Value, found: &mut Findings) {
     let name = text(field(value, "metadata"), "name");
-    let given = number(value, "value").unwrap_or_default();
+    let stored_value = number(value, "value").unwrap_or_default();
     let known = [
         ("system-cluster-critical", 2_000_000_000),
         ("system-node-critical", 2_000_001_000),
     ];
     if name.starts_with(SYSTEM_PREFIX) {
-        if !known.contains(&(name, given)) {
-            let said = format!(
+        if !known.contains(&(name, stored_value)) {
+            let message = format!(
                 "priority class names with 'system-' prefix are reserved for system use only. \
                  error: {name} is not a known system priority class"
             );
             let at = Path::new("metadata");
-            found.forbidden(&at.child("name"), said);
+            found.forbidden(&at.child("name"), message);
         }
-    } else if given > MAX_USER_PRIORITY {
-        let said =
+    } else if stored_value > MAX_USER_PRIORITY {
+        let message =
             format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
-        found.forbidden(&Path::new("value"), said);
+        found.forbidden(&Path::new("value"), message);
     }
     let name = "preemptionPolicy";
     let known = ["Never", "PreemptLowerPriority"];

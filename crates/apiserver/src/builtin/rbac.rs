@@ -49,29 +49,29 @@ fn rules(role: &Value, namespaced: bool, found: &mut Findings) {
         let at = under.index(index);
         let none = |name: &str| list(rule, name).is_empty();
         if none("verbs") {
-            let said = "verbs must contain at least one value";
-            found.required(&at.child("verbs"), said);
+            let message = "verbs must contain at least one value";
+            found.required(&at.child("verbs"), message);
         }
         if !none("nonResourceURLs") {
             let urls = field(rule, "nonResourceURLs").clone();
             let at = at.child("nonResourceURLs");
             if namespaced {
-                let said = "namespaced rules cannot apply to non-resource URLs";
-                found.invalid(&at, urls.clone(), said);
+                let message = "namespaced rules cannot apply to non-resource URLs";
+                found.invalid(&at, urls.clone(), message);
             }
             if !none("apiGroups") || !none("resources") || !none("resourceNames") {
-                let said = "rules cannot apply to both regular resources and non-resource URLs";
-                found.invalid(&at, urls, said);
+                let message = "rules cannot apply to both regular resources and non-resource URLs";
+                found.invalid(&at, urls, message);
             }
             continue;
         }
         if none("apiGroups") {
-            let said = "resource rules must supply at least one api group";
-            found.required(&at.child("apiGroups"), said);
+            let message = "resource rules must supply at least one api group";
+            found.required(&at.child("apiGroups"), message);
         }
         if none("resources") {
-            let said = "resource rules must supply at least one resource";
-            found.required(&at.child("resources"), said);
+            let message = "resource rules must supply at least one resource";
+            found.required(&at.child("resources"), message);
         }
     }
 }
@@ -86,8 +86,8 @@ fn aggregation(role: &Value, found: &mut Findings) {
         .get("clusterRoleSelectors")
         .and_then(Value::as_array);
     let Some(selectors) = selectors.filter(|selectors| !selectors.is_empty()) else {
-        let said = "at least one clusterRoleSelector required if aggregationRule is non-nil";
-        return found.required(&at, said);
+        let message = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        return found.required(&at, message);
     };
     for (index, selector) in selectors.iter().enumerate() {
         label_selector(selector, &at.index(index), found);
@@ -105,20 +105,20 @@ pub(crate) fn label_selector(selector: &Value, at: &Path<'_>, found: &mut Findin
         match text(expression, "operator") {
             "In" | "NotIn" => {
                 if values.is_empty() {
-                    let said = "must be specified when `operator` is 'In' or 'NotIn'";
-                    found.required(&at.child("values"), said);
+                    let message = "must be specified when `operator` is 'In' or 'NotIn'";
+                    found.required(&at.child("values"), message);
                 }
             }
             "Exists" | "DoesNotExist" => {
                 if !values.is_empty() {
-                    let said = "may not be specified when `operator` is 'Exists' or \
+                    let message = "may not be specified when `operator` is 'Exists' or \
                                 'DoesNotExist'";
-                    found.forbidden(&at.child("values"), said);
+                    found.forbidden(&at.child("values"), message);
                 }
             }
             other => {
-                let said = "not a valid selector operator";
-                found.invalid(&at.child("operator"), other, said);
+                let message = "not a valid selector operator";
+                found.invalid(&at.child("operator"), other, message);
             }
         }
         let key = text(expression, "key");

@@ -101,15 +101,15 @@ pub fn assign(service: &mut Value, taken: &dyn Fn(&str) -> bool) {
 }
 
 fn assign_ports(spec: &mut Value, name: &str, taken: &dyn Fn(&str) -> bool) {
-    let wanted = match text(spec, "type") {
+    let desired = match text(spec, "type") {
         "NodePort" => true,
         "LoadBalancer" => flag(spec, "allocateLoadBalancerNodePorts"),
         _ => false,
     };
-    if !wanted {
+    if !desired {
         return;
     }
-    let mut given: Vec<i64> = list(spec, "ports")
+    let mut node_ports: Vec<i64> = list(spec, "ports")
         .iter()
         .filter_map(|port| number(port, "nodePort"))
         .collect();
@@ -119,11 +119,15 @@ fn assign_ports(spec: &mut Value, name: &str, taken: &dyn Fn(&str) -> bool) {
         }
         let own = format!("{name}/{}/{}", text(port, "protocol"), field(port, "port"));
         let at = |offset: u32| (FIRST_PORT + offset % PORTS).to_string();
-        let used =
-            |text: &str| taken(text) || text.parse().is_ok_and(|number| given.contains(&number));
+        let used = |text: &str| {
+            taken(text)
+                || text
+                    .parse()
+                    .is_ok_and(|number| node_ports.contains(&number))
+        };
         let text = free(&own, PORTS, at, &used);
         if let Ok(number) = text.parse::<i64>() {
-            given.push(number);
+            node_ports.push(number);
             put(port, "nodePort", Some(number.into()));
         }
     }
@@ -166,9 +170,9 @@ pub(crate) fn carry(new: &mut Value, old: &Value) {
                 field(other, "port") == field(port, "port")
                     && field(other, "protocol") == field(port, "protocol")
             };
-            let given = list(before, "ports").iter().find(same);
-            if let Some(given) = given.and_then(|other| number(other, "nodePort")) {
-                default(port, "nodePort", given);
+            let previous_port = list(before, "ports").iter().find(same);
+            if let Some(previous_port) = previous_port.and_then(|other| number(other, "nodePort")) {
+                default(port, "nodePort", previous_port);
             }
         }
     }
@@ -183,8 +187,8 @@ pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
         let (is, was) = (text(new, "clusterIP"), text(old, "clusterIP"));
         if is != was {
             let shown = field(new, "clusterIPs").clone();
-            let said = "may not change once set";
-            found.invalid(&at.child("clusterIPs").index(0), shown, said);
+            let message = "may not change once set";
+            found.invalid(&at.child("clusterIPs").index(0), shown, message);
         }
     }
 }
@@ -202,12 +206,12 @@ pub(crate) fn validate(service: &Value, found: &mut Findings) {
     }
     match kind {
         "LoadBalancer" if headless => {
-            let said = "may not be set to 'None' for LoadBalancer services";
-            found.invalid(&at.child("clusterIPs").index(0), "None", said);
+            let message = "may not be set to 'None' for LoadBalancer services";
+            found.invalid(&at.child("clusterIPs").index(0), "None", message);
         }
         "NodePort" if headless => {
-            let said = "may not be set to 'None' for NodePort services";
-            found.invalid(&at.child("clusterIPs").index(0), "None", said);
+            let message = "may not be set to 'None' for NodePort services";
+            found.invalid(&at.child("clusterIPs").index(0), "None", message);
         }
         "ExternalName" => external_name(spec, &at, found),
         _ => {}
@@ -227,8 +231,8 @@ pub(crate) fn validate(service: &Value, found: &mut Findings) {
 fn addresses(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     for (index, address) in texts(spec, "clusterIPs").enumerate() {
         if address != "None" && address.parse::<std::net::IpAddr>().is_err() {
-            let said = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-            found.invalid(&at.child("clusterIPs").index(index), address, said);
+            let message = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+            found.invalid(&at.child("clusterIPs").index(index), address, message);
         }
     }
 }
@@ -265,15 +269,15 @@ pub(crate) fn collisions(service: &Value, taken: &dyn Fn(&str) -> bool, found: &
     let address = text(spec, "clusterIP");
     if !address.is_empty() && taken(address) {
         let shown = json!([address]);
-        let said = format!("failed to allocate IP {address}: provided IP is already allocated");
-        found.invalid(&at.child("clusterIPs"), shown, said);
+        let message = format!("failed to allocate IP {address}: provided IP is already allocated");
+        found.invalid(&at.child("clusterIPs"), shown, message);
     }
 }
 
 fn external_name(spec: &Value, at: &Path<'_>, found: &mut Findings) {
-    let said = "may not be set for ExternalName services";
+    let message = "may not be set for ExternalName services";
     if !text(spec, "clusterIP").is_empty() {
-        found.forbidden(&at.child("clusterIPs"), said);
+        found.forbidden(&at.child("clusterIPs"), message);
     }
     let name = text(spec, "externalName");
     let host = name.strip_suffix('.').unwrap_or(name);
@@ -314,11 +318,11 @@ fn all_ports(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             found.duplicate(&at, shown);
         }
         used.push((number, protocol));
-        let given = crate::json::number(port, "nodePort").unwrap_or_default();
+        let node_port = crate::json::number(port, "nodePort").unwrap_or_default();
         let kind = text(spec, "type");
-        if given != 0 && matches!(kind, "ClusterIP" | "ExternalName" | "") {
-            let said = format!("may not be used when `type` is '{kind}'");
-            found.forbidden(&at.child("nodePort"), said);
+        if node_port != 0 && matches!(kind, "ClusterIP" | "ExternalName" | "") {
+            let message = format!("may not be used when `type` is '{kind}'");
+            found.forbidden(&at.child("nodePort"), message);
         }
     }
 }
@@ -359,7 +363,7 @@ fn policies(spec: &Value, kind: &str, at: &Path<'_>, found: &mut Findings) {
         || kind == "ClusterIP" && texts(spec, "externalIPs").next().is_some();
     let name = "externalTrafficPolicy";
     if !outside && !text(spec, name).is_empty() {
-        let said = "may only be set for externally-accessible services";
-        found.invalid(&at.child(name), text(spec, name), said);
+        let message = "may only be set for externally-accessible services";
+        found.invalid(&at.child(name), text(spec, name), message);
     }
 }

@@ -96,9 +96,9 @@ pub(crate) fn claim_update(new: &Value, old: &Value, found: &mut Findings) {
         spec
     };
     if kept(new) != kept(old) {
-        let said = "spec is immutable after creation except resources.requests and \
+        let message = "spec is immutable after creation except resources.requests and \
                     volumeAttributesClassName for bound claims";
-        found.forbidden(&Path::new("spec"), said);
+        found.forbidden(&Path::new("spec"), message);
     }
 }
 

@@ -32,11 +32,11 @@ pub fn accept<'a>(crd: &Value, others: impl IntoIterator<Item = &'a Value>) -> N
     let mut accepted = before.as_object().cloned().unwrap_or_default();
     let mut conflict: Option<(&str, String)> = None;
     let mut settle = |name: &str, reason, used: &BTreeSet<String>, accepted: &mut Map<_, _>| {
-        let wanted = text(requested, name);
-        if wanted != text(before, name) && used.contains(wanted) {
-            conflict = Some((reason, in_use(wanted)));
+        let desired = text(requested, name);
+        if desired != text(before, name) && used.contains(desired) {
+            conflict = Some((reason, in_use(desired)));
         } else {
-            accepted.insert(name.to_owned(), wanted.into());
+            accepted.insert(name.to_owned(), desired.into());
         }
     };
     settle("plural", "PluralConflict", &taken.resources, &mut accepted);

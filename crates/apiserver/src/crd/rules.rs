@@ -42,13 +42,13 @@ pub(super) fn fields(schema: &Value, at: &Path<'_>, found: &mut Findings) {
                 "must not contain line breaks",
             );
         } else if breaks(expression) && trimmed.is_empty() {
-            let said = "message must be specified if rule contains line breaks";
-            found.required(&at.child("message"), said);
+            let reason = "message must be specified if rule contains line breaks";
+            found.required(&at.child("message"), reason);
         }
         let made = text(rule, "messageExpression");
         if !made.is_empty() && made.trim().is_empty() {
-            let said = "messageExpression must be non-empty if specified";
-            found.required(&at.child("messageExpression"), said);
+            let reason = "messageExpression must be non-empty if specified";
+            found.required(&at.child("messageExpression"), reason);
         }
         found.maybe_one_of(&at.child("reason"), text(rule, "reason"), &REASONS);
         let path = text(rule, "fieldPath");
@@ -159,14 +159,14 @@ fn one_rule(rule: &Value, about: &CompileContext<'_>, at: &Path<'_>, found: &mut
     }
     if uses_old_self(expression) {
         if let Some(list) = about.uncorrelated {
-            let said = format!(
+            let message = format!(
                 "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
             );
-            found.invalid(&at.child("rule"), expression, said);
+            found.invalid(&at.child("rule"), expression, message);
         }
     } else if let Some(set) = rule.get("optionalOldSelf").filter(|set| !set.is_null()) {
-        let said = "may not be set if oldSelf is not used in rule";
-        found.invalid(&at.child("optionalOldSelf"), set.clone(), said);
+        let message = "may not be set if oldSelf is not used in rule";
+        found.invalid(&at.child("optionalOldSelf"), set.clone(), message);
     }
 }
 
@@ -185,16 +185,16 @@ fn compiled(
     match compile(text(rule, name)) {
         Err(error) => found.invalid(&at.child(name), rule.clone(), error),
         Ok(expression) if expression.nesting > MAX_RULE_DEPTH => {
-            let said = format!(
+            let message = format!(
                 "estimated {name} cost exceeds budget: comprehensions are nested more than \
                  {MAX_RULE_DEPTH} deep (try simplifying the rule, or adding maxItems, \
                  maxProperties, and maxLength where arrays, maps, and strings are declared)"
             );
-            found.forbidden(&at.child(name), said);
+            found.forbidden(&at.child(name), message);
         }
         Ok(expression) => {
-            if let Err(why) = expression.check(about.node, about.root, optional, gives) {
-                found.invalid(&at.child(name), rule.clone(), why);
+            if let Err(reason) = expression.check(about.node, about.root, optional, gives) {
+                found.invalid(&at.child(name), rule.clone(), reason);
             }
         }
     }

@@ -71,16 +71,16 @@ fn root_with_status(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     ];
     let kind = text(schema, "type");
     if !kind.is_empty() && kind != "object" {
-        let said = "only \"object\" is allowed as the type at the root of the schema if the \
+        let message = "only \"object\" is allowed as the type at the root of the schema if the \
                     status subresource is enabled";
-        found.invalid(&at.child("type"), kind, said);
+        found.invalid(&at.child("type"), kind, message);
     }
     if OTHERS.iter().any(|name| schema.get(name).is_some()) {
-        let said = format!(
+        let message = format!(
             "only {AT_ROOT} fields are allowed at the root of the schema if the status \
              subresource is enabled"
         );
-        found.invalid(at, schema.clone(), said);
+        found.invalid(at, schema.clone(), message);
     }
 }
 
@@ -118,8 +118,8 @@ fn open_api(schema: &Value, at: &Path<'_>, found: &mut Findings) {
         let under = at.child("additionalProperties");
         let has_properties = object(schema, "properties").is_some_and(|map| !map.is_empty());
         if has_properties && *additional != Value::Bool(true) {
-            let said = "additionalProperties and properties are mutual exclusive";
-            found.forbidden(&under, said);
+            let message = "additionalProperties and properties are mutual exclusive";
+            found.forbidden(&under, message);
         }
         if additional.is_object() {
             open_api(additional, &under, found);
@@ -162,17 +162,17 @@ fn unsupported(schema: &Value, at: &Path<'_>, found: &mut Findings) {
         }
     }
     if kind == "null" {
-        let said = "type cannot be set to null, use nullable as an alternative";
-        found.forbidden(&at.child("type"), said);
+        let message = "type cannot be set to null, use nullable as an alternative";
+        found.forbidden(&at.child("type"), message);
     }
     if field(schema, "items").is_array() {
-        let said = "items must be a schema object and not an array";
-        found.forbidden(&at.child("items"), said);
+        let message = "items must be a schema object and not an array";
+        found.forbidden(&at.child("items"), message);
     }
     if flag(schema, "uniqueItems") {
-        let said = "uniqueItems cannot be set to true since the runtime complexity becomes \
+        let message = "uniqueItems cannot be set to true since the runtime complexity becomes \
                     quadratic";
-        found.forbidden(&at.child("uniqueItems"), said);
+        found.forbidden(&at.child("uniqueItems"), message);
     }
     let preserve = "x-kubernetes-preserve-unknown-fields";
     if schema.get(preserve) == Some(&Value::Bool(false)) {
@@ -182,17 +182,17 @@ fn unsupported(schema: &Value, at: &Path<'_>, found: &mut Findings) {
 
 fn lists(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     let kind = text(schema, "type");
-    let mut of_kind = |name: &str, wanted: &str, known: &[&str]| {
+    let mut of_kind = |name: &str, desired: &str, known: &[&str]| {
         let set = text(schema, name);
         if set.is_empty() {
             return;
         }
-        if kind != wanted {
-            let said = format!("must be {wanted} if {name} is specified");
+        if kind != desired {
+            let message = format!("must be {desired} if {name} is specified");
             if kind.is_empty() {
-                found.required(&at.child("type"), said);
+                found.required(&at.child("type"), message);
             } else {
-                found.invalid(&at.child("type"), kind, said);
+                found.invalid(&at.child("type"), kind, message);
             }
         }
         if !known.contains(&set) {
@@ -205,14 +205,14 @@ fn lists(schema: &Value, at: &Path<'_>, found: &mut Findings) {
     let items = field(schema, "items");
     match text(schema, LIST_TYPE) {
         "" if has_keys => {
-            let said = "must be map if x-kubernetes-list-map-keys is non-empty";
-            found.required(&at.child(LIST_TYPE), said);
+            let message = "must be map if x-kubernetes-list-map-keys is non-empty";
+            found.required(&at.child(LIST_TYPE), message);
         }
         "map" => map_list(schema, items, at, found),
         "set" => set_list(items, at, found),
         other if has_keys => {
-            let said = "must be map if x-kubernetes-list-map-keys is non-empty";
-            found.invalid(&at.child(LIST_TYPE), other, said);
+            let message = "must be map if x-kubernetes-list-map-keys is non-empty";
+            found.invalid(&at.child(LIST_TYPE), other, message);
         }
         _ => {}
     }
@@ -220,19 +220,19 @@ fn lists(schema: &Value, at: &Path<'_>, found: &mut Findings) {
 
 fn set_list(items: &Value, at: &Path<'_>, found: &mut Findings) {
     let under = at.child("items");
-    let said = "must be atomic as item of a list with x-kubernetes-list-type=set";
+    let message = "must be atomic as item of a list with x-kubernetes-list-type=set";
     match text(items, "type") {
         "array" if !matches!(text(items, LIST_TYPE), "" | "atomic") => {
-            found.invalid(&under.child(LIST_TYPE), text(items, LIST_TYPE), said);
+            found.invalid(&under.child(LIST_TYPE), text(items, LIST_TYPE), message);
         }
         "object" if text(items, MAP_TYPE) != "atomic" => {
-            found.invalid(&under.child(MAP_TYPE), Value::Null, said);
+            found.invalid(&under.child(MAP_TYPE), Value::Null, message);
         }
         _ => {}
     }
     if flag(items, "nullable") {
-        let said = "cannot be nullable when x-kubernetes-list-type is set";
-        found.forbidden(&under.child("nullable"), said);
+        let message = "cannot be nullable when x-kubernetes-list-type is set";
+        found.forbidden(&under.child("nullable"), message);
     }
 }
 
@@ -240,47 +240,56 @@ fn map_list(schema: &Value, items: &Value, at: &Path<'_>, found: &mut Findings) 
     let under = at.child("items");
     let keys: Vec<&str> = texts(schema, MAP_KEYS).collect();
     if keys.is_empty() {
-        let said = "must not be empty if x-kubernetes-list-type is map";
-        found.required(&at.child(MAP_KEYS), said);
+        let message = "must not be empty if x-kubernetes-list-type is map";
+        found.required(&at.child(MAP_KEYS), message);
     }
     if items.is_null() {
-        let said = "must have a schema if x-kubernetes-list-type is map";
-        return found.required(&under, said);
+        let message = "must have a schema if x-kubernetes-list-type is map";
+        return found.required(&under, message);
     }
     let kind = text(items, "type");
     if kind != "object" {
-        let said = "must be object if parent array's x-kubernetes-list-type is map";
-        return found.invalid(&under.child("type"), kind, said);
+        let message = "must be object if parent array's x-kubernetes-list-type is map";
+        return found.invalid(&under.child("type"), kind, message);
     }
     if flag(items, "nullable") {
-        let said = "cannot be nullable when x-kubernetes-list-type is map";
-        found.forbidden(&under.child("nullable"), said);
+        let message = "cannot be nullable when x-kubernetes-list-type is map";
+        found.forbidden(&under.child("nullable"), message);
     }
     let properties = under.child("properties");
     for (index, key) in keys.iter().enumerate() {
         if keys[..index].contains(key) {
-            let said = "must not contain duplicate entries";
-            found.invalid(&at.child(MAP_KEYS), field(schema, MAP_KEYS).clone(), said);
+            let message = "must not contain duplicate entries";
+            found.invalid(
+                &at.child(MAP_KEYS),
+                field(schema, MAP_KEYS).clone(),
+                message,
+            );
         }
         let Some(property) = field(items, "properties").get(*key) else {
-            let said = "entries must all be names of item properties";
-            found.invalid(&at.child(MAP_KEYS), field(schema, MAP_KEYS).clone(), said);
+            let message = "entries must all be names of item properties";
+            found.invalid(
+                &at.child(MAP_KEYS),
+                field(schema, MAP_KEYS).clone(),
+                message,
+            );
             continue;
         };
         let at = properties.key(key);
         if matches!(text(property, "type"), "array" | "object") {
-            let said = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-            found.invalid(&at.child("type"), kind, said);
+            let message = "must be a scalar type if parent array's x-kubernetes-list-type is map";
+            found.invalid(&at.child("type"), kind, message);
         }
         let required = texts(items, "required").any(|name| name == *key);
         if !required && property.get("default").is_none() {
-            let said = "this property is in x-kubernetes-list-map-keys, so it must have a default \
+            let message = "this property is in x-kubernetes-list-map-keys, so it must have a default \
                         or be a required property";
-            found.required(&at.child("default"), said);
+            found.required(&at.child("default"), message);
         }
         if flag(property, "nullable") {
-            let said = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
-            found.forbidden(&at.child("nullable"), said);
+            let message =
+                "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
+            found.forbidden(&at.child("nullable"), message);
         }
     }
 }

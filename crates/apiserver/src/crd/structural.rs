@@ -25,7 +25,7 @@ pub(super) fn is_readable(schema: &Value) -> bool {
     ];
     if NEVER
         .iter()
-        .any(|name| schema.get(name).is_some_and(|said| !said.is_null()))
+        .any(|name| schema.get(name).is_some_and(|value| !value.is_null()))
         || field(schema, "items").is_array()
         || schema.get(PRESERVE) == Some(&Value::Bool(false))
     {
@@ -83,15 +83,15 @@ fn invariants(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings)
             invariants(additional, Level::Field, &at, found);
         }
         if flag(schema, EMBEDDED) {
-            let said = "must not be used if x-kubernetes-embedded-resource is set";
-            found.forbidden(&at, said);
+            let message = "must not be used if x-kubernetes-embedded-resource is set";
+            found.forbidden(&at, message);
         }
     }
     if flag(schema, INT_OR_STRING) {
         for other in [PRESERVE, EMBEDDED] {
             if flag(schema, other) {
-                let said = "must be false if x-kubernetes-int-or-string is true";
-                found.invalid(&at.child(other), true, said);
+                let message = "must be false if x-kubernetes-int-or-string is true";
+                found.invalid(&at.child(other), true, message);
             }
         }
     }
@@ -104,19 +104,19 @@ fn check_type(schema: &Value, level: Level, at: &Path<'_>, found: &mut Findings)
     let kind = text(schema, "type");
     let under = at.child("type");
     if flag(schema, EMBEDDED) && kind != "object" {
-        let said = "must be object if x-kubernetes-embedded-resource is true";
+        let message = "must be object if x-kubernetes-embedded-resource is true";
         if kind.is_empty() {
-            found.required(&under, said);
+            found.required(&under, message);
         } else {
-            found.invalid(&under, kind, said);
+            found.invalid(&under, kind, message);
         }
     } else if kind.is_empty() && !flag(schema, INT_OR_STRING) && !flag(schema, PRESERVE) {
-        let said = match level {
+        let message = match level {
             Level::Root => "must not be empty at the root",
             Level::Item => "must not be empty for specified array items",
             Level::Field => "must not be empty for specified object fields",
         };
-        found.required(&under, said);
+        found.required(&under, message);
     }
     if level == Level::Root && !kind.is_empty() && kind != "object" {
         found.invalid(&under, kind, "must be object at the root");
@@ -143,16 +143,16 @@ fn of_every_object(schema: &Value, level: Level, at: &Path<'_>, found: &mut Find
             found.invalid(&at.child("type"), kind, "must be object");
         }
         if level == Level::Root && !only_names(metadata) {
-            let said = "must not specify anything other than name and generateName, but metadata \
+            let message = "must not specify anything other than name and generateName, but metadata \
                         is implicitly specified";
-            found.forbidden(&at, said);
+            found.forbidden(&at, message);
         }
     }
     let empty = object(schema, "properties").is_none_or(serde_json::Map::is_empty);
     if flag(schema, EMBEDDED) && !flag(schema, PRESERVE) && empty {
-        let said = "must not be empty if x-kubernetes-embedded-resource is true without \
+        let message = "must not be empty if x-kubernetes-embedded-resource is true without \
                     x-kubernetes-preserve-unknown-fields";
-        found.required(&under, said);
+        found.required(&under, message);
     }
 }
 
@@ -193,8 +193,8 @@ fn value_validation(schema: &Value, own: bool, at: &Path<'_>, found: &mut Findin
     }
     let pattern = text(schema, "pattern");
     if !pattern.is_empty() && crate::schema::compile_pattern(pattern).is_none() {
-        let said = format!("must be a valid regular expression, but isn't: `{pattern}`");
-        found.invalid(&at.child("pattern"), pattern, said);
+        let message = format!("must be a valid regular expression, but isn't: `{pattern}`");
+        found.invalid(&at.child("pattern"), pattern, message);
     }
 }
 
@@ -213,8 +213,8 @@ fn nested(schema: &Value, pattern: bool, at: &Path<'_>, found: &mut Findings) {
     for (name, property) in object(schema, "properties").into_iter().flatten() {
         nested(property, false, &properties.key(name), found);
         if name == "metadata" {
-            let said = "must not be specified in a nested context";
-            found.forbidden(&properties.key(name), said);
+            let message = "must not be specified in a nested context";
+            found.forbidden(&properties.key(name), message);
         }
     }
     only_bounds(schema, at, found);
@@ -245,7 +245,7 @@ fn only_bounds(schema: &Value, at: &Path<'_>, found: &mut Findings) {
         ),
         ("x-kubernetes-validations", "must be empty to be structural"),
     ];
-    for (name, said) in FORBIDDEN {
+    for (name, message) in FORBIDDEN {
         let set = schema.get(name).is_some_and(|value| match value {
             Value::Null | Value::Bool(false) => name == "additionalProperties",
             Value::String(text) => !text.is_empty(),
@@ -253,7 +253,7 @@ fn only_bounds(schema: &Value, at: &Path<'_>, found: &mut Findings) {
             _ => true,
         });
         if set {
-            found.forbidden(&at.child(name), said);
+            found.forbidden(&at.child(name), message);
         }
     }
 }

@@ -22,15 +22,15 @@ fn validate_spec(spec: &Value, found: &mut Findings) {
     } else if let wrong @ [_, ..] = dns_subdomain(group).as_slice() {
         found.invalid(&at.child("group"), group, wrong.join(","));
     } else if !group.contains('.') {
-        let said = "should be a domain with at least one dot";
-        found.invalid(&at.child("group"), group, said);
+        let message = "should be a domain with at least one dot";
+        found.invalid(&at.child("group"), group, message);
     }
     let scope = at.child("scope");
     found.one_of(&scope, text(spec, "scope"), &["Cluster", "Namespaced"]);
     if flag(spec, "preserveUnknownFields") {
-        let said = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+        let message = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
                     spec.versions[*].schema instead";
-        found.invalid(&at.child("preserveUnknownFields"), true, said);
+        found.invalid(&at.child("preserveUnknownFields"), true, message);
     }
     versions(spec, &at, found);
     required_names(spec, &at, found);
@@ -107,11 +107,11 @@ fn names(names: &Value, at: &Path<'_>, found: &mut Findings) {
         let value = text(names, name);
         let wrong = dns_1035_label(&value.to_lowercase());
         if !value.is_empty() && !wrong.is_empty() {
-            let said = format!(
+            let message = format!(
                 "may have mixed case, but should otherwise match: {}",
                 wrong.join(",")
             );
-            found.invalid(&at.child(name), value, said);
+            found.invalid(&at.child(name), value, message);
         }
     }
     let all_labels = |name: &str, found: &mut Findings| {
@@ -125,8 +125,8 @@ fn names(names: &Value, at: &Path<'_>, found: &mut Findings) {
     all_labels("shortNames", found);
     let kind = text(names, "kind");
     if !kind.is_empty() && kind == text(names, "listKind") {
-        let said = "kind and listKind may not be the same";
-        found.invalid(&at.child("listKind"), kind, said);
+        let message = "kind and listKind may not be the same";
+        found.invalid(&at.child("listKind"), kind, message);
     }
     all_labels("categories", found);
 }
@@ -145,22 +145,22 @@ fn conversion(conversion: &Value, at: &Path<'_>, found: &mut Findings) {
         list(webhook, "conversionReviewVersions"),
     );
     if strategy != "Webhook" {
-        let said = "should not be set when strategy is not set to Webhook";
+        let message = "should not be set when strategy is not set to Webhook";
         if !config.is_null() {
-            found.forbidden(&at.child("webhookClientConfig"), said);
+            found.forbidden(&at.child("webhookClientConfig"), message);
         }
         if !reviews.is_empty() {
-            found.forbidden(&at.child("conversionReviewVersions"), said);
+            found.forbidden(&at.child("conversionReviewVersions"), message);
         }
         return;
     }
     let before = found.0.len();
     if config.is_null() {
-        let said = "required when strategy is set to Webhook";
-        found.required(&at.child("webhookClientConfig"), said);
+        let message = "required when strategy is set to Webhook";
+        found.required(&at.child("webhookClientConfig"), message);
     } else if field(config, "url").is_null() == field(config, "service").is_null() {
-        let said = "exactly one of url or service is required";
-        found.required(&at.child("webhookClientConfig"), said);
+        let message = "exactly one of url or service is required";
+        found.required(&at.child("webhookClientConfig"), message);
     }
     if reviews.is_empty() {
         found.required(&at.child("conversionReviewVersions"), "");
@@ -176,19 +176,19 @@ fn stored_versions(crd: &Value, found: &mut Findings) {
     let status = field(crd, "status");
     let stored: Vec<&str> = texts(status, "storedVersions").collect();
     // Each entry counts for one version, even with duplicate names.
-    let mut left = stored.clone();
+    let mut remaining = stored.clone();
     if stored.is_empty() {
-        let said = "must have at least one stored version";
-        return found.invalid(&at, Value::Null, said);
+        let message = "must have at least one stored version";
+        return found.invalid(&at, Value::Null, message);
     }
     let versions = list(field(crd, "spec"), "versions");
     for version in versions {
         let name = text(version, "name");
-        let known = left.contains(&name);
-        left.retain(|other| *other != name);
+        let known = remaining.contains(&name);
+        remaining.retain(|other| *other != name);
         if flag(version, "storage") && !known {
-            let said = format!("must have the storage version {name}");
-            found.invalid(&at, field(status, "storedVersions").clone(), said);
+            let message = format!("must have the storage version {name}");
+            found.invalid(&at, field(status, "storedVersions").clone(), message);
         }
     }
     for (index, name) in stored.iter().enumerate() {
@@ -196,12 +196,12 @@ fn stored_versions(crd: &Value, found: &mut Findings) {
             .iter()
             .any(|version| text(version, "name") == *name)
         {
-            let said = format!(
+            let message = format!(
                 "missing from spec.versions; {name} was previously a storage version, and must \
                  remain in spec.versions until a storage migration ensures no data remains \
                  persisted in {name} and removes {name} from status.storedVersions"
             );
-            found.invalid(&at.index(index), *name, said);
+            found.invalid(&at.index(index), *name, message);
         }
     }
 }
@@ -224,15 +224,17 @@ fn approval(crd: &Value, found: &mut Findings) {
     let at = Path::new("metadata");
     let at = at.child("annotations");
     let at = at.key(APPROVED);
-    let said = annotation(crd);
-    if said.is_empty() {
-        let why = "protected groups must have approval annotation \"api-approved.kubernetes.io\", \
+    let group_annotation = annotation(crd);
+    if group_annotation.is_empty() {
+        let reason = "protected groups must have approval annotation \"api-approved.kubernetes.io\", \
                    see https://github.com/kubernetes/enhancements/pull/1111";
-        found.required(&at, why);
-    } else if !said.starts_with("unapproved") && !said.starts_with("https://") {
-        let why = "protected groups must have approval annotation \"api-approved.kubernetes.io\" \
+        found.required(&at, reason);
+    } else if !group_annotation.starts_with("unapproved")
+        && !group_annotation.starts_with("https://")
+    {
+        let reason = "protected groups must have approval annotation \"api-approved.kubernetes.io\" \
                    with either a URL or a reason starting with \"unapproved\", see \
                    https://github.com/kubernetes/enhancements/pull/1111";
-        found.invalid(&at, said, why);
+        found.invalid(&at, group_annotation, reason);
     }
 }

@@ -82,8 +82,8 @@ pub(super) fn versions(spec: &Value, at: &Path<'_>, found: &mut Findings) {
         .map(|version| text(version, "name"))
         .collect();
     if names.len() != versions.len() {
-        let said = "must contain unique version names";
-        found.invalid_shown(&under, &shown_versions(versions), said);
+        let message = "must contain unique version names";
+        found.invalid_shown(&under, &shown_versions(versions), message);
     }
     if versions
         .iter()
@@ -91,8 +91,8 @@ pub(super) fn versions(spec: &Value, at: &Path<'_>, found: &mut Findings) {
         .count()
         != 1
     {
-        let said = "must have exactly one version marked as storage version";
-        found.invalid_shown(&under, &shown_versions(versions), said);
+        let message = "must have exactly one version marked as storage version";
+        found.invalid_shown(&under, &shown_versions(versions), message);
     }
 }
 
@@ -142,11 +142,11 @@ fn deprecation(version: &Value, at: &Path<'_>, found: &mut Findings) {
     } else if warning.is_empty() {
         found.invalid(&at, warning, "must not be an empty string");
     } else if let Some((index, _)) = warning.char_indices().find(|(_, c)| c.is_control()) {
-        let said = format!(
+        let message = format!(
             "must only contain printable UTF-8 characters; non-printable character found at \
              index {index}"
         );
-        found.invalid(&at, warning, said);
+        found.invalid(&at, warning, message);
     }
 }
 
@@ -155,7 +155,7 @@ fn subresources(version: &Value, at: &Path<'_>, found: &mut Findings) {
         return;
     };
     let at = at.child("scale");
-    let mut path = |name: &str, under: &[&str], must: &str, said: &str| {
+    let mut path = |name: &str, under: &[&str], must: &str, message: &str| {
         let at = at.child(name);
         let value = text(scale, name);
         if value.is_empty() {
@@ -165,19 +165,19 @@ fn subresources(version: &Value, at: &Path<'_>, found: &mut Findings) {
         } else if !value.starts_with('.') {
             found.invalid(&at, value, "must be a simple json path starting with .");
         } else if !under.iter().any(|under| value.starts_with(under)) {
-            found.invalid(&at, value, said);
+            found.invalid(&at, value, message);
         }
     };
-    let said = "should be a json path under .spec";
-    path("specReplicasPath", &[".spec."], "required", said);
-    let said = "should be a json path under .status";
-    path("statusReplicasPath", &[".status."], "required", said);
-    let said = "should be a json path under either .spec or .status";
+    let message = "should be a json path under .spec";
+    path("specReplicasPath", &[".spec."], "required", message);
+    let message = "should be a json path under .status";
+    path("statusReplicasPath", &[".status."], "required", message);
+    let message = "should be a json path under either .spec or .status";
     path(
         "labelSelectorPath",
         &[".spec.", ".status."],
         "optional",
-        said,
+        message,
     );
 }
 
@@ -195,22 +195,22 @@ fn columns(version: &Value, at: &Path<'_>, found: &mut Findings) {
         }
         let format = text(column, "format");
         if !format.is_empty() && !FORMATS.contains(&format) {
-            let said = format!("must be one of {}", FORMATS.join(","));
-            found.invalid(&at.child("format"), format, said);
+            let message = format!("must be one of {}", FORMATS.join(","));
+            found.invalid(&at.child("format"), format, message);
         }
         match text(column, "jsonPath") {
             "" => found.required(&at.child("JSONPath"), ""),
             path if !path.starts_with('.') => {
-                let said = "must be a simple json path starting with .";
-                found.invalid(&at.child("JSONPath"), path, said);
+                let message = "must be a simple json path starting with .";
+                found.invalid(&at.child("JSONPath"), path, message);
             }
             path if !jsonpath::is_bounded(path) => {
-                let said = format!(
+                let message = format!(
                     "must have at most {} bytes and {} filters",
                     jsonpath::MAX_BYTES,
                     jsonpath::MAX_FILTER_DEPTH
                 );
-                found.invalid(&at.child("JSONPath"), "", said);
+                found.invalid(&at.child("JSONPath"), "", message);
             }
             _ => {}
         }
@@ -233,17 +233,17 @@ fn selectable(version: &Value, at: &Path<'_>, found: &mut Findings) {
             object(schema, "properties").and_then(|properties| properties.get(name))
         });
         let Some(leaf) = leaf.filter(|_| path.starts_with('.')) else {
-            let said = "is an invalid path: does not refer to a valid field";
-            found.invalid(&at, path, said);
+            let message = "is an invalid path: does not refer to a valid field";
+            found.invalid(&at, path, message);
             continue;
         };
         if names.split('.').next() == Some("metadata") {
             found.invalid(&at, path, "must not point to fields in metadata");
         }
         if !["string", "boolean", "integer"].contains(&text(leaf, "type")) {
-            let said = "must point to a field of type string, boolean or integer. Enum string \
+            let message = "must point to a field of type string, boolean or integer. Enum string \
                         fields and strings with formats are allowed.";
-            found.invalid(&at, path, said);
+            found.invalid(&at, path, message);
         }
         if !seen.insert(names) {
             found.duplicate(&at, path);

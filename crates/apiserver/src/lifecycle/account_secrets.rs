@@ -217,16 +217,16 @@ fn decide(
         account: named(&account),
         secret: named(&secret),
     };
-    let mut wanted = vec![("namespace", subject.namespace.clone())];
-    wanted.extend(ca.map(|pem| ("ca.crt", pem.to_owned())));
+    let mut desired = vec![("namespace", subject.namespace.clone())];
+    desired.extend(ca.map(|pem| ("ca.crt", pem.to_owned())));
     let now = (tokens.options().clock)();
     let stored = decoded(&secret["data"]["token"]);
     let renewal = stored.and_then(|token| tokens.renewal_of(&token, &subject));
     if renewal.is_none_or(|at| at <= now) {
-        wanted.push(("token", tokens.issue_for_secret(&subject)?));
+        desired.push(("token", tokens.issue_for_secret(&subject)?));
     }
     let before = secret.clone();
-    for (key, value) in wanted {
+    for (key, value) in desired {
         secret["data"][key] = STANDARD.encode(value).into();
     }
     secret["metadata"]["annotations"][ACCOUNT_UID] = subject.account.uid.into();

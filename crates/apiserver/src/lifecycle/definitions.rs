@@ -143,7 +143,7 @@ impl Definitions {
 
     /// Deletes all objects of the resource, and returns the number of remaining objects.
     async fn delete_instances(&self, resource: &GroupResource) -> Result<usize, ReconcileError> {
-        let mut left = 0;
+        let mut remaining = 0;
         let mut after = None;
         loop {
             let page = self.hub.list(resource, None, after).await;
@@ -153,11 +153,11 @@ impl Definitions {
                     let deleting = self.hub.delete_listed(MANAGER, resource, item, None);
                     deleting.await?;
                 }
-                left += 1;
+                remaining += 1;
             }
             after = page.next;
             if after.is_none() {
-                return Ok(left);
+                return Ok(remaining);
             }
         }
     }

@@ -153,20 +153,20 @@ mod tests {
 
     #[test]
     fn changed_root_certificate_config_map_is_restored() {
-        let Some(Act::Create(made)) = decide_root_ca("d", "PEM", None) else {
+        let Some(Act::Create(created)) = decide_root_ca("d", "PEM", None) else {
             panic!("the missing ConfigMap is not created");
         };
-        assert_eq!(decide_root_ca("d", "PEM", Some(made.clone())), None);
+        assert_eq!(decide_root_ca("d", "PEM", Some(created.clone())), None);
         for (pointer, value) in [("data", json!({"ca.crt": "x"})), ("metadata", json!({}))] {
-            let mut changed = made.clone();
+            let mut changed = created.clone();
             changed[pointer] = value;
             let Some(Act::Update { object, .. }) = decide_root_ca("d", "PEM", Some(changed)) else {
                 panic!("the changed {pointer} is not restored");
             };
-            assert_eq!(object["data"], made["data"]);
+            assert_eq!(object["data"], created["data"]);
             assert_eq!(
                 object["metadata"]["annotations"],
-                made["metadata"]["annotations"]
+                created["metadata"]["annotations"]
             );
         }
     }

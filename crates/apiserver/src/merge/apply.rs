@@ -117,9 +117,9 @@ fn before_first(live: &Value, kind: &MergeKind, now: Timestamp) -> Result<Manage
         BEFORE_FIRST_APPLY,
         now,
     )
-    .map_err(|why| {
+    .map_err(|reason| {
         ApplyError::Invalid(format!(
-            "failed to create manager for existing fields: {why}"
+            "failed to create manager for existing fields: {reason}"
         ))
     })?;
     Ok(managers)
@@ -138,15 +138,15 @@ fn attempt(
         &kind.api_version,
         &kind.subresource,
     );
-    validate(applied, kind.ty(), Duplicates::Refused).map_err(|why| {
+    validate(applied, kind.ty(), Duplicates::Refused).map_err(|reason| {
         ApplyError::Invalid(format!(
-            "failed to create typed patch object ({}): {why}",
+            "failed to create typed patch object ({}): {reason}",
             kind.name_of(applied)
         ))
     })?;
-    validate(live, kind.ty(), Duplicates::Allowed).map_err(|why| {
+    validate(live, kind.ty(), Duplicates::Allowed).map_err(|reason| {
         ApplyError::Invalid(format!(
-            "failed to create typed live object ({}): {why}",
+            "failed to create typed live object ({}): {reason}",
             kind.name_of(live)
         ))
     })?;

@@ -108,7 +108,7 @@ fn read(fields: &Value, depth: usize) -> Result<(Set, bool), FieldsError> {
 impl PathElement {
     /// Parses a key such as `f:spec`. Returns `None` for unknown types of elements.
     pub fn from_key(key: &str) -> Result<Option<Self>, FieldsError> {
-        let bad = |why: &dyn std::fmt::Display| FieldsError::Element(why.to_string());
+        let bad = |reason: &dyn std::fmt::Display| FieldsError::Element(reason.to_string());
         if key.len() < 2 {
             return Err(FieldsError::Element(
                 "key must be 2 characters long:".to_owned(),

@@ -214,14 +214,14 @@ impl Managers {
             .filter(|id| id.operation == Operation::Update)
             .cloned()
             .collect();
-        let mut left = updaters.len();
-        if left <= MAX_UPDATERS {
+        let mut remaining = updaters.len();
+        if remaining <= MAX_UPDATERS {
             return;
         }
         updaters.sort_by_cached_key(|id| (seconds(self.0[id].time), id.sort_key()));
         let mut first_of_version: BTreeMap<String, ManagerId> = BTreeMap::new();
         for id in updaters {
-            if left <= MAX_UPDATERS {
+            if remaining <= MAX_UPDATERS {
                 break;
             }
             let version = self.0[&id].api_version.clone();
@@ -242,7 +242,7 @@ impl Managers {
                 owned.api_version = merged.api_version;
                 // The merged manager itself may be the oldest, as in kube-apiserver.
                 self.0.remove(&id);
-                left -= 1;
+                remaining -= 1;
             }
         }
     }

@@ -49,13 +49,13 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-fn failed(why: impl Into<String>) -> PatchError {
-    PatchError::Failed(why.into())
+fn failed(reason: impl Into<String>) -> PatchError {
+    PatchError::Failed(reason.into())
 }
 
-fn expected(what: &str, value: &Value) -> PatchError {
+fn expected(expected_type: &str, value: &Value) -> PatchError {
     failed(format!(
-        "expected a {what}, but received a {}",
+        "expected a {expected_type}, but received a {}",
         go_type(value)
     ))
 }
@@ -126,11 +126,11 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
 }
 
 /// Returns the field name after the slash of a directive.
-fn directed<'k>(key: &'k str, prefix: &str, what: &str) -> Result<&'k str, PatchError> {
+fn directed<'k>(key: &'k str, prefix: &str, directive: &str) -> Result<&'k str, PatchError> {
     match key.split_once('/') {
         Some((before, field)) if before == prefix => Ok(field),
         _ => Err(PatchError::Malformed(format!(
-            "invalid patch format of {what}"
+            "invalid patch format of {directive}"
         ))),
     }
 }

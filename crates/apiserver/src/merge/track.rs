@@ -54,11 +54,11 @@ impl MergeKind {
         object: &Value,
         from: &str,
         to: &str,
-        what: &'static str,
+        context: &'static str,
     ) -> Result<(), TrackError> {
         match self.ty_at(to) {
             Some(ty) if from != to => typed::validate(object, ty, Duplicates::Refused)
-                .map_err(|why| TrackError::Convert(what, why)),
+                .map_err(|reason| TrackError::Convert(context, reason)),
             _ => Ok(()),
         }
     }
@@ -128,8 +128,8 @@ impl MergeKind {
             if !comparisons.contains_key(&owned.api_version)
                 && let Some(ty) = self.ty_at(&owned.api_version)
             {
-                let what = "failed to convert new object: ";
-                self.convert(new, &self.api_version, &owned.api_version, what)?;
+                let context = "failed to convert new object: ";
+                self.convert(new, &self.api_version, &owned.api_version, context)?;
                 let other = compare(old, new, ty).map_err(TrackError::Compare)?;
                 comparisons.insert(owned.api_version.clone(), other);
             }
@@ -197,9 +197,9 @@ impl MergeKind {
         let Some(ty) = self.ty_at(last_version) else {
             return Ok(merged);
         };
-        let what = "failed to prune fields: failed to convert merged object to last applied \
+        let context = "failed to prune fields: failed to convert merged object to last applied \
                     version: ";
-        self.convert(&merged, &self.api_version, last_version, what)?;
+        self.convert(&merged, &self.api_version, last_version, context)?;
         let last_set = with_named_fields(&last.set, Some(ty));
         let mut pruned = remove(&merged, &last_set, ty);
         let mut owned_at: BTreeMap<&str, Set> = BTreeMap::new();
@@ -217,15 +217,15 @@ impl MergeKind {
             pruned = self.with_owned(&merged, &pruned, (at, version), &owned)?;
             at = version;
         }
-        let what = "failed to prune fields: failed add back dangling items: failed to convert \
+        let context = "failed to prune fields: failed add back dangling items: failed to convert \
                     pruned object to last applied version: ";
-        self.convert(&pruned, at, last_version, what)?;
+        self.convert(&pruned, at, last_version, context)?;
         // Fields that the manager never applied stay, even below a removed field.
         let named = |value: &Value| with_named_fields(&field_set(value, ty), Some(ty));
         let gone = named(&merged).difference(&named(&pruned));
         let pruned = remove(&merged, &gone.intersection(&last_set), ty);
-        let what = "failed to prune fields: ";
-        self.convert(&pruned, last_version, &self.api_version, what)?;
+        let context = "failed to prune fields: ";
+        self.convert(&pruned, last_version, &self.api_version, context)?;
         Ok(pruned)
     }
 
@@ -240,10 +240,10 @@ impl MergeKind {
         let Some(ty) = self.ty_at(to) else {
             return Ok(pruned.clone());
         };
-        let what =
+        let context =
             "failed to prune fields: failed add back owned items: failed to convert object: ";
-        self.convert(merged, from, to, what)?;
-        self.convert(pruned, from, to, what)?;
+        self.convert(merged, from, to, context)?;
+        self.convert(pruned, from, to, context)?;
         let named = |set: &Set| with_named_fields(set, Some(ty));
         let kept = named(&field_set(pruned, ty)).union(&named(owned));
         let gone = named(&field_set(merged, ty)).difference(&kept);

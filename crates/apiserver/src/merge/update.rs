@@ -80,17 +80,17 @@ pub(super) fn track(
     manager: &str,
     now: Timestamp,
 ) -> Result<(), String> {
-    for (what, object) in [("new", new), ("live", live)] {
-        validate(object, kind.ty(), Duplicates::Allowed).map_err(|why| {
+    for (label, object) in [("new", new), ("live", live)] {
+        validate(object, kind.ty(), Duplicates::Allowed).map_err(|reason| {
             let name = kind.name_of(object);
-            format!("failed to convert {what} object ({name}) to smd typed: {why}")
+            format!("failed to convert {label} object ({name}) to smd typed: {reason}")
         })?;
     }
-    let changed = kind.track_update(managers, live, new).map_err(|why| {
+    let changed = kind.track_update(managers, live, new).map_err(|reason| {
         let name = kind.name_of(new);
         format!(
             "failed to update ManagedFields ({name}): {}",
-            ApplyError::from(why)
+            ApplyError::from(reason)
         )
     })?;
     if let Some(set) = changed.map(|set| set.difference(&ownerless()))

@@ -7,31 +7,31 @@ use crate::json::{field, flag, list, object, text};
 
 /// Encodes the OpenAPI v2 document as Protobuf.
 pub(super) fn document(document: &Value) -> Vec<u8> {
-    let mut made = Message::default();
-    made.text(1, text(document, "swagger"));
+    let mut out = Message::default();
+    out.text(1, text(document, "swagger"));
     let info = field(document, "info");
-    made.message(2, |made| {
-        made.text(1, text(info, "title"));
-        made.text(2, text(info, "version"));
+    out.message(2, |out| {
+        out.text(1, text(info, "title"));
+        out.text(2, text(info, "version"));
     });
-    made.message(8, |made| {
+    out.message(8, |out| {
         for (path, item) in object(document, "paths").into_iter().flatten() {
-            made.named(2, path, |made| path_item(made, item));
+            out.named(2, path, |out| path_item(out, item));
         }
     });
-    made.message(9, |made| {
-        named_schemas(made, field(document, "definitions"));
+    out.message(9, |out| {
+        named_schemas(out, field(document, "definitions"));
     });
-    made.0
+    out.0
 }
 
-fn named_schemas(made: &mut Message, schemas: &Value) {
+fn named_schemas(out: &mut Message, schemas: &Value) {
     for (name, inner) in schemas.as_object().into_iter().flatten() {
-        made.named(1, name, |made| schema(made, inner));
+        out.named(1, name, |out| schema(out, inner));
     }
 }
 
-fn path_item(made: &mut Message, item: &Value) {
+fn path_item(out: &mut Message, item: &Value) {
     const METHODS: [(u32, &str); 7] = [
         (2, "get"),
         (3, "put"),
@@ -42,77 +42,77 @@ fn path_item(made: &mut Message, item: &Value) {
         (8, "patch"),
     ];
     for (number, method) in METHODS {
-        if let Some(said) = item.get(method) {
-            made.message(number, |made| operation(made, said));
+        if let Some(operation_value) = item.get(method) {
+            out.message(number, |out| operation(out, operation_value));
         }
     }
     for one in list(item, "parameters") {
-        made.message(9, |made| parameter(made, one));
+        out.message(9, |out| parameter(out, one));
     }
-    extensions(made, 10, item);
+    extensions(out, 10, item);
 }
 
-fn operation(made: &mut Message, operation: &Value) {
-    made.texts(1, list(operation, "tags"));
-    made.text(3, text(operation, "description"));
-    made.text(5, text(operation, "operationId"));
-    made.texts(6, list(operation, "produces"));
-    made.texts(7, list(operation, "consumes"));
+fn operation(out: &mut Message, operation: &Value) {
+    out.texts(1, list(operation, "tags"));
+    out.text(3, text(operation, "description"));
+    out.text(5, text(operation, "operationId"));
+    out.texts(6, list(operation, "produces"));
+    out.texts(7, list(operation, "consumes"));
     for one in list(operation, "parameters") {
-        made.message(8, |made| parameter(made, one));
+        out.message(8, |out| parameter(out, one));
     }
-    made.message(9, |made| {
-        for (code, said) in object(operation, "responses").into_iter().flatten() {
-            made.named(1, code, |made| {
-                made.message(1, |made| {
-                    made.text(1, text(said, "description"));
-                    if let Some(inner) = said.get("schema") {
-                        made.message(2, |made| made.message(1, |made| schema(made, inner)));
+    out.message(9, |out| {
+        for (code, response) in object(operation, "responses").into_iter().flatten() {
+            out.named(1, code, |out| {
+                out.message(1, |out| {
+                    out.text(1, text(response, "description"));
+                    if let Some(inner) = response.get("schema") {
+                        out.message(2, |out| out.message(1, |out| schema(out, inner)));
                     }
                 });
             });
         }
     });
-    made.texts(10, list(operation, "schemes"));
-    made.flag(11, flag(operation, "deprecated"));
-    extensions(made, 13, operation);
+    out.texts(10, list(operation, "schemes"));
+    out.flag(11, flag(operation, "deprecated"));
+    extensions(out, 13, operation);
 }
 
 /// Encodes a parameter with the nested `oneof`s of the message.
-fn parameter(made: &mut Message, parameter: &Value) {
+fn parameter(out: &mut Message, parameter: &Value) {
     let place = text(parameter, "in");
-    made.message(1, |made| match place {
-        "body" => made.message(1, |made| {
-            made.text(1, text(parameter, "description"));
-            made.text(2, text(parameter, "name"));
-            made.text(3, place);
-            made.flag(4, flag(parameter, "required"));
+    out.message(1, |out| match place {
+        "body" => out.message(1, |out| {
+            out.text(1, text(parameter, "description"));
+            out.text(2, text(parameter, "name"));
+            out.text(3, place);
+            out.flag(4, flag(parameter, "required"));
             if let Some(inner) = parameter.get("schema") {
-                made.message(5, |made| schema(made, inner));
+                out.message(5, |out| schema(out, inner));
             }
         }),
-        "path" => made.message(2, |made| {
-            made.message(4, |made| plain_parameter(made, parameter, [5, 6, 19]));
+        "path" => out.message(2, |out| {
+            out.message(4, |out| plain_parameter(out, parameter, [5, 6, 19]));
         }),
-        _ => made.message(2, |made| {
-            made.message(3, |made| plain_parameter(made, parameter, [6, 7, 20]));
+        _ => out.message(2, |out| {
+            out.message(3, |out| plain_parameter(out, parameter, [6, 7, 20]));
         }),
     });
 }
 
 /// Encodes a parameter that is not in the body. `numbers` are the Protobuf field numbers of type,
 /// format and `uniqueItems`.
-fn plain_parameter(made: &mut Message, parameter: &Value, numbers: [u32; 3]) {
-    made.flag(1, flag(parameter, "required"));
-    made.text(2, text(parameter, "in"));
-    made.text(3, text(parameter, "description"));
-    made.text(4, text(parameter, "name"));
-    made.text(numbers[0], text(parameter, "type"));
-    made.text(numbers[1], text(parameter, "format"));
-    made.flag(numbers[2], flag(parameter, "uniqueItems"));
+fn plain_parameter(out: &mut Message, parameter: &Value, numbers: [u32; 3]) {
+    out.flag(1, flag(parameter, "required"));
+    out.text(2, text(parameter, "in"));
+    out.text(3, text(parameter, "description"));
+    out.text(4, text(parameter, "name"));
+    out.text(numbers[0], text(parameter, "type"));
+    out.text(numbers[1], text(parameter, "format"));
+    out.flag(numbers[2], flag(parameter, "uniqueItems"));
 }
 
-fn schema(made: &mut Message, of: &Value) {
+fn schema(out: &mut Message, of: &Value) {
     const TEXTS: [(u32, &str); 5] = [
         (1, "$ref"),
         (2, "format"),
@@ -136,52 +136,52 @@ fn schema(made: &mut Message, of: &Value) {
         (27, "readOnly"),
     ];
     for (number, name) in TEXTS {
-        made.text(number, text(of, name));
+        out.text(number, text(of, name));
     }
     for (number, name) in NUMBERS {
         if let Some(set) = field(of, name).as_f64() {
-            made.double(number, set);
+            out.double(number, set);
         }
     }
     for (number, name) in COUNTS {
         if let Some(set) = field(of, name).as_u64() {
-            made.number(number, set);
+            out.number(number, set);
         }
     }
     for (number, name) in FLAGS {
-        made.flag(number, flag(of, name));
+        out.flag(number, flag(of, name));
     }
-    made.texts(19, list(of, "required"));
+    out.texts(19, list(of, "required"));
     for value in list(of, "enum") {
-        made.message(20, |made| any(made, value));
+        out.message(20, |out| any(out, value));
     }
     match of.get("additionalProperties") {
-        Some(Value::Bool(set)) => made.message(21, |made| made.number(2, u64::from(*set))),
-        Some(inner) => made.message(21, |made| made.message(1, |made| schema(made, inner))),
+        Some(Value::Bool(set)) => out.message(21, |out| out.number(2, u64::from(*set))),
+        Some(inner) => out.message(21, |out| out.message(1, |out| schema(out, inner))),
         None => {}
     }
     if let Some(kind) = of.get("type").and_then(Value::as_str) {
-        made.message(22, |made| made.text(1, kind));
+        out.message(22, |out| out.text(1, kind));
     }
     if let Some(inner) = of.get("items") {
-        made.message(23, |made| made.message(1, |made| schema(made, inner)));
+        out.message(23, |out| out.message(1, |out| schema(out, inner)));
     }
     if let Some(properties) = of.get("properties") {
-        made.message(25, |made| named_schemas(made, properties));
+        out.message(25, |out| named_schemas(out, properties));
     }
-    extensions(made, 31, of);
+    extensions(out, 31, of);
 }
 
-fn extensions(made: &mut Message, number: u32, of: &Value) {
+fn extensions(out: &mut Message, number: u32, of: &Value) {
     let all = of.as_object().into_iter().flat_map(Map::iter);
     for (name, value) in all.filter(|(name, _)| name.starts_with("x-")) {
-        made.named(number, name, |made| any(made, value));
+        out.named(number, name, |out| any(out, value));
     }
 }
 
 /// Encodes any value as JSON, which is valid YAML.
-fn any(made: &mut Message, value: &Value) {
-    made.text(2, &value.to_string());
+fn any(out: &mut Message, value: &Value) {
+    out.text(2, &value.to_string());
 }
 
 /// A Protobuf message under construction.
@@ -243,9 +243,9 @@ impl Message {
 
     /// Encodes a name and value pair.
     fn named(&mut self, number: u32, name: &str, write: impl FnOnce(&mut Self)) {
-        self.message(number, |made| {
-            made.text(1, name);
-            made.message(2, write);
+        self.message(number, |out| {
+            out.text(1, name);
+            out.message(2, write);
         });
     }
 }
@@ -258,12 +258,12 @@ mod tests {
 
     #[test]
     fn encoded_openapi_message_has_the_protobuf_wire_format() {
-        let mut made = Message::default();
-        made.text(1, "2.0");
-        made.number(11, 300);
-        made.message(9, |made| made.flag(1, true));
+        let mut out = Message::default();
+        out.text(1, "2.0");
+        out.number(11, 300);
+        out.message(9, |out| out.flag(1, true));
         assert_eq!(
-            made.0,
+            out.0,
             [
                 0x0a, 3, b'2', b'.', b'0', 0x58, 0xac, 0x02, 0x4a, 2, 0x08, 1
             ]

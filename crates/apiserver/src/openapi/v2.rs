@@ -49,8 +49,8 @@ fn of_schema(schema: &Value) -> Value {
     };
     let open = flag(schema, "x-kubernetes-preserve-unknown-fields");
     let nullable = flag(schema, "nullable");
-    let mut made = Map::new();
-    for (name, said) in map {
+    let mut out = Map::new();
+    for (name, value) in map {
         match name.as_str() {
             "default" | "nullable" | "anyOf" | "not" => {}
             "type" if nullable => {}
@@ -58,33 +58,33 @@ fn of_schema(schema: &Value) -> Value {
             // Kubernetes publishes one type with `oneOf`.
             "oneOf" => {
                 if schema.get("format").is_some() {
-                    made.insert("type".to_owned(), "string".into());
+                    out.insert("type".to_owned(), "string".into());
                 }
             }
             "allOf" => {
                 if let [one] = list(schema, "allOf")
                     && let Some(reference) = one.get("$ref")
                 {
-                    made.insert("$ref".to_owned(), of_reference(reference));
+                    out.insert("$ref".to_owned(), of_reference(reference));
                 }
             }
             "$ref" => {
-                made.insert(name.clone(), of_reference(said));
+                out.insert(name.clone(), of_reference(value));
             }
             "properties" => {
-                let properties = said.as_object().into_iter().flatten();
+                let properties = value.as_object().into_iter().flatten();
                 let properties = properties.map(|(name, inner)| (name.clone(), of_schema(inner)));
-                made.insert(name.clone(), Value::Object(properties.collect()));
+                out.insert(name.clone(), Value::Object(properties.collect()));
             }
             "additionalProperties" | "items" => {
-                made.insert(name.clone(), of_schema(said));
+                out.insert(name.clone(), of_schema(value));
             }
             _ => {
-                made.insert(name.clone(), said.clone());
+                out.insert(name.clone(), value.clone());
             }
         }
     }
-    Value::Object(made)
+    Value::Object(out)
 }
 
 fn of_reference(reference: &Value) -> Value {
@@ -93,86 +93,86 @@ fn of_reference(reference: &Value) -> Value {
 }
 
 fn path_item(item: &Value) -> Value {
-    let mut made = Map::new();
-    for (name, said) in item.as_object().into_iter().flatten() {
-        let said = match name.as_str() {
+    let mut out = Map::new();
+    for (name, value) in item.as_object().into_iter().flatten() {
+        let value = match name.as_str() {
             "parameters" => list(item, name).iter().map(parameter).collect(),
-            method if METHODS.contains(&method) => operation(said),
-            _ => said.clone(),
+            method if METHODS.contains(&method) => operation(value),
+            _ => value.clone(),
         };
-        made.insert(name.clone(), said);
+        out.insert(name.clone(), value);
     }
-    Value::Object(made)
+    Value::Object(out)
 }
 
 fn operation(operation: &Value) -> Value {
-    let mut made = Map::new();
+    let mut out = Map::new();
     let mut parameters: Vec<Value> = list(operation, "parameters")
         .iter()
         .map(parameter)
         .collect();
     let mut consumes = vec![Value::from("*/*")];
-    for (name, said) in operation.as_object().into_iter().flatten() {
+    for (name, value) in operation.as_object().into_iter().flatten() {
         match name.as_str() {
             "parameters" => {}
             "requestBody" => {
-                let content = object(said, "content");
+                let content = object(value, "content");
                 let kinds = content.into_iter().flatten();
                 consumes = kinds.clone().map(|(kind, _)| kind.clone().into()).collect();
                 let schema = kinds.map(|(_, one)| field(one, "schema")).next();
                 let mut body = json!({"name": "body", "in": "body"});
                 body["schema"] = schema.map_or_else(|| json!({}), of_schema);
-                if flag(said, "required") {
+                if flag(value, "required") {
                     body["required"] = true.into();
                 }
                 parameters.insert(0, body);
             }
             "responses" => {
-                let (responses, produces) = responses(said);
-                made.insert("produces".to_owned(), produces);
-                made.insert(name.clone(), responses);
+                let (responses, produces) = responses(value);
+                out.insert("produces".to_owned(), produces);
+                out.insert(name.clone(), responses);
             }
             _ => {
-                made.insert(name.clone(), said.clone());
+                out.insert(name.clone(), value.clone());
             }
         }
     }
     if !parameters.is_empty() {
-        made.insert("parameters".to_owned(), parameters.into());
+        out.insert("parameters".to_owned(), parameters.into());
     }
-    made.insert("consumes".to_owned(), consumes.into());
-    made.insert("schemes".to_owned(), json!(["https"]));
-    Value::Object(made)
+    out.insert("consumes".to_owned(), consumes.into());
+    out.insert("schemes".to_owned(), json!(["https"]));
+    Value::Object(out)
 }
 
 fn parameter(parameter: &Value) -> Value {
-    let mut made = parameter.as_object().cloned().unwrap_or_default();
-    if let Some(schema) = made.remove("schema") {
+    let mut out = parameter.as_object().cloned().unwrap_or_default();
+    if let Some(schema) = out.remove("schema") {
         for name in OF_PARAMETERS {
-            if let Some(said) = schema.get(name) {
-                made.insert(name.to_owned(), said.clone());
+            if let Some(value) = schema.get(name) {
+                out.insert(name.to_owned(), value.clone());
             }
         }
     }
-    Value::Object(made)
+    Value::Object(out)
 }
 
 /// Converts responses to OpenAPI v2. Also returns their media types.
 fn responses(responses: &Value) -> (Value, Value) {
     let mut produces = json!(["*/*"]);
-    let mut made = Map::new();
-    for (code, said) in responses.as_object().into_iter().flatten() {
-        let mut response = json!({"description": field(said, "description")});
-        let content = object(said, "content").filter(|content| !content.is_empty());
+    let mut out = Map::new();
+    for (code, response_v3) in responses.as_object().into_iter().flatten() {
+        let mut response = json!({"description": field(response_v3, "description")});
+        let content = object(response_v3, "content").filter(|content| !content.is_empty());
         if let Some(content) = content {
             produces = content.keys().cloned().collect();
             if let Some(one) = content.values().next() {
                 response["schema"] = of_schema(field(one, "schema"));
             }
         }
-        made.insert(code.clone(), response);
+        out.insert(code.clone(), response);
     }
-    (Value::Object(made), produces)
+    (Value::Object(out), produces)
 }
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn request_body_is_converted_to_openapi_v2_parameter() {
-        let made = operation(&json!({
+        let out = operation(&json!({
             "operationId": "o",
             "parameters": [{"name": "dryRun", "in": "query", "schema": {"type": "string"}}],
             "requestBody": {"required": true, "content": {
@@ -216,7 +216,7 @@ mod tests {
                 "application/json": {"schema": {"type": "string"}}}}},
         }));
         assert_eq!(
-            made,
+            out,
             json!({
                 "operationId": "o", "schemes": ["https"],
                 "consumes": ["application/json"], "produces": ["application/json"],

@@ -114,12 +114,12 @@ impl Rules {
             let _ = run.value(self, node, object, old, &Path::ROOT);
             run.found
         });
-        evaluated.unwrap_or_else(|why| {
+        evaluated.unwrap_or_else(|reason| {
             vec![FieldError {
                 kind: FieldErrorKind::Internal,
                 path: "<nil>".to_owned(),
                 value: None,
-                detail: format!("the validation rules could not be evaluated: {why}"),
+                detail: format!("the validation rules could not be evaluated: {reason}"),
             }]
         })
     }

@@ -225,12 +225,12 @@ impl Limits {
         let one = failures(&self.one_of);
         let valid = one.iter().filter(|errors| errors.is_empty()).count();
         if !one.is_empty() && valid != 1 {
-            let what = match valid {
+            let match_count = match valid {
                 0 => "Found none valid".to_owned(),
                 many => format!("Found {many} valid alternatives"),
             };
             found.push(composite(format!(
-                "{:?} must validate one and only one schema (oneOf). {what}",
+                "{:?} must validate one and only one schema (oneOf). {match_count}",
                 at.to_string()
             )));
             if valid == 0 {

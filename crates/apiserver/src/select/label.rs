@@ -167,8 +167,8 @@ impl Parser {
         loop {
             match self.peek() {
                 (Token::Identifier | Token::Not, _) => {
-                    let requirement = self.requirement().map_err(|why| {
-                        SelectorError(format!("unable to parse requirement: {why}"))
+                    let requirement = self.requirement().map_err(|reason| {
+                        SelectorError(format!("unable to parse requirement: {reason}"))
                     })?;
                     requirements.push(requirement);
                     match self.next() {

@@ -135,9 +135,9 @@ impl fmt::Display for Requirement {
 /// Returns all validation errors of a requirement, without duplicates.
 fn faults(key: &str, operator: Operator, values: &[String]) -> Vec<String> {
     let mut faults: Vec<String> = key_fault("key", key).into_iter().collect();
-    if let Some(why) = count_fault(operator, values.len()) {
+    if let Some(reason) = count_fault(operator, values.len()) {
         faults.push(format!(
-            "values: Invalid value: {}: {why}",
+            "values: Invalid value: {}: {reason}",
             go_strings(values)
         ));
     }
@@ -153,12 +153,12 @@ fn faults(key: &str, operator: Operator, values: &[String]) -> Vec<String> {
         }
     }
     for (index, value) in values.iter().enumerate() {
-        let why = label_value_faults(value);
-        if !why.is_empty() {
+        let reason = label_value_faults(value);
+        if !reason.is_empty() {
             faults.push(format!(
                 "values[{index}][{key}]: Invalid value: {}: {}",
                 quote(value),
-                why.join("; ")
+                reason.join("; ")
             ));
         }
     }
@@ -196,8 +196,14 @@ fn go_strings(values: &[String]) -> String {
 
 /// Returns the error for a malformed key, as a field error at a path.
 pub(super) fn key_fault(path: &str, key: &str) -> Option<String> {
-    let why = label_key_faults(key);
-    (!why.is_empty()).then(|| format!("{path}: Invalid value: {}: {}", quote(key), why.join("; ")))
+    let reason = label_key_faults(key);
+    (!reason.is_empty()).then(|| {
+        format!(
+            "{path}: Invalid value: {}: {}",
+            quote(key),
+            reason.join("; ")
+        )
+    })
 }
 
 const NAME_LIMIT: usize = 63;

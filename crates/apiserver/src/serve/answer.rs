@@ -73,8 +73,8 @@ pub fn status(error: &ApiError) -> Response {
 /// Creates the response with an error as Status in JSON, or in YAML if the client prefers it.
 pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
     let mut response = status(error);
-    let wanted = accepted(headers, Transforms::None).map(|accepted| accepted.format);
-    if matches!(wanted, Ok(Format::Yaml))
+    let requested = accepted(headers, Transforms::None).map(|accepted| accepted.format);
+    if matches!(requested, Ok(Format::Yaml))
         && let Ok(text) = serde_saphyr::to_string(&error.to_value())
     {
         *response.body_mut() = Body::from(text);
@@ -208,9 +208,9 @@ mod tests {
         let mut response = text(StatusCode::OK, "ok");
         let warning = "unknown field \"a\\b\"".to_owned();
         add_warnings(&mut response, &[warning.clone(), warning, "x".to_owned()]);
-        let said: Vec<_> = response.headers().get_all(WARNING).iter().collect();
+        let warnings: Vec<_> = response.headers().get_all(WARNING).iter().collect();
         assert_eq!(
-            said,
+            warnings,
             ["299 - \"unknown field \\\"a\\\\b\\\"\"", "299 - \"x\""]
         );
     }

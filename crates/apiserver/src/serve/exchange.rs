@@ -117,10 +117,10 @@ impl Exchange {
         let announced = body.size_hint().exact();
         let expected = announced.and_then(|bytes| usize::try_from(bytes).ok());
         let expected = expected.unwrap_or(body::LIMIT).min(body::LIMIT);
-        let mut held = self.shared.bodies.hold(&self.caller.name, expected)?;
+        let mut reserved = self.shared.bodies.hold(&self.caller.name, expected)?;
         let bytes = body::read(body).await?;
-        held.resize(bytes.len())?;
-        *self.held.lock() = Some(held);
+        reserved.resize(bytes.len())?;
+        *self.held.lock() = Some(reserved);
         Ok(bytes)
     }
 

@@ -149,8 +149,8 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
         answer.headers_mut().remove(CONTENT_TYPE);
         return Ok(answer);
     };
-    let asked = exchange.query.first("hash");
-    if asked.is_some_and(|asked| asked != document.hash) {
+    let hash = exchange.query.first("hash");
+    if hash.is_some_and(|hash| hash != document.hash) {
         return Ok(moved(path, &document.hash));
     }
     let quoted = format!("\"{}\"", document.hash);
@@ -167,7 +167,7 @@ async fn schema(exchange: &Exchange, path: &str) -> Result<Response, ApiError> {
         .await
     };
     let headers = response.headers_mut();
-    if asked.is_some() {
+    if hash.is_some() {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
     }
     if let Ok(value) = HeaderValue::from_str(&quoted) {
@@ -189,7 +189,7 @@ const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+pro
 async fn openapi_v2(exchange: &Exchange) -> Result<Response, ApiError> {
     let accepted = header(&exchange.headers, &ACCEPT);
     let accepted = if accepted.is_empty() { "*/*" } else { accepted };
-    let wanted = clauses(accepted).into_iter().find_map(|clause| {
+    let requested = clauses(accepted).into_iter().find_map(|clause| {
         if clause.kind != "*" && clause.kind != "application" {
             return None;
         }
@@ -198,7 +198,7 @@ async fn openapi_v2(exchange: &Exchange) -> Result<Response, ApiError> {
             .find(|(subtype, _)| [*subtype, "*"].contains(&clause.subtype));
         known.map(|(_, protobuf)| *protobuf)
     });
-    let Some(protobuf) = wanted else {
+    let Some(protobuf) = requested else {
         let mut answer = answer::text(StatusCode::NOT_ACCEPTABLE, "");
         answer.headers_mut().remove(CONTENT_TYPE);
         vary(&mut answer);

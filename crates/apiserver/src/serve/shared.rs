@@ -218,12 +218,12 @@ impl Target {
         ApiError::not_found(self.group(), &self.resource.plural, &self.name)
     }
 
-    pub(crate) fn conflict(&self, why: impl std::fmt::Display) -> ApiError {
-        ApiError::conflict(self.group(), &self.resource.plural, &self.name, why)
+    pub(crate) fn conflict(&self, reason: impl std::fmt::Display) -> ApiError {
+        ApiError::conflict(self.group(), &self.resource.plural, &self.name, reason)
     }
 
-    pub(crate) fn forbidden(&self, why: impl std::fmt::Display) -> ApiError {
-        ApiError::forbidden(self.group(), &self.resource.plural, &self.name, why)
+    pub(crate) fn forbidden(&self, reason: impl std::fmt::Display) -> ApiError {
+        ApiError::forbidden(self.group(), &self.resource.plural, &self.name, reason)
     }
 
     /// Converts a stored object to the version of the request.

@@ -204,8 +204,15 @@ async fn token(exchange: &Exchange, target: &Target) -> Result<Response, ApiErro
     let weight = WorkCost::of_bytes(bytes.len());
     let work = || add_managed_fields(&options, &mut request);
     exchange.shared.heavy.run(weight, work).await?;
-    let asked = Some(&request);
-    admit(exchange, target, Operation::Create, asked, options.dry_run).await?;
+    let requested = Some(&request);
+    admit(
+        exchange,
+        target,
+        Operation::Create,
+        requested,
+        options.dry_run,
+    )
+    .await?;
     let (namespace, name) = (&target.namespace, &target.name);
     let issued = issue_requested(&exchange.shared.tokens, namespace, name, &request).await?;
     for warning in issued.warnings {

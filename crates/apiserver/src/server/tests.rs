@@ -32,8 +32,8 @@ async fn ask(router: Router, method: &str, path: &str, body: Value) -> (StatusCo
 
 /// Sends a request on a runtime with one worker thread. The response must arrive within 10 s.
 async fn soon(router: &Router, path: &'static str) -> StatusCode {
-    let asked = tokio::spawn(ask(router.clone(), "GET", path, Value::Null));
-    let answered = tokio::time::timeout(Duration::from_secs(10), asked).await;
+    let requested = tokio::spawn(ask(router.clone(), "GET", path, Value::Null));
+    let answered = tokio::time::timeout(Duration::from_secs(10), requested).await;
     answered
         .expect("the request does not wait for the long lists")
         .unwrap()
@@ -57,8 +57,8 @@ fn long_lists_do_not_delay_small_requests_and_service_account_writes() {
             let map = json!({"apiVersion": "v1", "kind": "ConfigMap",
                 "metadata": {"name": format!("m{number}"), "labels": {"a": "b"}},
                 "data": {"key": "x".repeat(4096)}});
-            let (code, made) = ask(router.clone(), "POST", MAPS, map).await;
-            assert_eq!(code, StatusCode::CREATED, "{made}");
+            let (code, built) = ask(router.clone(), "POST", MAPS, map).await;
+            assert_eq!(code, StatusCode::CREATED, "{built}");
         }
         let mut ends = Vec::new();
         while !server.inner.shared.reads.is_full() {

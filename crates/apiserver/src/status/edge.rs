@@ -70,11 +70,11 @@ impl ApiError {
     }
 
     /// Creates the error for a part of the request that is too large, such as a patch.
-    pub fn too_large_for(what: impl std::fmt::Display) -> Self {
+    pub fn too_large_for(subject: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "RequestEntityTooLarge",
-            format!("Request entity too large: {what}"),
+            format!("Request entity too large: {subject}"),
         )
     }
 
@@ -117,9 +117,9 @@ impl ApiError {
     }
 
     /// Creates the error for a resourceVersion in the future.
-    pub fn too_large_resource_version(asked: u64, current: u64) -> Self {
+    pub fn too_large_resource_version(requested: u64, current: u64) -> Self {
         let mut error = Self::timeout(
-            format_args!("Too large resource version: {asked}, current: {current}"),
+            format_args!("Too large resource version: {requested}, current: {current}"),
             1,
         );
         if let Some(details) = &mut error.details {

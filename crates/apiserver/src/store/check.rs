@@ -55,9 +55,9 @@ fn report(conn: &Connection, schema: u32) -> rusqlite::Result<Report> {
     };
     report.problems.retain(|problem| problem != "ok");
     if report.problems.is_empty() {
-        for (what, sql) in CONTRADICTIONS {
+        for (problem, sql) in CONTRADICTIONS {
             let found = texts(conn, &format!("{sql} LIMIT {MAX_PROBLEMS}"))?;
-            let found = found.into_iter().map(|which| format!("{which} {what}"));
+            let found = found.into_iter().map(|which| format!("{which} {problem}"));
             report.problems.extend(found);
         }
         report.problems.extend(values(conn)?);

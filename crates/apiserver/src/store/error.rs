@@ -53,15 +53,12 @@ pub enum OpenError {
         source: rusqlite::Error,
     },
     /// The file's metadata is inconsistent.
-    #[error(
-        "cannot open {path}: the file is damaged: {problem}; restore a backup",
-        problem = .what
-    )]
+    #[error("cannot open {path}: the file is damaged: {problem}; restore a backup")]
     Damaged {
         /// The path of the store.
         path: PathBuf,
         /// A description of the inconsistency.
-        what: String,
+        problem: String,
     },
 }
 

@@ -316,8 +316,8 @@ impl Subscribers {
 
     /// Ends the watchers with the largest queues until at most `limit` bytes of events are in
     /// memory. Watchers with empty queues continue.
-    fn shed(&mut self, held: &AtomicUsize, limit: usize) {
-        if held.load(Ordering::Relaxed) <= limit {
+    fn shed(&mut self, cached_bytes: &AtomicUsize, limit: usize) {
+        if cached_bytes.load(Ordering::Relaxed) <= limit {
             return;
         }
         let mut slow: Vec<_> = self
@@ -331,7 +331,7 @@ impl Subscribers {
             .filter(|(bytes, ..)| *bytes > 0)
             .collect();
         slow.sort_unstable_by_key(|(bytes, ..)| *bytes);
-        while held.load(Ordering::Relaxed) > limit
+        while cached_bytes.load(Ordering::Relaxed) > limit
             && let Some((_, topic, id)) = slow.pop()
         {
             if let Some(one) = self.topics.get(&topic).and_then(|all| all.get(&id)) {

@@ -177,7 +177,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<Header, Open
     if mode != "wal" {
         return Err(OpenError::Damaged {
             path: path.to_owned(),
-            what: format!("its journal mode is {mode}"),
+            problem: format!("its journal mode is {mode}"),
         });
     }
     if version(conn, path)? < KNOWN {
@@ -191,10 +191,10 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<Header, Open
     let header = Header::read(conn).map_err(failed)?;
     sound(conn, &header)
         .map_err(failed)?
-        .map_or(Ok(header), |what| {
+        .map_or(Ok(header), |problem| {
             Err(OpenError::Damaged {
                 path: path.to_owned(),
-                what,
+                problem,
             })
         })
 }

@@ -43,8 +43,8 @@ impl Pins {
 
     /// Returns the lowest revision of all pins.
     pub(super) fn lowest(&self) -> u64 {
-        let held = self.0.lock();
-        held.after.values().min().copied().unwrap_or(u64::MAX)
+        let pins = self.0.lock();
+        pins.after.values().min().copied().unwrap_or(u64::MAX)
     }
 }
 

@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn reads_and_scans_share_one_queue_in_a_store_with_one_reader() {
-        for (asked, threads, one_lane) in [(0, 1, true), (1, 1, true), (2, 4, false)] {
-            let lanes = Lanes::new(asked);
+        for (requested, threads, one_lane) in [(0, 1, true), (1, 1, true), (2, 4, false)] {
+            let lanes = Lanes::new(requested);
             assert_eq!(lanes.readers, threads);
             assert_eq!(Arc::ptr_eq(&lanes.points, &lanes.scans), one_lane);
         }

@@ -242,11 +242,11 @@ impl Writer {
                 batch.len() * 2 + 64
             };
             let forced = self.tasks.forced;
-            let held = (written.revision, written.history);
+            let previous = (written.revision, written.history);
             let shrinking = self.tasks.shrinking;
-            let step = self
-                .retention
-                .step(&transaction, &floors, held, forced, rows, shrinking)?;
+            let step =
+                self.retention
+                    .step(&transaction, &floors, previous, forced, rows, shrinking)?;
             written.history = written.history.saturating_sub(step.cut_bytes);
             written.step = Some(step);
         }
@@ -361,7 +361,7 @@ impl Writer {
             tracing::warn!("no disk space for the store; compacting the history");
             checkpoint::restart(&self.conn);
         }
-        let made = match compact::middle(&self.conn) {
+        let compacted_to = match compact::middle(&self.conn) {
             Ok(Some(middle)) => {
                 self.tasks.forced = self.tasks.forced.max(middle);
                 self.tasks.schedule.force();
@@ -369,8 +369,8 @@ impl Writer {
             }
             Ok(None) | Err(_) => false,
         };
-        self.tasks.no_room = (!made).then(Instant::now);
-        made
+        self.tasks.no_room = (!compacted_to).then(Instant::now);
+        compacted_to
     }
 
     fn record_uncertain(&mut self, error: rusqlite::Error) -> Arc<rusqlite::Error> {

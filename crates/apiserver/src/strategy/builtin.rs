@@ -275,14 +275,14 @@ fn crd_name(metadata: &Value, spec: &Value, found: &mut Findings) {
     use crate::json::text;
     let at = crate::schema::Path::new("metadata");
     let name = text(metadata, "name");
-    let wanted = format!(
+    let desired = format!(
         "{}.{}",
         text(field(spec, "names"), "plural"),
         text(spec, "group")
     );
-    if !name.is_empty() && name != wanted {
-        let said = "must be spec.names.plural+\".\"+spec.group";
-        found.invalid(&at.child("name"), name, said);
+    if !name.is_empty() && name != desired {
+        let message = "must be spec.names.plural+\".\"+spec.group";
+        found.invalid(&at.child("name"), name, message);
     }
 }
 

@@ -68,7 +68,7 @@ impl Walk {
                     let prefix = format!("field \"{}.metadata.", truncated_path(&self.at));
                     let below = unknown
                         .iter()
-                        .map(|said| said.replacen("field \"", &prefix, 1));
+                        .map(|message| message.replacen("field \"", &prefix, 1));
                     let room = MAX_UNKNOWN_FIELDS.saturating_sub(self.unknown.len());
                     self.unknown.extend(below.take(room));
                 }

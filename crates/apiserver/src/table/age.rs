@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn age_format_matches_kubectl() {
-        for (seconds, said) in [
+        for (seconds, text) in [
             (-5, "<invalid>"),
             (-1, "0s"),
             (119, "119s"),
@@ -69,7 +69,7 @@ mod tests {
             (800 * 86_400, "2y70d"),
             (3_000 * 86_400, "8y"),
         ] {
-            assert_eq!(human_duration(seconds), said);
+            assert_eq!(human_duration(seconds), text);
         }
     }
 }

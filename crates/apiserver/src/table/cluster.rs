@@ -159,13 +159,13 @@ fn autoscaler(view: &View<'_>) -> Vec<Value> {
     ]
 }
 
-fn metrics(wanted: &[Value], now: &[Value]) -> String {
-    let all = wanted.iter().enumerate();
+fn metrics(desired: &[Value], now: &[Value]) -> String {
+    let all = desired.iter().enumerate();
     let all = all.map(|(index, metric)| shown_metric(metric, now.get(index)));
     let shown: Vec<String> = all.take(MAX_METRICS).collect();
     let shown = shown.join(", ");
-    match wanted.len().saturating_sub(MAX_METRICS) {
-        _ if wanted.is_empty() => "<none>".to_owned(),
+    match desired.len().saturating_sub(MAX_METRICS) {
+        _ if desired.is_empty() => "<none>".to_owned(),
         0 => shown,
         more => format!("{shown} + {more} more..."),
     }

@@ -38,9 +38,9 @@ pub(super) fn service(view: &View<'_>) -> Vec<Value> {
 
 fn outside(view: &View<'_>) -> String {
     let spec = view.spec();
-    let given: Vec<&str> = texts(spec, "externalIPs").collect();
+    let external_ips: Vec<&str> = texts(spec, "externalIPs").collect();
     match text(spec, "type") {
-        "ClusterIP" | "NodePort" => or(&given.join(","), "<none>").to_owned(),
+        "ClusterIP" | "NodePort" => or(&external_ips.join(","), "<none>").to_owned(),
         "LoadBalancer" => {
             let mut balancers: Vec<&str> = list(at(view.status(), "loadBalancer"), "ingress")
                 .iter()
@@ -49,7 +49,7 @@ fn outside(view: &View<'_>) -> String {
                 .collect();
             balancers.sort_unstable();
             balancers.dedup();
-            balancers.extend(given);
+            balancers.extend(external_ips);
             or(&balancers.join(","), "<pending>").to_owned()
         }
         "ExternalName" => text(spec, "externalName").to_owned(),

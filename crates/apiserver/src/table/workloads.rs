@@ -42,13 +42,13 @@ pub(super) fn replica_set(view: &View<'_>) -> Vec<Value> {
 
 pub(super) fn stateful_set(view: &View<'_>) -> Vec<Value> {
     let (names, images) = containers(at(view.spec(), "template.spec"));
-    let (ready, wanted) = (
+    let (ready, desired) = (
         count(view.status(), "readyReplicas"),
         count(view.spec(), "replicas"),
     );
     vec![
         view.name(),
-        format!("{ready}/{wanted}").into(),
+        format!("{ready}/{desired}").into(),
         view.age(),
         names,
         images,
@@ -87,7 +87,7 @@ pub(super) fn job(view: &View<'_>) -> Vec<Value> {
         field(spec, "completions").as_i64(),
         count(spec, "parallelism"),
     ) {
-        (Some(wanted), _) => format!("{done}/{wanted}"),
+        (Some(desired), _) => format!("{done}/{desired}"),
         (None, many) if many > 1 => format!("{done}/1 of {many}"),
         (None, _) => format!("{done}/1"),
     };
@@ -217,15 +217,15 @@ pub(super) fn selector(selector: &Value, none: &str) -> String {
         let mut values: Vec<&str> = texts(expression, "values").collect();
         values.sort_unstable();
         let values = values.join(",");
-        let said = match text(expression, "operator") {
+        let message = match text(expression, "operator") {
             "In" => format!("{key} in ({values})"),
             "NotIn" => format!("{key} notin ({values})"),
             "Exists" => key.to_owned(),
             _ => format!("!{key}"),
         };
-        parts.push((key.to_owned(), said));
+        parts.push((key.to_owned(), message));
     }
     parts.sort();
-    let said: Vec<String> = parts.into_iter().map(|(_, said)| said).collect();
-    or(&said.join(","), none).to_owned()
+    let message: Vec<String> = parts.into_iter().map(|(_, message)| message).collect();
+    or(&message.join(","), none).to_owned()
 }

@@ -229,10 +229,10 @@ async fn service_account_token_has_the_permissions_of_its_account() {
     hub.outside(Method::GET, &format!("{MAPS}/a"), &bearer)
         .await
         .expect(403);
-    let who = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let user = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let requested = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let review = hub
-        .outside_with(Method::POST, who, &bearer, &asked)
+        .outside_with(Method::POST, user, &bearer, &requested)
         .await
         .expect(201);
     assert_eq!(
@@ -435,9 +435,9 @@ async fn manipulated_path_does_not_extend_namespaced_permissions() {
         let answer = hub.call(method.clone(), &path).none().await;
         assert_eq!(answer.code, 404, "{method} {path}: {}", answer.text);
     }
-    let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}});
+    let created = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made"}});
     let into = "/api/v1/namespaces/default/namespaces";
-    hub.call(Method::POST, into).send(made).await.expect(404);
+    hub.call(Method::POST, into).send(created).await.expect(404);
     hub.get("/api/v1/namespaces/kube-public").await.expect(200);
 }
 
@@ -524,9 +524,9 @@ async fn too_deeply_nested_object_is_not_stored() {
             own["status"]["conditions"][1]["status"] == "True"
         })
         .await;
-    for (levels, wanted) in [(60, 201), (120, 400)] {
-        let (code, said) = world.ask(Method::POST, deeps, &nested(levels)).await;
-        assert_eq!(code, wanted, "{levels}: {said}");
+    for (levels, expected) in [(60, 201), (120, 400)] {
+        let (code, body) = world.ask(Method::POST, deeps, &nested(levels)).await;
+        assert_eq!(code, expected, "{levels}: {body}");
     }
     let (code, _) = world.ask(Method::GET, deeps, &Value::Null).await;
     assert_eq!(code, 200);

@@ -175,9 +175,9 @@ impl World {
 
     /// Creates an object, and returns the created object.
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
-        let (code, made) = self.ask(Method::POST, path, object).await;
-        assert_eq!(code, StatusCode::CREATED, "{made}");
-        made
+        let (code, created) = self.ask(Method::POST, path, object).await;
+        assert_eq!(code, StatusCode::CREATED, "{created}");
+        created
     }
 
     pub(crate) async fn patch(&self, path: &str, change: &Value) -> Value {

@@ -255,13 +255,13 @@ async fn list_and_get_return_partial_object_metadata_on_request() {
 async fn requests_and_responses_can_be_encoded_as_yaml() {
     let hub = Hub::new().await;
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: plain\ndata:\n  a: \"1\"\n";
-    let made = hub
+    let created = hub
         .call(Method::POST, MAPS)
         .header("content-type", "application/yaml")
         .send_text(body)
         .await
         .expect(201);
-    assert_eq!(made["data"]["a"], "1");
+    assert_eq!(created["data"]["a"], "1");
     let path = format!("{MAPS}/plain");
     let shown = hub
         .call(Method::GET, &path)

@@ -8,18 +8,18 @@ use crate::hub::{Hub, MAPS, config_map};
 #[tokio::test]
 async fn object_is_created_read_updated_and_deleted() {
     let hub = Hub::new().await;
-    let made = hub.create(MAPS, config_map("a")).await;
-    assert_eq!(made["metadata"]["namespace"], "default");
-    assert_eq!(made["metadata"]["uid"].as_str().unwrap().len(), 36);
-    let entry = &made["metadata"]["managedFields"][0];
+    let created = hub.create(MAPS, config_map("a")).await;
+    assert_eq!(created["metadata"]["namespace"], "default");
+    assert_eq!(created["metadata"]["uid"].as_str().unwrap().len(), 36);
+    let entry = &created["metadata"]["managedFields"][0];
     assert_eq!(
         (&entry["manager"], &entry["operation"]),
         (&json!("it"), &json!("Update"))
     );
     let path = format!("{MAPS}/a");
-    assert_eq!(hub.get(&path).await.expect(200), made);
+    assert_eq!(hub.get(&path).await.expect(200), created);
 
-    let mut changed = made.clone();
+    let mut changed = created.clone();
     changed["data"]["key"] = "other".into();
     let changed = hub.put(&path, changed).await.expect(200);
     assert_eq!(changed["data"]["key"], "other");
@@ -30,13 +30,13 @@ async fn object_is_created_read_updated_and_deleted() {
             .parse()
             .unwrap()
     };
-    assert!(version(&changed) > version(&made));
+    assert!(version(&changed) > version(&created));
 
     let gone = hub.delete(&path).await.expect(200);
     assert_eq!(gone["status"], "Success");
     assert_eq!(
         gone["details"],
-        json!({"name": "a", "kind": "configmaps", "uid": made["metadata"]["uid"]})
+        json!({"name": "a", "kind": "configmaps", "uid": created["metadata"]["uid"]})
     );
     let missing = hub.get(&path).await;
     assert_eq!(missing.message(), "configmaps \"a\" not found");
@@ -60,7 +60,7 @@ async fn generate_name_creates_unique_names() {
         futures::future::join_all((0..20).map(|_| hub.create(MAPS, map.clone())))
             .await
             .iter()
-            .map(|made| made["metadata"]["name"].as_str().unwrap().to_owned())
+            .map(|created| created["metadata"]["name"].as_str().unwrap().to_owned())
             .collect();
     assert!(
         names
@@ -96,12 +96,12 @@ async fn create_in_missing_or_terminating_namespace_is_rejected() {
 #[tokio::test]
 async fn update_with_old_resource_version_returns_409() {
     let hub = Hub::new().await;
-    let made = hub.create(MAPS, config_map("a")).await;
+    let created = hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");
-    let mut first = made.clone();
+    let mut first = created.clone();
     first["data"]["key"] = "1".into();
     hub.put(&path, first).await.expect(200);
-    let mut second = made.clone();
+    let mut second = created.clone();
     second["data"]["key"] = "2".into();
     let refused = hub.put(&path, second.clone()).await;
     assert_eq!(
@@ -130,12 +130,12 @@ async fn update_with_old_resource_version_returns_409() {
 #[tokio::test]
 async fn update_without_changes_retains_resource_version() {
     let hub = Hub::new().await;
-    let made = hub.create(MAPS, config_map("a")).await;
+    let created = hub.create(MAPS, config_map("a")).await;
     let same = hub
-        .put(&format!("{MAPS}/a"), made.clone())
+        .put(&format!("{MAPS}/a"), created.clone())
         .await
         .expect(200);
-    assert_eq!(same, made);
+    assert_eq!(same, created);
 }
 
 #[tokio::test]
@@ -146,8 +146,8 @@ async fn update_of_missing_object_returns_404_unless_kind_allows_create_on_updat
         .expect(404);
     let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}});
     let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
-    let made = hub.put(leases, lease).await.expect(201);
-    assert_eq!(made["spec"]["holderIdentity"], "me");
+    let created = hub.put(leases, lease).await.expect(201);
+    assert_eq!(created["spec"]["holderIdentity"], "me");
 }
 
 #[tokio::test]
@@ -173,12 +173,12 @@ async fn request_body_with_name_or_namespace_different_from_the_path_is_rejected
 #[tokio::test]
 async fn dry_run_does_not_change_the_store() {
     let hub = Hub::new().await;
-    let made = hub
+    let created = hub
         .post(&format!("{MAPS}?dryRun=All"), config_map("a"))
         .await
         .expect(201);
-    assert!(made["metadata"]["uid"].is_string());
-    assert!(made["metadata"].get("resourceVersion").is_none());
+    assert!(created["metadata"]["uid"].is_string());
+    assert!(created["metadata"].get("resourceVersion").is_none());
     hub.get(&format!("{MAPS}/a")).await.expect(404);
     let real = hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a?dryRun=All");
@@ -225,8 +225,11 @@ async fn apply_creates_objects_and_reports_conflicts() {
     let path = format!("{MAPS}/a");
     let applied = config_map("a");
     let mine = format!("{path}?fieldManager=me");
-    let made = hub.patch(&mine, "apply", applied.clone()).await.expect(201);
-    assert_eq!(made["metadata"]["managedFields"][0]["operation"], "Apply");
+    let created = hub.patch(&mine, "apply", applied.clone()).await.expect(201);
+    assert_eq!(
+        created["metadata"]["managedFields"][0]["operation"],
+        "Apply"
+    );
     let mut other = applied.clone();
     other["data"]["key"] = "other".into();
     let refused = hub
@@ -307,7 +310,7 @@ async fn propagation_policy_sets_deletion_finalizer() {
 #[tokio::test]
 async fn delete_checks_uid_and_resource_version_preconditions() {
     let hub = Hub::new().await;
-    let made = hub.create(MAPS, config_map("a")).await;
+    let created = hub.create(MAPS, config_map("a")).await;
     let path = format!("{MAPS}/a");
     let refused = hub
         .call(Method::DELETE, &path)
@@ -324,8 +327,8 @@ async fn delete_checks_uid_and_resource_version_preconditions() {
         .send(json!({"preconditions": {"resourceVersion": "1"}}))
         .await;
     refused.expect(409);
-    let right = json!({"preconditions": {"uid": made["metadata"]["uid"],
-        "resourceVersion": made["metadata"]["resourceVersion"]}});
+    let right = json!({"preconditions": {"uid": created["metadata"]["uid"],
+        "resourceVersion": created["metadata"]["resourceVersion"]}});
     hub.call(Method::DELETE, &path)
         .send(right)
         .await
@@ -380,9 +383,9 @@ async fn delete_collection_deletes_only_objects_that_match_the_label_selector() 
         .expect(200);
     assert_eq!(gone["kind"], "ConfigMapList");
     assert_eq!(gone["items"].as_array().unwrap().len(), 2);
-    let left = hub.get(MAPS).await.expect(200);
-    assert_eq!(left["items"][0]["metadata"]["name"], "b");
-    assert_eq!(left["items"].as_array().unwrap().len(), 1);
+    let remaining = hub.get(MAPS).await.expect(200);
+    assert_eq!(remaining["items"][0]["metadata"]["name"], "b");
+    assert_eq!(remaining["items"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -82,8 +82,8 @@ async fn mirror_pod_receives_no_service_account() {
     };
     let body = json!(pod(Some("robot")));
     hub.post(PODS, body).await.expect(403);
-    let made = hub.create(PODS, pod(None)).await;
-    assert_eq!(made["spec"].get("volumes"), None, "{made}");
+    let created = hub.create(PODS, pod(None)).await;
+    assert_eq!(created["spec"].get("volumes"), None, "{created}");
 }
 
 #[tokio::test]

@@ -97,21 +97,22 @@ fn built_in_defaults_and_errors_match_kube_apiserver() {
     let cases: Vec<Value> = serde_json::from_str(ANSWERS).unwrap();
     let mut differences = Vec::new();
     for case in &cases {
-        let said = case["message"].as_str();
-        match (ours(case), said) {
+        let expected_message = case["message"].as_str();
+        match (ours(case), expected_message) {
             (Ok(object), None) if object == case["answer"] => {}
-            (Err(message), Some(said)) if parts(&message) == parts(said) => {}
+            (Err(message), Some(expected_message))
+                if parts(&message) == parts(expected_message) => {}
             (ours, _) => differences.push(match ours {
                 Ok(object) => format!(
                     "{}\n  ours {object}\n  real {}",
                     case["sent"],
-                    said.map_or_else(|| case["answer"].to_string(), str::to_owned)
+                    expected_message.map_or_else(|| case["answer"].to_string(), str::to_owned)
                 ),
                 Err(message) => format!(
                     "{}\n  ours {:#?}\n  real {:#?} {}",
                     case["sent"],
                     parts(&message),
-                    said.map(parts),
+                    expected_message.map(parts),
                     case["answer"]
                 ),
             }),
@@ -145,7 +146,9 @@ fn crd_errors_match_kube_apiserver() {
         let same = match (case["message"].as_str(), case["begins"].as_str()) {
             (Some(message), _) => parts(&ours.join(", ")) == parts(message),
             // Go prints its own structs, which cannot be compared. Only the path is compared.
-            (None, Some(path)) => ours.first().is_some_and(|said| said.starts_with(path)),
+            (None, Some(path)) => ours
+                .first()
+                .is_some_and(|expected_message| expected_message.starts_with(path)),
             (None, None) => ours.is_empty(),
         };
         if !same {

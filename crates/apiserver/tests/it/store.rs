@@ -191,11 +191,11 @@ async fn exactly_one_concurrent_change_of_the_same_revision_succeeds() {
         fixture.store.commit(change)
     });
     let results = futures::future::join_all(writers).await;
-    let made: Vec<u64> = results
+    let created: Vec<u64> = results
         .iter()
         .filter_map(|result| result.as_ref().ok().copied())
         .collect();
-    assert_eq!(made, [first + 1]);
+    assert_eq!(created, [first + 1]);
     for result in results {
         match result {
             Ok(_) => {}

@@ -67,18 +67,18 @@ pub(crate) async fn check_transcript(folder: &str, name: &str) {
 /// Describes the first command whose output differs from the transcript.
 fn difference(expected: &str, seen: &str) -> String {
     let mut command = "";
-    for (wanted, got) in expected.lines().zip(seen.lines()) {
-        if wanted != got {
+    for (expected_value, got) in expected.lines().zip(seen.lines()) {
+        if expected_value != got {
             let rest = |text: &str, line: &str| {
                 let from = line.as_ptr() as usize - text.as_ptr() as usize;
                 let rest: Vec<&str> = text[from..].lines().take(12).collect();
                 rest.join("\n")
             };
-            let (wanted, got) = (rest(expected, wanted), rest(seen, got));
-            return format!("{command}\n--- kube-apiserver:\n{wanted}\n--- here:\n{got}");
+            let (expected_value, got) = (rest(expected, expected_value), rest(seen, got));
+            return format!("{command}\n--- kube-apiserver:\n{expected_value}\n--- here:\n{got}");
         }
-        if wanted.starts_with("$ ") {
-            command = wanted;
+        if expected_value.starts_with("$ ") {
+            command = expected_value;
         }
     }
     format!("one ends before the other:\n{seen}")

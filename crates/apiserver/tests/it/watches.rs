@@ -91,9 +91,9 @@ async fn watch_without_resource_version_starts_with_existing_objects() {
 #[tokio::test]
 async fn watch_from_resource_version_returns_later_changes() {
     let hub = Hub::new().await;
-    let made = hub.create(MAPS, config_map("a")).await;
+    let created = hub.create(MAPS, config_map("a")).await;
     hub.create(MAPS, config_map("b")).await;
-    let version = made["metadata"]["resourceVersion"].as_str().unwrap();
+    let version = created["metadata"]["resourceVersion"].as_str().unwrap();
     let mut lines = Lines::of(&hub, &format!("{MAPS}?watch=1&resourceVersion={version}")).await;
     assert_eq!(lines.brief().await, pair("ADDED", "b"));
 }

@@ -59,14 +59,14 @@ async fn write_and_report(
     mut random: Random,
 ) {
     loop {
-        let (wanted, key) = choose(&ledger.lock().unwrap(), writer, &mut random);
-        let value = value_of(&wanted);
+        let (expected, key) = choose(&ledger.lock().unwrap(), writer, &mut random);
+        let value = value_of(&expected);
         match &value {
             Some(value) => print_line(&format!("begin {key} {value}")),
             None => print_line(&format!("delete {key}")),
         }
         ledger.lock().unwrap().begin(&key, value);
-        let revision = store.commit(wanted).await.unwrap();
+        let revision = store.commit(expected).await.unwrap();
         ledger.lock().unwrap().acknowledge(&key, revision);
         print_line(&format!("done {key} {revision}"));
     }

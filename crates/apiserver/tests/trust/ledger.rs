@@ -90,9 +90,9 @@ impl Ledger {
                 PendingChange::Value(value.clone())
             });
             let known = there == entry.known;
-            let made = entry.pending.as_ref() == Some(&change);
+            let created = entry.pending.as_ref() == Some(&change);
             assert!(
-                known || made,
+                known || created,
                 "the store contains {there:?} for {key}, but the ledger contains {entry:?}"
             );
             *entry = Entry {
@@ -125,12 +125,12 @@ pub(crate) fn choose(ledger: &Ledger, writer: u64, random: &mut Random) -> (Chan
         r#"{{"metadata":{{"name":"o{number}"}},"spec":"{text}{}"}}"#,
         "x".repeat(length)
     );
-    let wanted = match ledger.known(&key) {
+    let expected = match ledger.known(&key) {
         None => Change::create(key.clone(), value),
         Some((revision, _)) if random.below(4) == 0 => Change::delete(key.clone(), revision),
         Some((revision, _)) => Change::update(key.clone(), revision, value),
     };
-    (wanted, key)
+    (expected, key)
 }
 
 /// Returns the value of the object after a change.
@@ -163,9 +163,9 @@ pub(crate) async fn write(
     changes: u64,
 ) -> End {
     for _ in 0..changes {
-        let (wanted, key) = choose(&ledger.lock().unwrap(), writer, &mut random);
-        ledger.lock().unwrap().begin(&key, value_of(&wanted));
-        match store.commit(wanted).await {
+        let (expected, key) = choose(&ledger.lock().unwrap(), writer, &mut random);
+        ledger.lock().unwrap().begin(&key, value_of(&expected));
+        match store.commit(expected).await {
             Ok(revision) => ledger.lock().unwrap().acknowledge(&key, revision),
             Err(CommitError::Full) => {
                 ledger.lock().unwrap().refuse(&key);

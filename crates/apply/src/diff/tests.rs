@@ -65,8 +65,8 @@ fn names<K: ResourceExt>(objects: &[K]) -> Vec<String> {
 
 #[test]
 fn object_equal_to_its_desired_state_is_not_written() {
-    let wanted = [role("a", &["get"])];
-    assert!(diff(&[stored(role("a", &["get"]))], &wanted).is_empty());
+    let expected = [role("a", &["get"])];
+    assert!(diff(&[stored(role("a", &["get"]))], &expected).is_empty());
     let mut reordered = binding("b", "a", &["ann", "bob"]);
     reordered.subjects.as_mut().unwrap().reverse();
     let found = diff(&[reordered], &[binding("b", "a", &["ann", "bob"])]);
@@ -76,8 +76,8 @@ fn object_equal_to_its_desired_state_is_not_written() {
 #[test]
 fn diff_creates_missing_replaces_changed_and_prunes_undesired_objects() {
     let existing = [stored(role("b", &["get"])), stored(role("c", &["get"]))];
-    let wanted = [role("a", &["get"]), role("b", &["list"])];
-    let found = diff(&existing, &wanted);
+    let expected = [role("a", &["get"]), role("b", &["list"])];
+    let found = diff(&existing, &expected);
     assert_eq!(names(&found.create), ["a"]);
     assert_eq!(names(&found.replace), ["b"]);
     let version = found.replace[0].metadata.resource_version.as_deref();
@@ -90,7 +90,7 @@ fn diff_creates_missing_replaces_changed_and_prunes_undesired_objects() {
 
 #[test]
 fn rules_that_other_writers_add_to_a_role_are_removed() {
-    let wanted = || role("a", &["get"]);
+    let expected = || role("a", &["get"]);
     let changes: [(&str, Change); 5] = [
         ("a permission", |role| {
             role.rules.as_mut().unwrap().push(rule(&["delete"]));
@@ -113,9 +113,9 @@ fn rules_that_other_writers_add_to_a_role_are_removed() {
         }),
     ];
     for (addition, change) in changes {
-        let mut existing = stored(wanted());
+        let mut existing = stored(expected());
         change(&mut existing);
-        let found = diff(&[existing], &[wanted()]);
+        let found = diff(&[existing], &[expected()]);
         assert_eq!(names(&found.replace), ["a"], "{addition}");
     }
 }

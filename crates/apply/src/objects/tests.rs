@@ -113,9 +113,9 @@ fn role(name: &str, verb: &str) -> ClusterRole {
     }
 }
 
-async fn reconcile(objects: &Objects<ClusterRole>, wanted: &[ClusterRole]) -> Vec<Failure> {
+async fn reconcile(objects: &Objects<ClusterRole>, expected: &[ClusterRole]) -> Vec<Failure> {
     let inventory = objects.inventory().await.unwrap();
-    let diff = diff(&inventory.objects, wanted);
+    let diff = diff(&inventory.objects, expected);
     let changes = Changes {
         objects,
         diff: &diff,
@@ -134,12 +134,12 @@ async fn first_reconciliation_writes_differences_and_second_writes_no_object() {
         let object = serde_json::to_value(role(name, verb)).unwrap();
         cluster.0.lock().objects.insert(name.to_owned(), object);
     }
-    let wanted = [role("a", "get"), role("b", "list")];
-    let failures = reconcile(&owned(&cluster), &wanted).await;
+    let expected = [role("a", "get"), role("b", "list")];
+    let failures = reconcile(&owned(&cluster), &expected).await;
     assert!(failures.is_empty(), "{failures:?}");
     let writes = std::mem::take(&mut cluster.0.lock().writes);
     assert_eq!(writes, ["PUT b", "POST clusterroles", "DELETE c"]);
-    assert!(reconcile(&owned(&cluster), &wanted).await.is_empty());
+    assert!(reconcile(&owned(&cluster), &expected).await.is_empty());
     assert!(cluster.0.lock().writes.is_empty());
 }
 

@@ -58,10 +58,10 @@ impl Files {
     }
 
     /// Reads a page in order of time, newest record first.
-    pub(super) fn read(&self, wanted: &PageRequest) -> Result<AuditList, ReadAuditError> {
+    pub(super) fn read(&self, page_request: &PageRequest) -> Result<AuditList, ReadAuditError> {
         let Opened { logs, no_files } = self.open()?;
         let oldest = logs.last().and_then(|log| oldest_time(&log.first_line));
-        let (from, mut end) = match wanted.after {
+        let (from, mut end) = match page_request.after {
             None => (0, None),
             Some(Position::File(after)) => {
                 let found = logs.iter().position(|log| log.fingerprint == after.file);
@@ -70,8 +70,8 @@ impl Files {
             }
             Some(Position::Memory { .. }) => return Err(ReadAuditError::Gone),
         };
-        let (mut page, mut budget) = (Page::new(wanted), PAGE_BYTES);
-        if wanted.after.is_none() {
+        let (mut page, mut budget) = (Page::new(page_request), PAGE_BYTES);
+        if page_request.after.is_none() {
             page.unreadable += no_files;
         }
         let mut next = None;

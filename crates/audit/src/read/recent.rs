@@ -56,9 +56,9 @@ impl Recent {
     }
 
     /// Reads a page in order of time, newest record first.
-    pub(super) fn read(&self, wanted: &PageRequest) -> Result<AuditList, ReadAuditError> {
-        let older = self.older_than(wanted.after)?;
-        let mut page = Page::new(wanted);
+    pub(super) fn read(&self, page_request: &PageRequest) -> Result<AuditList, ReadAuditError> {
+        let older = self.older_than(page_request.after)?;
+        let mut page = Page::new(page_request);
         let mut next = None;
         for (index, line) in older.lines.iter().enumerate().rev() {
             match page.take(line) {

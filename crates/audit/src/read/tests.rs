@@ -26,7 +26,7 @@ fn lines(numbers: std::ops::Range<u32>) -> String {
     })
 }
 
-fn wanted(limit: usize, after: Option<&str>) -> PageRequest {
+fn page_request(limit: usize, after: Option<&str>) -> PageRequest {
     PageRequest {
         filter: Filter::default(),
         limit,
@@ -64,7 +64,11 @@ async fn written_audit_record_is_read_with_every_field() {
         audit.add(stranger.clone());
     }
     audit.flush().await;
-    let page = audit.reader().read("u", wanted(10, None)).await.unwrap();
+    let page = audit
+        .reader()
+        .read("u", page_request(10, None))
+        .await
+        .unwrap();
     assert_eq!((page.source, page.unreadable), (AuditSource::File, 0));
     assert_eq!(
         page.kept_since,
@@ -89,7 +93,7 @@ fn audit_log_pages_are_complete_while_the_log_grows_and_rotates() {
     std::fs::write(at("log.1"), lines(3..6)).unwrap();
     std::fs::write(at("log"), lines(6..9)).unwrap();
     let files = files(&folder);
-    let first = files.read(&wanted(2, None)).unwrap();
+    let first = files.read(&page_request(2, None)).unwrap();
     assert_eq!(ids(&first), latest(7..9));
     assert_eq!(
         first.kept_since,
@@ -103,7 +107,7 @@ fn audit_log_pages_are_complete_while_the_log_grows_and_rotates() {
     std::fs::write(at("log"), lines(12..14)).unwrap();
     let (mut seen, mut next) = (ids(&first), first.continue_token);
     while let Some(after) = next {
-        let page = files.read(&wanted(2, Some(&after))).unwrap();
+        let page = files.read(&page_request(2, Some(&after))).unwrap();
         assert!(!page.items.is_empty(), "an empty page is the last page");
         seen.extend(ids(&page));
         next = page.continue_token;
@@ -118,18 +122,18 @@ fn page_request_at_a_deleted_audit_record_returns_an_error() {
     std::fs::write(at("log"), lines(0..3)).unwrap();
     let files = files(&folder);
     let after = files
-        .read(&wanted(1, None))
+        .read(&page_request(1, None))
         .unwrap()
         .continue_token
         .unwrap();
     // The files are truncated, then deleted. The last position is in the memory of another process.
     std::fs::write(at("log"), lines(0..1)).unwrap();
-    let cut = files.read(&wanted(1, Some(&after)));
+    let cut = files.read(&page_request(1, Some(&after)));
     assert!(matches!(cut, Err(ReadAuditError::Gone)), "{cut:?}");
     std::fs::write(at("log"), lines(5..9)).unwrap();
-    let gone = files.read(&wanted(1, Some(&after)));
+    let gone = files.read(&page_request(1, Some(&after)));
     assert!(matches!(gone, Err(ReadAuditError::Gone)), "{gone:?}");
-    let memory = files.read(&wanted(1, Some("m-1-1")));
+    let memory = files.read(&page_request(1, Some("m-1-1")));
     assert!(matches!(memory, Err(ReadAuditError::Gone)), "{memory:?}");
 }
 
@@ -147,7 +151,7 @@ fn invalid_audit_log_lines_are_skipped_and_counted() {
     );
     std::fs::write(folder.path().join("log"), text).unwrap();
     let files = files(&folder);
-    let page = files.read(&wanted(10, None)).unwrap();
+    let page = files.read(&page_request(10, None)).unwrap();
     assert_eq!(ids(&page), latest(0..6));
     assert_eq!(
         page.unreadable, 3,
@@ -156,7 +160,7 @@ fn invalid_audit_log_lines_are_skipped_and_counted() {
     // Read one record per page as well.
     let (mut seen, mut next) = (Vec::new(), None);
     loop {
-        let page = files.read(&wanted(1, next.as_deref())).unwrap();
+        let page = files.read(&page_request(1, next.as_deref())).unwrap();
         seen.extend(ids(&page));
         next = page.continue_token;
         if next.is_none() {
@@ -174,7 +178,7 @@ fn audit_page_reads_limited_bytes_and_next_page_continues_at_its_end() {
     assert!(text.len() > 2 * 8 * 1024 * 1024);
     let text = format!("{}{text}", lines(0..1));
     std::fs::write(folder.path().join("log"), &text).unwrap();
-    let mut ask = wanted(500, None);
+    let mut ask = page_request(500, None);
     ask.filter.user = Some("ann".to_owned());
     let (mut pages, mut found) = (0, Vec::new());
     loop {
@@ -225,10 +229,10 @@ fn each_audit_filter_returns_only_matching_records() {
         ),
     ];
     for (narrow, found) in cases {
-        let mut wanted = wanted(10, None);
-        narrow(&mut wanted.filter);
-        let page = files(&folder).read(&wanted).unwrap();
-        assert_eq!(ids(&page), latest(found), "{wanted:?}");
+        let mut expected = page_request(10, None);
+        narrow(&mut expected.filter);
+        let page = files(&folder).read(&expected).unwrap();
+        assert_eq!(ids(&page), latest(found), "{expected:?}");
         assert_eq!(page.continue_token, None);
     }
 }
@@ -242,7 +246,7 @@ fn since_filter_includes_earlier_stream_that_ended_later_and_stops_at_older_reco
     // The last line is invalid JSON, which detects a search that continues too far.
     let text = format!("{{\n{}{stream}\n{}", lines(0..900), lines(1500..1510));
     std::fs::write(folder.path().join("log"), text).unwrap();
-    let mut ask = wanted(500, None);
+    let mut ask = page_request(500, None);
     ask.filter.since = "2026-11-22T10:14:50Z".parse().ok();
     let page = files(&folder).read(&ask).unwrap();
     let mut found = latest(1500..1510);
@@ -255,18 +259,18 @@ fn since_filter_includes_earlier_stream_that_ended_later_and_stops_at_older_reco
 fn audit_memory_keeps_latest_records_and_reports_dropped_records() {
     let recent = Recent::default();
     recent.keep(lines(0..5).as_bytes());
-    let first = recent.read(&wanted(2, None)).unwrap();
+    let first = recent.read(&page_request(2, None)).unwrap();
     assert_eq!(
         (ids(&first), first.source),
         (latest(3..5), AuditSource::Memory)
     );
     recent.keep(lines(5..6).as_bytes());
     let after = first.continue_token.unwrap();
-    let second = recent.read(&wanted(5, Some(&after))).unwrap();
+    let second = recent.read(&page_request(5, Some(&after))).unwrap();
     assert_eq!((ids(&second), second.continue_token), (latest(0..3), None));
 
     recent.keep(lines(6..10_004).as_bytes());
-    let newest = recent.read(&wanted(1, None)).unwrap();
+    let newest = recent.read(&page_request(1, None)).unwrap();
     assert_eq!(
         newest.kept_since,
         Some("2026-11-22T10:00:04.0015Z".parse().unwrap())
@@ -277,7 +281,7 @@ fn audit_memory_keeps_latest_records_and_reports_dropped_records() {
         (&recent, &after),
         (&elsewhere, &newest.continue_token.unwrap()),
     ] {
-        let gone = memory.read(&wanted(1, Some(after)));
+        let gone = memory.read(&page_request(1, Some(after)));
         assert!(matches!(gone, Err(ReadAuditError::Gone)), "{gone:?}");
     }
 }
@@ -292,7 +296,7 @@ fn size_of_audit_records_in_memory_is_limited() {
     for _ in 0..20 {
         recent.keep(long.as_bytes());
     }
-    let page = recent.read(&wanted(500, None)).unwrap();
+    let page = recent.read(&page_request(500, None)).unwrap();
     assert_eq!(page.items.len(), 7);
 }
 
@@ -306,7 +310,11 @@ async fn audit_records_are_read_from_memory_if_the_log_destination_is_unreadable
     let audit = Audit::open(&nothing, &Metrics::new()).unwrap();
     audit.add(record(&audit));
     audit.flush().await;
-    let page = audit.reader().read("u", wanted(10, None)).await.unwrap();
+    let page = audit
+        .reader()
+        .read("u", page_request(10, None))
+        .await
+        .unwrap();
     assert_eq!((page.items.len(), page.source), (1, AuditSource::Memory));
 }
 
@@ -326,10 +334,10 @@ fn audit_reader_skips_and_counts_directories_and_pipes() {
         &|| drop(std::os::unix::net::UnixListener::bind(at("log.2")).unwrap()),
     ] {
         other();
-        let page = files(&folder).read(&wanted(3, None)).unwrap();
+        let page = files(&folder).read(&page_request(3, None)).unwrap();
         assert_eq!((ids(&page), page.unreadable), (latest(1..4), 2));
         let page = files(&folder)
-            .read(&wanted(3, rest_of(&page).as_deref()))
+            .read(&page_request(3, rest_of(&page).as_deref()))
             .unwrap();
         assert_eq!((ids(&page), page.unreadable), (latest(0..1), 0));
         let _ = std::fs::remove_dir(at("log.2")).or_else(|_| std::fs::remove_file(at("log.2")));
@@ -339,14 +347,14 @@ fn audit_reader_skips_and_counts_directories_and_pipes() {
 #[tokio::test]
 async fn concurrent_audit_log_reads_are_limited_per_user_and_in_total() {
     let reader = Reader::new(Source::Memory(Recent::default()));
-    let turn = |who: &str| reader.turns.take(who).unwrap();
+    let turn = |user: &str| reader.turns.take(user).unwrap();
     let turns = ["ann", "b", "c", "d"].map(turn);
-    let said = async |who| reader.read(who, wanted(1, None)).await;
+    let read_as = async |user| reader.read(user, page_request(1, None)).await;
     assert!(matches!(
-        said("ann").await,
+        read_as("ann").await,
         Err(ReadAuditError::AlreadyReading)
     ));
-    assert!(matches!(said("eve").await, Err(ReadAuditError::Busy)));
+    assert!(matches!(read_as("eve").await, Err(ReadAuditError::Busy)));
     drop(turns);
-    assert!(said("eve").await.is_ok() && said("ann").await.is_ok());
+    assert!(read_as("eve").await.is_ok() && read_as("ann").await.is_ok());
 }

@@ -111,8 +111,8 @@ async fn explain(client: &Client, args: &AccessExplain) -> Result<(), Failure> {
         ("group", &args.api_group),
         ("resource", &args.resource),
     ];
-    let given = optional.iter();
-    query.extend(given.filter_map(|(name, value)| Some((*name, (*value)?))));
+    let arguments = optional.iter();
+    query.extend(arguments.filter_map(|(name, value)| Some((*name, (*value)?))));
     let path = ["v1", "access", "explain"];
     let found: Explanation = client.get_with(&path, &query).await?;
     Ok(print(&one(&found, args.output.format, Timestamp::now())?)?)
@@ -197,36 +197,36 @@ fn through(one: &ThroughView) -> String {
 /// Returns a note with the resource that Drover assumed, because Drover could not list the
 /// cluster's resources. Returns an empty string if Drover made no assumption.
 fn unresolved(answer: &Explanation) -> String {
-    let (Some(why), Some(resource)) = (&answer.unresolved, &answer.resource) else {
+    let (Some(reason), Some(resource)) = (&answer.unresolved, &answer.resource) else {
         return String::new();
     };
     format!(
         "Assumed the resource {}, because the cluster cannot be asked: {}.\n",
         printable(&resource.qualified()),
-        printable(why)
+        printable(reason)
     )
 }
 
 /// Returns a note with the reason why Drover did not evaluate the cluster's unmanaged RBAC
 /// bindings.
 fn unasked(answer: &Explanation) -> String {
-    let why = answer.unasked.as_deref().map(printable);
-    why.map_or_else(String::new, |why| {
-        format!("The RBAC bindings of the cluster itself are not evaluated: {why}.\n")
+    let reason = answer.unasked.as_deref().map(printable);
+    reason.map_or_else(String::new, |reason| {
+        format!("The RBAC bindings of the cluster itself are not evaluated: {reason}.\n")
     })
 }
 
 impl Page for Explanation {
     fn page(&self, _now: Timestamp) -> String {
-        let who = self.user.as_deref().map(printable);
+        let user = self.user.as_deref().map(printable);
         if self.through.is_empty() {
-            let who = who.map_or_else(
+            let user = user.map_or_else(
                 || "No role allows this.".to_owned(),
                 |name| format!("No role of {name:?} allows this."),
             );
             let advice = "Ask an owner of the cluster for a role.";
             let (unresolved, unasked) = (unresolved(self), unasked(self));
-            return format!("{who} {advice}\n{unresolved}{unasked}");
+            return format!("{user} {advice}\n{unresolved}{unasked}");
         }
         let mut table = crate::table::Table::new(&["SUBJECT", "ROLE", "ALLOWED BY", "BINDING"]);
         for one in &self.through {

@@ -22,18 +22,18 @@ const HEADINGS: &[&str] = &[
 pub(crate) async fn run(args: &AuditArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
     let query = query(args, Timestamp::now());
-    let mut left = usize::try_from(args.limit).unwrap_or(usize::MAX);
+    let mut remaining = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let (mut records, mut unreadable, mut next) = (Vec::new(), 0, None);
     let kept_since = loop {
-        let page = page(&client, &query, left.min(PAGE), next.as_deref()).await?;
-        left = left.saturating_sub(page.items.len());
+        let page = page(&client, &query, remaining.min(PAGE), next.as_deref()).await?;
+        remaining = remaining.saturating_sub(page.items.len());
         unreadable += page.unreadable;
         match args.format {
             AuditFormat::Json => print(&json(&page.items)?)?,
             AuditFormat::Table => records.extend(page.items),
         }
         next = page.continue_token;
-        if next.is_none() || left == 0 {
+        if next.is_none() || remaining == 0 {
             break page.kept_since;
         }
     };
@@ -196,12 +196,12 @@ mod tests {
             panic!("{typed}")
         };
         let now = "2026-11-22T10:00:00Z".parse().unwrap();
-        let asked: Vec<_> = query(&args, now)
+        let requested: Vec<_> = query(&args, now)
             .into_iter()
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
         assert_eq!(
-            asked.join("&"),
+            requested.join("&"),
             "user=ann&verb=delete&code=403&path=pods&since=2026-11-22T09:00:00Z"
         );
     }

@@ -59,11 +59,11 @@ struct TokenRequest {
 
 /// Prints an `ExecCredential` with a short-lived token for one cluster.
 pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Result<(), Failure> {
-    let wanted = wanted(args, environment.exec_info.as_deref())?;
-    let client = client(args, &wanted, environment)?;
+    let token_request = token_request(args, environment.exec_info.as_deref())?;
+    let client = client(args, &token_request, environment)?;
     let request = TokenCreate {
         purpose: TokenPurpose::Credential,
-        cluster: wanted.cluster.clone(),
+        cluster: token_request.cluster.clone(),
         description: None,
         ttl_seconds: args.ttl.map(|ttl| ttl.0.as_secs()),
     };
@@ -71,9 +71,9 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
         .post(&["v1", "tokens"], &request)
         .await
         .map_err(|error| login_advice(error, &client))?;
-    check_cluster(args, &issued, &wanted)?;
+    check_cluster(args, &issued, &token_request)?;
     let credential = json!({
-        "apiVersion": wanted.version,
+        "apiVersion": token_request.version,
         "kind": "ExecCredential",
         "status": {
             "token": issued.token.expose(),
@@ -85,7 +85,7 @@ pub(crate) async fn run(args: &CredentialArgs, environment: &Environment) -> Res
 
 /// Returns the server and the cluster of the requested token. Flags take precedence over
 /// `$KUBERNETES_EXEC_INFO`.
-fn wanted(args: &CredentialArgs, exec_info: Option<&str>) -> Result<TokenRequest, Failure> {
+fn token_request(args: &CredentialArgs, exec_info: Option<&str>) -> Result<TokenRequest, Failure> {
     let info = match exec_info {
         Some(text) => serde_json::from_str::<ExecInfo>(text).map_err(|error| {
             Failure::Usage(format!(
@@ -133,7 +133,7 @@ fn from_address(address: &str) -> (Option<ServerUrl>, Option<String>) {
 
 fn client(
     args: &CredentialArgs,
-    wanted: &TokenRequest,
+    token_request: &TokenRequest,
     environment: &Environment,
 ) -> Result<Client, Failure> {
     let config = environment.config_file(args.config.as_deref())?.read()?;
@@ -141,14 +141,14 @@ fn client(
     // it if its context belongs to another server. The flag --context is an error then.
     let name = args.context.as_deref();
     let named = name.and_then(|name| config.context(name));
-    let context = match &wanted.server {
+    let context = match &token_request.server {
         Some(server) if !environment.is_typed("context") => named
             .filter(|context| context.serves(server))
             .or_else(|| config.for_server(server))
             .ok_or_else(|| not_logged_in(&config, server))?,
         _ => selected(&config, name)?,
     };
-    if let Some(server) = wanted
+    if let Some(server) = token_request
         .server
         .as_ref()
         .filter(|server| !context.serves(server))
@@ -205,9 +205,9 @@ fn login_advice(error: CallError, client: &Client) -> Failure {
 fn check_cluster(
     args: &CredentialArgs,
     issued: &IssuedToken,
-    wanted: &TokenRequest,
+    token_request: &TokenRequest,
 ) -> Result<(), Failure> {
-    let Some(name) = &wanted.cluster else {
+    let Some(name) = &token_request.cluster else {
         return Ok(());
     };
     let scope = issued.metadata.cluster.as_ref();

@@ -164,9 +164,9 @@ async fn establish_trust(
         .await;
     }
     if let Some(text) = &args.ca_fingerprint {
-        let wanted = Fingerprint::parse(text)?;
+        let expected = Fingerprint::parse(text)?;
         let presented = client::presented_certificates(server, timeout).await?;
-        let authorities = presented.with_fingerprint(wanted, &server.to_string())?;
+        let authorities = presented.with_fingerprint(expected, &server.to_string())?;
         let trust = Trust::Authorities(authorities);
         return check(server, trust, args, |server, reason| {
             TrustError::NotSigned { server, reason }

@@ -87,44 +87,44 @@ async fn create(client: &Client, args: &args::RoleCreate) -> Result<(), Failure>
 }
 
 /// Creates the spec of a role from the options of the command line.
-fn typed(given: &RoleTyped, global: bool) -> Result<Value, Failure> {
-    let rules = rules(given);
+fn typed(arguments: &RoleTyped, global: bool) -> Result<Value, Failure> {
+    let rules = rules(arguments);
     let spec = if global {
         serde_json::to_value(GlobalRoleSpec {
-            display_name: given.display_name.clone(),
-            description: given.description.clone(),
+            display_name: arguments.display_name.clone(),
+            description: arguments.description.clone(),
             rules,
-            in_every_cluster: given.in_every_cluster.clone(),
+            in_every_cluster: arguments.in_every_cluster.clone(),
             ..GlobalRoleSpec::default()
         })
     } else {
-        let context = given.given_in.ok_or_else(|| {
+        let context = arguments.given_in.ok_or_else(|| {
             let missing = "set the scope of the role with --in cluster or --in project, or set a file with -f";
             Failure::Usage(missing.to_owned())
         })?;
         serde_json::to_value(RoleTemplateSpec {
             context,
-            display_name: given.display_name.clone(),
-            description: given.description.clone(),
+            display_name: arguments.display_name.clone(),
+            description: arguments.description.clone(),
             rules,
-            inherits: given.inherits.clone(),
+            inherits: arguments.inherits.clone(),
             ..RoleTemplateSpec::default()
         })
     };
     spec.map_err(|error| Failure::Other(format!("cannot encode the role: {error}")))
 }
 
-fn rules(given: &RoleTyped) -> Vec<PolicyRule> {
-    if given.verbs.is_empty() {
+fn rules(arguments: &RoleTyped) -> Vec<PolicyRule> {
+    if arguments.verbs.is_empty() {
         return Vec::new();
     }
     let core = vec![String::new()];
-    let groups = Some(given.api_groups.clone()).filter(|groups| !groups.is_empty());
+    let groups = Some(arguments.api_groups.clone()).filter(|groups| !groups.is_empty());
     vec![PolicyRule {
-        verbs: given.verbs.clone(),
+        verbs: arguments.verbs.clone(),
         api_groups: Some(groups.unwrap_or(core)),
-        resources: Some(given.resources.clone()),
-        resource_names: Some(given.resource_names.clone()).filter(|names| !names.is_empty()),
+        resources: Some(arguments.resources.clone()),
+        resource_names: Some(arguments.resource_names.clone()).filter(|names| !names.is_empty()),
         non_resource_urls: None,
     }]
 }

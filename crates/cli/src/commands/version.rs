@@ -37,12 +37,12 @@ pub(crate) async fn run(
         },
         server: None,
     };
-    let asked = if args.client {
+    let server_version = if args.client {
         Ok(None)
     } else {
         ask(args, environment).await
     };
-    let asked = match asked {
+    let server_version = match server_version {
         Ok(version) => {
             versions.server = version;
             Ok(())
@@ -57,7 +57,7 @@ pub(crate) async fn run(
     if let Some(shared) = shared {
         notice(&format!("Warning: {}", shared.warning()));
     }
-    asked
+    server_version
 }
 
 async fn ask(args: &VersionArgs, environment: &Environment) -> Result<Option<Version>, Failure> {

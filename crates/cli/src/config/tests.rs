@@ -24,13 +24,16 @@ fn file_in(directory: &tempfile::TempDir) -> ConfigFile {
 fn logins_are_stored_in_and_read_from_a_file_of_mode_0600() {
     let directory = tempfile::tempdir().unwrap();
     let file = file_in(&directory);
-    let wanted = context("berlin", "https://b.example:8443");
+    let expected = context("berlin", "https://b.example:8443");
     file.change(|config| {
-        config.insert(wanted.clone());
+        config.insert(expected.clone());
         Ok(())
     })
     .unwrap();
-    assert_eq!(file.read().unwrap().selected(None).unwrap(), Some(&wanted));
+    assert_eq!(
+        file.read().unwrap().selected(None).unwrap(),
+        Some(&expected)
+    );
     let path = directory.path().join("drover/config.yaml");
     assert_eq!(
         fs::metadata(&path).unwrap().permissions().mode() & 0o777,

@@ -57,7 +57,7 @@ const HUB: Naming = Naming {
 pub(crate) fn in_cluster(access: &Downstream) -> DesiredAccess {
     let mut desired = DesiredAccess::default();
     desired.user_lane(&access.users, &access.groups);
-    let mut made = BTreeSet::new();
+    let mut created = BTreeSet::new();
     for bound in &access.bound {
         let subjects: Vec<&GrantSubject> = bound.subjects.iter().collect();
         if bound.uid == ADMINISTRATOR {
@@ -70,7 +70,7 @@ pub(crate) fn in_cluster(access: &Downstream) -> DesiredAccess {
         };
         let base = format!("{}-role-{}-{chunk}", CLUSTER.prefix, bound.uid);
         let meta = |name: &str| CLUSTER.role_meta(name, &bound.role);
-        if !bound.rights.rules.is_empty() && made.insert(base.clone()) {
+        if !bound.rights.rules.is_empty() && created.insert(base.clone()) {
             desired.cluster_roles.push(ClusterRole {
                 metadata: meta(&base),
                 rules: Some(bound.rights.policy_rules()),

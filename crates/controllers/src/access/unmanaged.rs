@@ -83,7 +83,7 @@ impl SweepResult {
             .namespace()
             .map_or_else(String::new, |it| format!("{it}/"));
         let called = format!("{kind} {place}{name}");
-        let what = format!("remove users without a role from the {called}");
+        let operation = format!("remove users without a role from the {called}");
         let done = if remaining.is_empty() {
             let params = DeleteParams {
                 preconditions: Some(Preconditions {
@@ -92,10 +92,10 @@ impl SweepResult {
                 }),
                 ..DeleteParams::default()
             };
-            call(what, api.delete(&name, &params)).await.map(drop)
+            call(operation, api.delete(&name, &params)).await.map(drop)
         } else {
             let (changed, params) = (binding.with(remaining), PostParams::default());
-            call(what, api.replace(&name, &params, &changed))
+            call(operation, api.replace(&name, &params, &changed))
                 .await
                 .map(drop)
         };

@@ -151,7 +151,7 @@ mod tests {
             message: entry(),
             count: 1,
         };
-        let said = Report {
+        let report = Report {
             kubernetes_version: Some(long()),
             nodes: Some(NodesReport {
                 capacity: entries().collect(),
@@ -167,7 +167,7 @@ mod tests {
             refusals: vec![refusal; 100],
             ..Report::default()
         };
-        let bounded_status = serde_json::to_string(&bounded(said)).unwrap();
+        let bounded_status = serde_json::to_string(&bounded(report)).unwrap();
         assert!(bounded_status.len() < 150_000, "{}", bounded_status.len());
         assert!(!bounded_status.contains("\\u001b") && !bounded_status.contains("\\n"));
     }

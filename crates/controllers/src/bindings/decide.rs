@@ -200,10 +200,10 @@ impl Pins {
         if let Some(group) = group.filter(|group| group.provider_uid.is_none())
             && let Some(name) = GroupName::parse(&group.name)
         {
-            let (what, provider) = ("provider", name.provider());
+            let (kind, provider) = ("provider", name.provider());
             self.pin_field(
                 ("/subject/group", "providerUid"),
-                what,
+                kind,
                 provider,
                 &stores.auth_providers,
             );
@@ -232,17 +232,17 @@ impl Pins {
     fn pin_uid<K: ResourceExt>(
         &mut self,
         pointer: &'static str,
-        what: &'static str,
+        kind: &'static str,
         name: &str,
         store: &Store<K>,
     ) {
-        self.pin_field((pointer, "uid"), what, name, store);
+        self.pin_field((pointer, "uid"), kind, name, store);
     }
 
     fn pin_field<K: ResourceExt>(
         &mut self,
         (pointer, field): (&'static str, &'static str),
-        what: &'static str,
+        kind: &'static str,
         name: &str,
         store: &Store<K>,
     ) {
@@ -255,7 +255,7 @@ impl Pins {
                 leaves: meta.deletion_timestamp.is_some(),
             })
         });
-        match pin(what, name, self.bound_at, candidate) {
+        match pin(kind, name, self.bound_at, candidate) {
             Ok(uid) => self.found.push((pointer, field, uid.to_owned())),
             Err(error) => drop(self.error.get_or_insert(error)),
         }
@@ -287,8 +287,8 @@ fn unpinned(error: &PinError) -> ConditionValue {
 /// Returns the reason why a binding with stored UIDs grants no access.
 fn impeded(stores: &Stores, binding: Binding<'_>, problem: &Problem) -> ConditionValue {
     // A project is in a cluster only after its own cluster is pinned.
-    if let (Problem::Gone { what, name }, Binding::Project(spec)) = (problem, binding)
-        && *what == "project"
+    if let (Problem::Gone { kind, name }, Binding::Project(spec)) = (problem, binding)
+        && *kind == "project"
         && let Some(uid) = &spec.project.uid
         && stores.projects.by_uid(uid.as_str()).is_some()
     {

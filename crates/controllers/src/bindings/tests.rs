@@ -119,8 +119,8 @@ fn bind(stores: &Stores, name: &str, second: i64, spec: &Value) {
     stores.cluster_role_template_bindings.apply(binding);
 }
 
-fn expected_write(name: &str, what: Value) -> Vec<(String, Value)> {
-    vec![(name.to_owned(), what)]
+fn expected_write(name: &str, subject: Value) -> Vec<(String, Value)> {
+    vec![(name.to_owned(), subject)]
 }
 
 #[test]
@@ -219,8 +219,8 @@ fn project_uid_is_stored_before_binding_in_project_becomes_ready() {
     let stores = stores();
     let project = |cluster: &str| json!({ "cluster": { "name": cluster } });
     for (name, cluster) in [("p", "shop"), ("q", "later")] {
-        let made = object("Project", name, name, 10, &project(cluster));
-        stores.projects.apply(made);
+        let created = object("Project", name, name, 10, &project(cluster));
+        stores.projects.apply(created);
         let spec = json!({
             "project": { "name": name }, "role": { "name": "worker" }, "subject": ann(),
         });
@@ -234,7 +234,7 @@ fn project_uid_is_stored_before_binding_in_project_becomes_ready() {
             "subject": { "user": { "uid": "1" } },
         })
     };
-    let written = |list: [(&str, Value); 4]| list.map(|(name, what)| (name.to_owned(), what));
+    let written = |list: [(&str, Value); 4]| list.map(|(name, case)| (name.to_owned(), case));
     assert_eq!(
         write(&stores),
         written([

@@ -34,30 +34,30 @@ pub(crate) fn user(
                 .to_owned(),
         );
     }
-    if let Some((identity, Some(why))) = invalid.first()
+    if let Some((identity, Some(reason))) = invalid.first()
         && invalid.iter().all(|(_, invalid)| invalid.is_some())
     {
-        return condition_false("ProviderFallen", of_provider(identity, &why.to_string()));
+        return condition_false("ProviderFallen", of_provider(identity, &reason.to_string()));
     }
     let silent =
         |(identity, _): &&(&ProviderIdentity, _)| identity.state == IdentityState::Unreachable;
     if let Some((identity, _)) = invalid.iter().find(silent) {
-        let what = "the provider does not identify users at present; its last response is valid \
+        let problem = "the provider does not identify users at present; its last response is valid \
          for the duration of setting provider-grace";
-        return condition_true("ProviderUnreachable", of_provider(identity, what));
+        return condition_true("ProviderUnreachable", of_provider(identity, problem));
     }
     condition_true("Enabled", "the user can sign in")
 }
 
 /// Returns a sentence that describes a provider's response.
-fn of_provider(identity: &ProviderIdentity, what: &str) -> String {
+fn of_provider(identity: &ProviderIdentity, problem: &str) -> String {
     let provider = &identity.provider;
     let confirmed = identity.confirmed_at.0;
     match &identity.message {
         Some(message) => {
-            format!("{provider}: {what} (last confirmed at {confirmed}; {message})")
+            format!("{provider}: {problem} (last confirmed at {confirmed}; {message})")
         }
-        None => format!("{provider}: {what} (last confirmed at {confirmed})"),
+        None => format!("{provider}: {problem} (last confirmed at {confirmed})"),
     }
 }
 
@@ -143,7 +143,9 @@ pub(crate) fn registration_token(
     now: Timestamp,
 ) -> ConditionValue {
     let name = &token.spec.cluster_name;
-    let Some(cluster) = cluster.filter(|held| held.metadata.deletion_timestamp.is_none()) else {
+    let Some(cluster) =
+        cluster.filter(|cluster_object| cluster_object.metadata.deletion_timestamp.is_none())
+    else {
         return condition_false(
             "ClusterGone",
             format!(

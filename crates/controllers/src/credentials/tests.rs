@@ -10,8 +10,8 @@ fn token_condition_is_written_only_when_its_status_or_reason_changes() {
     let mut token = credential(false);
     let judge = |token: &Token, now| {
         let condition_value = decide::token(token, None, None, None, at(now));
-        let held = conditions_of(token.status.as_ref().map(|status| &status.conditions)).to_vec();
-        changed_conditions(token, &held, VALID, &condition_value, at(now))
+        let owned = conditions_of(token.status.as_ref().map(|status| &status.conditions)).to_vec();
+        changed_conditions(token, &owned, VALID, &condition_value, at(now))
     };
     let first = judge(&token, 1).expect("the object has no condition yet");
     assert_eq!(first[0].reason, "UserGone");

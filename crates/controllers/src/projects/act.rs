@@ -201,14 +201,14 @@ async fn create_namespaces(
         }
     }
     for together in due.chunks(CONCURRENCY) {
-        let made = together
+        let created = together
             .iter()
             .map(|making| making.create_namespaces(client));
-        for (making, made) in together.iter().zip(join_all(made).await) {
-            match made {
-                Ok(made) => {
+        for (making, created) in together.iter().zip(join_all(created).await) {
+            match created {
+                Ok(created) => {
                     let own = outcome.own.entry(uid(making.project)).or_default();
-                    own.insert(making.name.to_owned(), made);
+                    own.insert(making.name.to_owned(), created);
                 }
                 Err(error) => outcome.failures.push(Failure {
                     namespace: making.name.to_owned(),
@@ -228,7 +228,7 @@ impl PendingCreation<'_> {
         };
         let (api, params): (Api<Namespace>, _) = (Api::all(client.clone()), PostParams::default());
         match call(operation(), api.create(&params, &namespace)).await {
-            Ok(made) => Ok(made.uid().unwrap_or_default()),
+            Ok(created) => Ok(created.uid().unwrap_or_default()),
             Err(ApplyError::Call { source, .. }) if is_conflict(&source) => {
                 Err(ApplyError::NameTaken {
                     operation: operation(),

@@ -35,7 +35,7 @@ pub(super) fn started(connected: bool) -> ConditionValue {
 
 /// Returns the condition after the timeout. `problem` is the last error of the cluster, if any.
 pub(super) fn failed(problem: Option<&str>) -> ConditionValue {
-    let (reason, why) = match problem {
+    let (reason, cause) = match problem {
         Some(problem) => ("CleanUpFailed", problem),
         None => ("AgentGone", "no agent of the cluster connected in time"),
     };
@@ -43,7 +43,7 @@ pub(super) fn failed(problem: Option<&str>) -> ConditionValue {
         status: Tristate::False,
         reason,
         message: format!(
-            "Drover's objects stay in the cluster ({why}); to delete them, run in the cluster: {}",
+            "Drover's objects stay in the cluster ({cause}); to delete them, run in the cluster: {}",
             commands()
         ),
     }

@@ -50,14 +50,14 @@ impl Listening {
 
     async fn start_behind(proxies: Proxies, limits: Limits) -> Self {
         install_provider();
-        let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+        let created = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         let serving = ServingCertificate {
-            chain: made.cert.pem(),
-            key: made.signing_key.serialize_pem().into(),
+            chain: created.cert.pem(),
+            key: created.signing_key.serialize_pem().into(),
         };
         let mut roots = RootCertStore::empty();
         roots
-            .add(CertificateDer::from(made.cert.der().to_vec()))
+            .add(CertificateDer::from(created.cert.der().to_vec()))
             .unwrap();
         let served = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&served);
@@ -296,10 +296,10 @@ async fn agent_releases_its_network_connection_slot_after_authentication() {
         ..Limits::SERVER
     };
     let server = Listening::start(limits).await;
-    let mut held = Vec::new();
+    let mut owned = Vec::new();
     for _ in 0..3 {
         let proved = is_served_from(&server, [127, 0, 0, 1], "/proved").await;
-        held.push(proved.expect("a slot was released"));
+        owned.push(proved.expect("a slot was released"));
     }
     let _other = is_served_from(&server, [127, 0, 0, 1], "/").await.unwrap();
     assert!(is_served_from(&server, [127, 0, 0, 1], "/").await.is_none());

@@ -51,17 +51,17 @@ impl NetworkLimits {
     /// reached.
     pub fn take(&self, address: IpAddr) -> Option<NetworkSlot> {
         let prefixes = prefixes(address);
-        let mut held = self.0.held.lock();
+        let mut counts = self.0.held.lock();
         let is_free = |(prefix, most): (&Prefix, &usize)| {
-            held.by_prefix.get(prefix).copied().unwrap_or(0) < *most
+            counts.by_prefix.get(prefix).copied().unwrap_or(0) < *most
         };
-        let is_full = held.all >= self.0.all || !prefixes.iter().zip(&self.0.each).all(is_free);
+        let is_full = counts.all >= self.0.all || !prefixes.iter().zip(&self.0.each).all(is_free);
         if is_full {
             return None;
         }
-        held.all += 1;
+        counts.all += 1;
         for prefix in prefixes {
-            *held.by_prefix.entry(prefix).or_default() += 1;
+            *counts.by_prefix.entry(prefix).or_default() += 1;
         }
         Some(NetworkSlot {
             of: self.clone(),
@@ -71,15 +71,15 @@ impl NetworkLimits {
 }
 
 /// Reports whether a new slot for `address` complies with [`NetworkLimits`]. The addresses in
-/// `held` already hold slots. `limits` contains the total limit and the limit of one network.
+/// `addresses` already hold slots. `limits` contains the total limit and the limit of one network.
 pub fn has_room(
-    held: impl Iterator<Item = IpAddr>,
+    addresses: impl Iterator<Item = IpAddr>,
     address: IpAddr,
     limits: (usize, usize),
 ) -> bool {
     let (mine, most) = (prefixes(address), most(limits.0, limits.1));
     let (mut all, mut counts) = (0, [0; 3]);
-    for other in held {
+    for other in addresses {
         all += 1;
         for ((count, mine), other) in counts.iter_mut().zip(mine).zip(prefixes(other)) {
             *count += usize::from(mine == other);
@@ -97,12 +97,12 @@ fn most(all: usize, each: usize) -> [usize; 3] {
 
 impl Drop for NetworkSlot {
     fn drop(&mut self) {
-        let mut held = self.of.0.held.lock();
-        held.all = held.all.saturating_sub(1);
+        let mut counts = self.of.0.held.lock();
+        counts.all = counts.all.saturating_sub(1);
         for prefix in &self.prefixes {
-            match held.by_prefix.get_mut(prefix) {
+            match counts.by_prefix.get_mut(prefix) {
                 Some(mine) if *mine > 1 => *mine -= 1,
-                _ => drop(held.by_prefix.remove(prefix)),
+                _ => drop(counts.by_prefix.remove(prefix)),
             }
         }
     }
@@ -143,14 +143,14 @@ mod tests {
     /// slots in total and 32 slots per network. Returns the number of slots for `from`, and true if
     /// `other` receives a slot.
     fn flood(from: impl Iterator<Item = IpAddr>, other: IpAddr) -> (usize, bool) {
-        let mut held: Vec<IpAddr> = Vec::new();
+        let mut addresses: Vec<IpAddr> = Vec::new();
         for address in from {
-            if has_room(held.iter().copied(), address, (512, 32)) {
-                held.push(address);
+            if has_room(addresses.iter().copied(), address, (512, 32)) {
+                addresses.push(address);
             }
         }
-        let other = has_room(held.iter().copied(), other, (512, 32));
-        (held.len(), other)
+        let other = has_room(addresses.iter().copied(), other, (512, 32));
+        (addresses.len(), other)
     }
 
     #[test]

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn client_address_is_the_last_untrusted_forwarded_address() {
-        for (lines, wanted) in [
+        for (lines, expected) in [
             (&["198.51.100.1"][..], "198.51.100.1"),
             (&["203.0.113.9, 198.51.100.1, 10.0.0.2"], "198.51.100.1"),
             (
@@ -99,20 +99,20 @@ mod tests {
             (&["10.0.0.4, 10.0.0.2"], "10.0.0.4"),
             (&[], "10.0.0.1"),
         ] {
-            assert_eq!(client("10.0.0.1", lines), wanted, "{lines:?}");
+            assert_eq!(client("10.0.0.1", lines), expected, "{lines:?}");
         }
     }
 
     #[test]
     fn forwarded_addresses_before_an_invalid_address_are_ignored() {
-        for (lines, wanted) in [
+        for (lines, expected) in [
             (&["198.51.100.1, unknown"][..], "10.0.0.1"),
             (&["198.51.100.1, _hidden, 10.0.0.2"], "10.0.0.2"),
             (&["198.51.100.1,"], "10.0.0.1"),
             (&["198.51.100.1", ""], "10.0.0.1"),
             (&["198.51.100.1 10.0.0.2"], "10.0.0.1"),
         ] {
-            assert_eq!(client("10.0.0.1", lines), wanted, "{lines:?}");
+            assert_eq!(client("10.0.0.1", lines), expected, "{lines:?}");
         }
     }
 

@@ -147,15 +147,15 @@ mod tests {
     #[test]
     fn ipv6_slash_48_prefix_has_four_times_the_rate_limit_of_a_slash_64_prefix() {
         let (rates, now) = (Rates::new(QUOTAS), Instant::now());
-        let asked = |addresses: &mut dyn Iterator<Item = IpAddr>| {
+        let requested = |addresses: &mut dyn Iterator<Item = IpAddr>| {
             let passed = addresses.filter(|from| rates.check_at(&(), *from, now).is_ok());
             passed.count()
         };
-        assert_eq!(asked(&mut (0..1000).map(|_| of_one_site(0))), 60);
-        assert_eq!(asked(&mut (0..1000).map(|n| of_one_site(n & 0xff))), 60);
-        assert_eq!(asked(&mut (0..=u16::MAX).map(of_one_site)), 120);
+        assert_eq!(requested(&mut (0..1000).map(|_| of_one_site(0))), 60);
+        assert_eq!(requested(&mut (0..1000).map(|n| of_one_site(n & 0xff))), 60);
+        assert_eq!(requested(&mut (0..=u16::MAX).map(of_one_site)), 120);
         let other = IpAddr::from([0x2001, 0xdb8, 1, 0, 0, 0, 0, 1]);
-        assert_eq!(asked(&mut (0..1000).map(|_| other)), 60);
+        assert_eq!(requested(&mut (0..1000).map(|_| other)), 60);
     }
 
     #[test]

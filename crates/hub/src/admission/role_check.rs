@@ -260,8 +260,8 @@ async fn has_all_permissions(client: &Client, write: &Write<'_>) -> Result<bool,
         }),
         ..SubjectAccessReviewSpec::default()
     };
-    for asked in [objects, paths] {
-        if !allows(client, write, asked).await.map_err(unknown)? {
+    for requested in [objects, paths] {
+        if !allows(client, write, requested).await.map_err(unknown)? {
             return Ok(false);
         }
     }
@@ -275,14 +275,14 @@ fn unknown(source: HubError) -> AdmissionError {
 async fn allows(
     client: &Client,
     write: &Write<'_>,
-    asked: SubjectAccessReviewSpec,
+    requested: SubjectAccessReviewSpec,
 ) -> Result<bool, HubError> {
     let reviews: Api<SubjectAccessReview> = Api::all(client.clone());
     let review = SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
             user: Some(write.writer.to_owned()),
             groups: Some(write.groups.to_vec()),
-            ..asked
+            ..requested
         },
         ..SubjectAccessReview::default()
     };

@@ -101,26 +101,26 @@ impl WebhookConfig<'_> {
         };
         let no_node = "!('system:nodes' in request.userInfo.groups)".to_owned();
         let conditions = [self.not_exempt(), no_node, condition];
-        let what = &["serviceaccounts/token"];
-        let webhook = self.webhook("accounts", "", what, &["CREATE"], &conditions);
+        let resources = &["serviceaccounts/token"];
+        let webhook = self.webhook("accounts", "", resources, &["CREATE"], &conditions);
         self.in_private_namespaces(webhook)
     }
 
     fn rights(&self) -> Value {
-        let what = &[
+        let resources = &[
             "roles",
             "rolebindings",
             "clusterroles",
             "clusterrolebindings",
         ];
         let conditions = [self.not_exempt(), matching_roles()];
-        self.webhook("rights", RBAC, what, WRITES, &conditions)
+        self.webhook("rights", RBAC, resources, WRITES, &conditions)
     }
 
     /// Returns the webhook that matches writes to Kubernetes' default roles. The webhook omits the
     /// writes that the webhook for roles matches.
     fn default_roles(&self) -> Value {
-        let asked = format!(
+        let requested = format!(
             "{} || ({DROVER_USERS} && request.operation == 'DELETE')",
             accounts()
         );
@@ -128,12 +128,12 @@ impl WebhookConfig<'_> {
                         || request.namespace in ['kube-system', 'kube-public']";
         let conditions = [
             self.not_exempt(),
-            asked,
+            requested,
             in_place.to_owned(),
             is_default_role(),
         ];
-        let what = &["roles", "clusterroles"];
-        self.webhook("default-roles", RBAC, what, WRITES, &conditions)
+        let resources = &["roles", "clusterroles"];
+        self.webhook("default-roles", RBAC, resources, WRITES, &conditions)
     }
 
     /// Returns the webhook that matches the deletion of the server's namespace. The webhook also
@@ -143,16 +143,22 @@ impl WebhookConfig<'_> {
         let own = format!("{NAME} == '{HUB_NAMESPACE}'");
         let goes = "request.operation == 'DELETE' || has(object.metadata.ownerReferences)";
         let conditions = [self.not_exempt(), own, goes.to_owned()];
-        let what = &["namespaces", "namespaces/*"];
-        self.webhook("namespace", "", what, &["UPDATE", "DELETE"], &conditions)
+        let resources = &["namespaces", "namespaces/*"];
+        self.webhook(
+            "namespace",
+            "",
+            resources,
+            &["UPDATE", "DELETE"],
+            &conditions,
+        )
     }
 
     /// Returns the webhook that matches writes to the CustomResourceDefinitions of Drover's kinds.
     fn definitions(&self) -> Value {
         let own = format!("{NAME}.endsWith('.{GROUP}')");
-        let what = &["customresourcedefinitions", "customresourcedefinitions/*"];
+        let resources = &["customresourcedefinitions", "customresourcedefinitions/*"];
         let conditions = [self.not_exempt(), own];
-        self.webhook("definitions", DEFINITIONS, what, WRITES, &conditions)
+        self.webhook("definitions", DEFINITIONS, resources, WRITES, &conditions)
     }
 
     /// Returns the webhook that matches writes of Drover users to certificate requests: approvals,
@@ -165,14 +171,14 @@ impl WebhookConfig<'_> {
             literal(SELF_APPROVED_SIGNER),
             signers.join(", ")
         );
-        let what = &["certificatesigningrequests/*"];
+        let resources = &["certificatesigningrequests/*"];
         let conditions = [self.not_exempt(), DROVER_USERS.to_owned(), logs_in];
         let name = "certificates";
-        let mut webhook = self.webhook(name, CERTIFICATES, what, &["UPDATE"], &conditions);
-        let mut asked = webhook["rules"][0].clone();
-        asked["resources"] = json!(["certificatesigningrequests"]);
-        asked["operations"] = json!(["CREATE"]);
-        webhook["rules"] = json!([webhook["rules"][0], asked]);
+        let mut webhook = self.webhook(name, CERTIFICATES, resources, &["UPDATE"], &conditions);
+        let mut requested = webhook["rules"][0].clone();
+        requested["resources"] = json!(["certificatesigningrequests"]);
+        requested["operations"] = json!(["CREATE"]);
+        webhook["rules"] = json!([webhook["rules"][0], requested]);
         webhook
     }
 
@@ -324,13 +330,13 @@ fn matching_secrets() -> String {
 /// Returns a CEL condition that matches roles and bindings: writes of Drover users, bindings to
 /// Drover names or to all users, and all writes of the server's own objects.
 fn matching_roles() -> String {
-    let given = format!(
+    let namespace_rule = format!(
         "request.operation != 'DELETE' && ({DROVER_USERS} || (has(object.subjects) && object.subjects.exists(s, \
          s.name.startsWith('drover:') || s.name in ['system:anonymous', 'system:authenticated', \
          'system:serviceaccounts', 'system:unauthenticated'])))"
     );
     format!(
-        "({given}) || {NAME}.startsWith({}) || {}",
+        "({namespace_rule}) || {NAME}.startsWith({}) || {}",
         literal(HUB_PREFIX),
         labelled(HUB_LABEL)
     )

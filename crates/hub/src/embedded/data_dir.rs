@@ -76,12 +76,12 @@ impl DataDir {
     /// Creates the folders. Makes an existing hub folder private.
     pub fn prepare(&self) -> Result<PathBuf, DataDirError> {
         let folder = self.0.join(FOLDER);
-        let made = DirBuilder::new()
+        let created = DirBuilder::new()
             .recursive(true)
             .mode(PRIVATE)
             .create(&folder)
             .and_then(|()| fs::set_permissions(&folder, Permissions::from_mode(PRIVATE)));
-        made.map_err(|source| DataDirError::Folder {
+        created.map_err(|source| DataDirError::Folder {
             path: folder.clone(),
             source,
         })?;

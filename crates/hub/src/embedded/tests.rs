@@ -117,8 +117,8 @@ async fn robot(hub: &Embedded) -> Api<ServiceAccount> {
     let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), "default");
     let mut account = ServiceAccount::default();
     account.metadata.name = Some("robot".to_owned());
-    let made = accounts.create(&PostParams::default(), &account).await;
-    made.unwrap();
+    let created = accounts.create(&PostParams::default(), &account).await;
+    created.unwrap();
     accounts
 }
 
@@ -131,11 +131,11 @@ async fn token_review_accepts_service_account_token() {
         spec: Some(TokenRequestSpec::default()),
         ..TokenRequest::default()
     };
-    let made = accounts
+    let created = accounts
         .create_token_request("robot", &PostParams::default(), &request)
         .await
         .unwrap();
-    let token = made.status.unwrap().token.unwrap();
+    let token = created.status.unwrap().token.unwrap();
     let reviews: Api<TokenReview> = Api::all(hub.client());
     let review = async |token: &str| {
         let review = TokenReview {
@@ -161,7 +161,7 @@ async fn requested_service_account_token_expires_after_90_days_at_most() {
     let folder = tempfile::tempdir().unwrap();
     let hub = open(folder.path()).await;
     let accounts = robot(&hub).await;
-    for (asked, granted) in [
+    for (requested, granted) in [
         (1 << 32, 90 * DAY),
         (90 * DAY + 1, 90 * DAY),
         (90 * DAY, 90 * DAY),
@@ -169,21 +169,21 @@ async fn requested_service_account_token_expires_after_90_days_at_most() {
     ] {
         let request = TokenRequest {
             spec: Some(TokenRequestSpec {
-                expiration_seconds: Some(asked),
+                expiration_seconds: Some(requested),
                 ..TokenRequestSpec::default()
             }),
             ..TokenRequest::default()
         };
-        let made = accounts
+        let created = accounts
             .create_token_request("robot", &PostParams::default(), &request)
             .await
             .unwrap();
         // The response contains the granted lifetime and the expiry.
-        assert_eq!(made.spec.unwrap().expiration_seconds, Some(granted));
-        let ends = made.status.unwrap().expiration_timestamp.unwrap();
+        assert_eq!(created.spec.unwrap().expiration_seconds, Some(granted));
+        let ends = created.status.unwrap().expiration_timestamp.unwrap();
         let ends = ends.0.as_second();
-        let begins = made.metadata.creation_timestamp.unwrap().0.as_second();
-        assert_eq!(ends - begins, granted, "{asked}");
+        let begins = created.metadata.creation_timestamp.unwrap().0.as_second();
+        assert_eq!(ends - begins, granted, "{requested}");
     }
     hub.close().await;
 }
@@ -287,13 +287,17 @@ fn known_rules_of_default_roles_match_the_embedded_hub() {
     all.retain(|object| object.kind.resource() == "clusterroles");
     for name in ["admin", "cluster-admin", "edit", "view"] {
         let role = all.iter().find(|role| role.name == name).unwrap();
-        let (known, made) = (known_rules(name), gathered(role, &all));
+        let (known, created) = (known_rules(name), gathered(role, &all));
         assert_eq!(
-            missing(&made, known),
+            missing(&created, known),
             [],
             "the copy of {name} has extra rules"
         );
-        assert_eq!(missing(known, &made), [], "the copy of {name} lacks rules");
+        assert_eq!(
+            missing(known, &created),
+            [],
+            "the copy of {name} lacks rules"
+        );
     }
     assert_eq!(known_rules("something-else"), []);
 }

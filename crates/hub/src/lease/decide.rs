@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn lease_is_acquired_only_if_free_or_expired_or_its_holder_process_ended() {
-        let held = |holder: &str, term| lease(None, holder, term);
+        let owned = |holder: &str, term| lease(None, holder, term);
         let just_short = Duration::from_millis(14_999);
         let wait = || Step::Wait {
             holder: "other".into(),
@@ -90,26 +90,26 @@ mod tests {
         for (stored, silent, gone, expected) in [
             (None, Duration::ZERO, false, Step::Take { term: 1 }),
             (
-                Some(held("me", 4)),
+                Some(owned("me", 4)),
                 Duration::ZERO,
                 false,
                 Step::Take { term: 4 },
             ),
             (
-                Some(held("", 4)),
+                Some(owned("", 4)),
                 Duration::ZERO,
                 false,
                 Step::Take { term: 5 },
             ),
-            (Some(held("other", 4)), just_short, false, wait()),
+            (Some(owned("other", 4)), just_short, false, wait()),
             (
-                Some(held("other", 4)),
+                Some(owned("other", 4)),
                 LEASE_DURATION,
                 false,
                 Step::Take { term: 5 },
             ),
             (
-                Some(held("other", 4)),
+                Some(owned("other", 4)),
                 Duration::ZERO,
                 true,
                 Step::Take { term: 5 },

@@ -88,8 +88,9 @@ impl Election {
         let started = Instant::now();
         let stored = call("read the server's Lease", self.api.get_opt(LEASE)).await?;
         let silent = self.observe(stored.as_ref(), started);
-        let held = stored.as_ref().map(holder).unwrap_or_default().to_owned();
-        let gone = !held.is_empty() && held != self.me && presence::is_gone(&held);
+        let holder_name = stored.as_ref().map(holder).unwrap_or_default().to_owned();
+        let gone =
+            !holder_name.is_empty() && holder_name != self.me && presence::is_gone(&holder_name);
         match decide(stored.as_ref(), &self.me, silent, gone) {
             Step::Wait { holder } => {
                 self.lose_to(holder);
@@ -98,7 +99,7 @@ impl Election {
             Step::Take { term } => {
                 self.write(stored, term, started).await?;
                 if gone {
-                    presence::remove_file(&held);
+                    presence::remove_file(&holder_name);
                 }
                 Ok(())
             }
@@ -107,11 +108,13 @@ impl Election {
 
     /// Returns the time from the last observed change of the Lease to the start of the request, by
     /// the local clock. A change is observed when the response with the change arrives.
-    fn observe(&mut self, stored: Option<&Lease>, asked: Instant) -> Duration {
+    fn observe(&mut self, stored: Option<&Lease>, requested_at: Instant) -> Duration {
         let version = stored.and_then(|lease| lease.metadata.resource_version.clone());
         let version = version.unwrap_or_default();
         match &self.last_change {
-            Some((last, since)) if *last == version => asked.saturating_duration_since(*since),
+            Some((last, since)) if *last == version => {
+                requested_at.saturating_duration_since(*since)
+            }
             _ => {
                 self.last_change = Some((version, Instant::now()));
                 Duration::ZERO

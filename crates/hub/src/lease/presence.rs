@@ -29,7 +29,7 @@ impl LeaseIdentity {
     /// Creates a unique name that starts with the host name.
     pub fn new(host: &str) -> Self {
         let id = Uuid::new_v4();
-        let held = in_memory(Path::new(FOLDER), &mounts())
+        let in_memory_folder = in_memory(Path::new(FOLDER), &mounts())
             .then(|| lock(&file(&id)))
             .transpose()
             .unwrap_or_else(|error| {
@@ -39,7 +39,7 @@ impl LeaseIdentity {
             });
         Self {
             name: format!("{host}-{id}"),
-            held,
+            held: in_memory_folder,
         }
     }
 

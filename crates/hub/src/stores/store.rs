@@ -189,9 +189,9 @@ impl<K: ResourceExt> Store<K> {
         let (name, uid) = (written.name_any(), written.uid());
         let version = written.resource_version();
         self.wait(limit, || {
-            self.by_name(&name).is_some_and(|held| {
-                held.uid() == uid
-                    && !is_older(held.resource_version().as_deref(), version.as_deref())
+            self.by_name(&name).is_some_and(|stored| {
+                stored.uid() == uid
+                    && !is_older(stored.resource_version().as_deref(), version.as_deref())
             })
         })
         .await
@@ -336,13 +336,13 @@ impl<K: ResourceExt> Store<K> {
     }
 }
 
-/// Reports whether the version `held` is older than the version `desired`. Compares the versions as
-/// numbers. Kubernetes 1.35 defines this comparison.
-fn is_older(held: Option<&str>, desired: Option<&str>) -> bool {
+/// Reports whether the version `stored_version` is older than the version `desired`. Compares the
+/// versions as numbers. Kubernetes 1.35 defines this comparison.
+fn is_older(stored_version: Option<&str>, desired: Option<&str>) -> bool {
     let number = |version: Option<&str>| version.and_then(|text| text.parse::<u128>().ok());
-    match (number(held), number(desired)) {
-        (Some(held), Some(desired)) => held < desired,
-        _ => held != desired,
+    match (number(stored_version), number(desired)) {
+        (Some(stored_version), Some(desired)) => stored_version < desired,
+        _ => stored_version != desired,
     }
 }
 

@@ -45,8 +45,8 @@ const REFUSES_ONCE: u8 = 5;
 impl FakeHub {
     fn accounts(&self) -> Accounts {
         let hub = self.clone();
-        let service = tower::service_fn(move |asked: http::Request<kube::client::Body>| {
-            let review = asked.uri().path().ends_with("/tokenreviews");
+        let service = tower::service_fn(move |requested: http::Request<kube::client::Body>| {
+            let review = requested.uri().path().ends_with("/tokenreviews");
             hub.reviews.fetch_add(usize::from(review), Ordering::SeqCst);
             let mood = hub.mood.load(Ordering::SeqCst);
             if mood == REFUSES_ONCE {
@@ -234,13 +234,13 @@ async fn open_streams_continue_for_limited_time_while_hub_is_unreachable() {
     tokio::spawn(accounts.clone().run(WatchableKinds::All, runtime(&stop)));
     let account = accounts.identify(token(0), HERE).await.unwrap().unwrap();
     hub.is(IS_DOWN);
-    let mut held = Duration::ZERO;
+    let mut owned = Duration::ZERO;
     while accounts.validity(account.token) == TokenValidity::Valid {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        held += Duration::from_secs(1);
-        assert!(held < 2 * MAX_UNCONFIRMED, "the stream stays open forever");
+        owned += Duration::from_secs(1);
+        assert!(owned < 2 * MAX_UNCONFIRMED, "the stream stays open forever");
     }
-    assert!(held >= MAX_UNCONFIRMED / 2, "open for {held:?} only");
+    assert!(owned >= MAX_UNCONFIRMED / 2, "open for {owned:?} only");
     assert_eq!(accounts.validity(account.token), TokenValidity::Unknown);
     let error = accounts.identify(token(0), HERE).await.unwrap_err();
     assert!(matches!(error, LookupError::Hub(_)), "{error}");
@@ -467,10 +467,10 @@ async fn embedded_hub_revokes_token_within_5_seconds_of_bound_object_deletion() 
             spec: Some(spec),
             ..TokenRequest::default()
         };
-        let made = robots
+        let created = robots
             .create_token_request("robot", &params, &request)
             .await;
-        let text = made.unwrap().status.unwrap().token.unwrap();
+        let text = created.unwrap().status.unwrap().token.unwrap();
         AccountToken::parse(&text).unwrap()
     };
     let of_secret = issue(Some(BoundObjectReference {

@@ -190,8 +190,8 @@ async fn expired_token_can_be_revoked_with_its_secret() {
     let text = issued.token.expose_secret();
     let mut headers = cookie(text);
     assert!(authenticator.identify(head(&headers)).await.is_err());
-    let held = authenticator.presented_token(head(&headers)).await.unwrap();
-    assert_eq!(held.name_any(), issued.id);
+    let user_token = authenticator.presented_token(head(&headers)).await.unwrap();
+    assert_eq!(user_token.name_any(), issued.id);
     let refused = authenticator.presented_token(head(&bearer(text))).await;
     assert!(refused.is_err(), "a session is not valid as a bearer token");
     let (_, secret) = other.token.expose_secret().rsplit_once('_').unwrap();

@@ -74,12 +74,12 @@ fn pending_device_logins_are_limited_per_network() {
 
 #[test]
 fn device_user_code_is_compared_without_case_and_separators() {
-    let given = code([0; 16]);
-    assert_eq!(given, "BBBB-BBBB");
+    let value = code([0; 16]);
+    assert_eq!(value, "BBBB-BBBB");
     for typed in ["BBBB-BBBB", "bbbbbbbb", " bbbb bbbb ", "b-b-b-b-bbbb"] {
-        assert_eq!(normalize_code(typed), given);
+        assert_eq!(normalize_code(typed), value);
     }
-    assert_ne!(normalize_code("BBBB-BBBBB"), given);
+    assert_ne!(normalize_code("BBBB-BBBBB"), value);
 }
 
 /// The state of the fake hub.
@@ -105,8 +105,8 @@ fn log_in() -> Token {
 /// Returns device logins with a fake hub on which `u1` has a session. The second value records the
 /// requests to the hub.
 fn devices(mood: FakeHubBehavior) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
-    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-    let noted = Arc::clone(&asked);
+    let requested: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&requested);
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         let noted = Arc::clone(&noted);
         async move {
@@ -141,11 +141,11 @@ fn devices(mood: FakeHubBehavior) -> (DeviceLogins, Arc<Mutex<Vec<String>>>) {
     let hub = Hub::new(client, stores, Keys::generate().unwrap());
     (
         DeviceLogins::new(hub, settings, LoginLimits::default()),
-        asked,
+        requested,
     )
 }
 
-fn who() -> Identity {
+fn identity() -> Identity {
     Identity {
         user_uid: UserUid::new("u1"),
         user_name: "ann".to_owned(),
@@ -173,7 +173,7 @@ async fn device_login_is_confirmed_only_once_and_only_by_a_login_token() {
         TokenPurpose::Credential,
         TokenPurpose::PasswordChange,
     ] {
-        let mut program = who();
+        let mut program = identity();
         program.token.purpose = purpose;
         let confirmed = devices.confirm(&codes.user, &program, now);
         assert!(
@@ -181,36 +181,40 @@ async fn device_login_is_confirmed_only_once_and_only_by_a_login_token() {
             "{purpose:?}"
         );
     }
-    devices.confirm(&codes.user, &who(), now).unwrap();
-    let again = devices.confirm(&codes.user, &who(), now);
+    devices.confirm(&codes.user, &identity(), now).unwrap();
+    let again = devices.confirm(&codes.user, &identity(), now);
     assert!(matches!(again, Err(DeviceError::Confirmed)), "{again:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn confirmed_device_login_creates_one_token() {
-    let (devices, asked) = devices(FakeHubBehavior::HasTheLogIn);
+    let (devices, requested) = devices(FakeHubBehavior::HasTheLogIn);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
-    devices.confirm(&codes.user, &who(), now).unwrap();
+    devices.confirm(&codes.user, &identity(), now).unwrap();
     assert!(devices.fetch(&codes.device, now).await.unwrap().is_some());
     let again = devices.fetch(&codes.device, now).await;
     assert!(matches!(again, Err(DeviceError::NotFound)), "{again:?}");
-    assert_eq!(asked.lock().len(), 2, "one token is created and checked");
+    assert_eq!(
+        requested.lock().len(),
+        2,
+        "one token is created and checked"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn token_of_device_login_is_deleted_if_the_confirming_session_is_revoked() {
-    let (devices, asked) = devices(FakeHubBehavior::HasNothing);
+    let (devices, requested) = devices(FakeHubBehavior::HasNothing);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
-    devices.confirm(&codes.user, &who(), now).unwrap();
+    devices.confirm(&codes.user, &identity(), now).unwrap();
     let fetched = devices.fetch(&codes.device, now).await;
     assert!(
         matches!(fetched, Err(DeviceError::ConfirmerInvalid)),
         "{fetched:?}"
     );
-    let asked = asked.lock().clone();
-    assert_eq!(asked, ["POST 1970-01-01T00:01:40Z", "GET", "DELETE"]);
+    let requested = requested.lock().clone();
+    assert_eq!(requested, ["POST 1970-01-01T00:01:40Z", "GET", "DELETE"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,7 +222,7 @@ async fn confirmed_device_login_can_be_fetched_again_after_hub_failure() {
     let (devices, _) = devices(FakeHubBehavior::Fails);
     let now = Timestamp::UNIX_EPOCH;
     let codes = devices.begin(from(1), now).unwrap();
-    devices.confirm(&codes.user, &who(), now).unwrap();
+    devices.confirm(&codes.user, &identity(), now).unwrap();
     for _ in 0..2 {
         let fetched = devices.fetch(&codes.device, now).await;
         assert!(matches!(fetched, Err(DeviceError::Token(_))), "{fetched:?}");

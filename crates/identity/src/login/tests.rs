@@ -69,10 +69,11 @@ impl Scripted {
         } else if head.method == Method::DELETE {
             let mut tokens = self.tokens.lock();
             tokens.retain(|token| token["metadata"]["name"] != *last);
-            let left = &self.made_meanwhile;
-            let less = |left: u64| left.checked_sub(1);
-            if let Ok(left) = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
-                tokens.push(token(&format!("late{left}"), ANN, "Api"));
+            let remaining = &self.made_meanwhile;
+            let less = |remaining: u64| remaining.checked_sub(1);
+            if let Ok(remaining) = remaining.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+            {
+                tokens.push(token(&format!("late{remaining}"), ANN, "Api"));
             }
             drop(tokens);
             Some(json!({"kind": "Status", "apiVersion": "v1", "status": "Success"}))

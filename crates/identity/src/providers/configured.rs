@@ -172,8 +172,8 @@ impl Configured {
     fn check_backoff(&self, now: Timestamp) -> Result<(), ProviderError> {
         match self.responses.lock().not_before {
             Some(until) if now < until => {
-                let why = format!("backoff until {until}");
-                Err(self.unavailable("send a request during the backoff", why))
+                let reason = format!("backoff until {until}");
+                Err(self.unavailable("send a request during the backoff", reason))
             }
             _ => Ok(()),
         }
@@ -181,13 +181,13 @@ impl Configured {
 
     fn unavailable(
         &self,
-        what: &str,
-        why: impl Into<Box<dyn Error + Send + Sync>>,
+        action: &str,
+        reason: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> ProviderError {
         ProviderError::Unavailable {
             provider: self.reference.name.clone(),
-            what: what.to_owned(),
-            source: why.into(),
+            action: action.to_owned(),
+            source: reason.into(),
         }
     }
 
@@ -435,7 +435,7 @@ mod tests {
     fn not_now(requested_as: RequestedAs, until: Timestamp) -> ProviderError {
         ProviderError::Unavailable {
             provider: "corp".to_owned(),
-            what: "ask".to_owned(),
+            action: "ask".to_owned(),
             source: Box::new(TemporaryFailure {
                 status: 429,
                 until: Some(until),

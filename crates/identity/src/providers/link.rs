@@ -96,18 +96,18 @@ pub enum LinkError {
 
 impl From<LinkError> for Status {
     fn from(error: LinkError) -> Self {
-        let said = error.to_string();
+        let message = error.to_string();
         match error {
             LinkError::NoSuch(_) => Self::not_found("identity", "of this provider"),
-            LinkError::Same => Self::invalid("from", said),
+            LinkError::Same => Self::invalid("from", message),
             LinkError::Taken { .. }
             | LinkError::NotEnabled(_)
             | LinkError::Invalid(_)
-            | LinkError::Stale { .. } => Self::conflict(said),
+            | LinkError::Stale { .. } => Self::conflict(message),
             LinkError::Revoke(error) => error.into(),
             LinkError::Hub(error) => error.into(),
             LinkError::People(_) | LinkError::ProviderTokens(_) | LinkError::Broken(_) => {
-                Self::unavailable(said, 1)
+                Self::unavailable(message, 1)
             }
         }
     }

@@ -138,15 +138,15 @@ async fn change(
     sealed: Option<Vec<u8>>,
 ) -> Result<(), HubError> {
     let (api, params) = (hub.secrets(), PostParams::default());
-    let (name, what) = (secret_name(user), "store provider tokens");
+    let (name, action) = (secret_name(user), "store provider tokens");
     let key = provider.to_string();
     let mut tries = 1;
     loop {
-        let changed = match (call(what, api.get_opt(&name)).await?, &sealed) {
+        let changed = match (call(action, api.get_opt(&name)).await?, &sealed) {
             (None, None) => return Ok(()),
             (None, Some(sealed)) => {
                 let new = new_secret(user, Data::from([(key.clone(), sealed.clone())]));
-                call(what, api.create(&params, &new)).await
+                call(action, api.create(&params, &new)).await
             }
             (Some(mut there), sealed) => {
                 let entries = there.data.get_or_insert_default();
@@ -159,7 +159,7 @@ async fn change(
                     Some(sealed) => drop(entries.insert(key.clone(), ByteString(sealed.clone()))),
                     None => drop(entries.remove(&key)),
                 }
-                call(what, api.replace(&name, &params, &there)).await
+                call(action, api.replace(&name, &params, &there)).await
             }
         };
         match changed {

@@ -92,10 +92,10 @@ impl ProviderLogouts {
     /// no form or does not respond before the timeout.
     pub async fn form(&self, user: &UserUid, on: &TokenProvider) -> Option<Form> {
         let making = timeout(FORM_TIMEOUT, self.make_form(user, on));
-        let made = making
+        let client = making
             .await
             .unwrap_or(Err(SignOutError::Slow(FORM_TIMEOUT)));
-        made.unwrap_or_else(|error| {
+        client.unwrap_or_else(|error| {
             log_failure(&on.name, &error);
             None
         })
@@ -237,7 +237,7 @@ impl ProviderLogouts {
     async fn origins(&self) -> BTreeSet<String> {
         let all = self.hub.stores().auth_providers.all();
         // Concurrent requests, so that an unresponsive provider does not delay the others.
-        let asked = all.iter().map(async |provider| {
+        let result = all.iter().map(async |provider| {
             let on = TokenProvider {
                 name: provider.name_any(),
                 uid: ProviderUid::new(provider.uid().unwrap_or_default()),
@@ -246,8 +246,8 @@ impl ProviderLogouts {
                 return None;
             }
             let asking = timeout(REQUEST_TIMEOUT, self.origin(provider)).await;
-            let asked = asking.unwrap_or(Err(SignOutError::Slow(REQUEST_TIMEOUT)));
-            let asked = asked.inspect_err(|error| {
+            let result = asking.unwrap_or(Err(SignOutError::Slow(REQUEST_TIMEOUT)));
+            let result = result.inspect_err(|error| {
                 let error = error as &dyn std::error::Error;
                 tracing::warn!(
                     error,
@@ -255,9 +255,9 @@ impl ProviderLogouts {
                     "failed to read the logout URL of an identity provider"
                 );
             });
-            asked.ok()?
+            result.ok()?
         });
-        let origins = futures::future::join_all(asked).await;
+        let origins = futures::future::join_all(result).await;
         origins.into_iter().flatten().collect()
     }
 

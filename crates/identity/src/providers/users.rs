@@ -87,11 +87,11 @@ pub async fn create_with_roles(
     person: &ProviderUser,
     identity: &ProviderIdentity,
 ) -> Result<Arc<User>, ProviderUserError> {
-    let made = create(hub, person).await?;
-    let finished = finish(hub, &made, identity).await;
+    let created = create(hub, person).await?;
+    let finished = finish(hub, &created, identity).await;
     if finished.is_err() {
         // A user without identity could never be found again.
-        delete_unfinished(hub, &made).await;
+        delete_unfinished(hub, &created).await;
     }
     finished
 }
@@ -102,11 +102,11 @@ pub async fn create_with_roles(
 /// without an identity receives the default roles.
 async fn finish(
     hub: &Hub,
-    made: &User,
+    created: &User,
     identity: &ProviderIdentity,
 ) -> Result<Arc<User>, ProviderUserError> {
-    grant_default_roles(hub, made).await?;
-    write_identity(hub, made, identity).await
+    grant_default_roles(hub, created).await?;
+    write_identity(hub, created, identity).await
 }
 
 /// Binds the default roles to a new user. The bindings are in effect when the function returns.

@@ -102,16 +102,16 @@ impl Client {
         })
     }
 
-    /// Runs a future with the timeout of an operation. `what` is an infinitive that completes
+    /// Runs a future with the timeout of an operation. `action` is an infinitive that completes
     /// "cannot …".
     pub(super) async fn with_timeout<T>(
         &self,
-        what: &str,
+        action: &str,
         future: impl Future<Output = Result<T, ProviderError>>,
     ) -> Result<T, ProviderError> {
         tokio::time::timeout(self.operation, future)
             .await
-            .unwrap_or_else(|elapsed| Err(self.unavailable(what, elapsed)))
+            .unwrap_or_else(|elapsed| Err(self.unavailable(action, elapsed)))
     }
 
     /// Builds a REST API request. The caller adds the credentials.
@@ -136,10 +136,10 @@ impl Client {
     /// Sends a request and reads the complete response with any status.
     pub(super) async fn send(
         &self,
-        what: &str,
+        action: &str,
         request: RequestBuilder,
     ) -> Result<GithubResponse, ProviderError> {
-        let failed = |error: reqwest::Error| self.unavailable(what, error.without_url());
+        let failed = |error: reqwest::Error| self.unavailable(action, error.without_url());
         let mut response = request.send().await.map_err(failed)?;
         let body = http::body(&mut response).await.map_err(failed)?;
         let body = body.ok_or_else(|| {
@@ -155,20 +155,20 @@ impl Client {
     /// Reads a REST API resource as the user of the token.
     pub(super) async fn get(
         &self,
-        what: &str,
+        action: &str,
         url: Url,
         token: &SecretString,
         now: Timestamp,
     ) -> Result<ReadResult, ProviderError> {
         let request = self.rest(Method::GET, url);
         let request = request.bearer_auth(token.expose_secret());
-        let answer = self.send(what, request).await?;
+        let answer = self.send(action, request).await?;
         match classification::of(&answer, now) {
             Classification::Success => Ok(ReadResult::Response(answer)),
             Classification::HiddenByOrganization => Ok(ReadResult::HiddenByOrganization),
             Classification::Absent => Ok(ReadResult::Absent),
             Classification::Refused(refusal) => Err(ProviderError::Refused(refusal)),
-            Classification::TemporaryFailure(not_now) => Err(self.unavailable(what, not_now)),
+            Classification::TemporaryFailure(not_now) => Err(self.unavailable(action, not_now)),
             Classification::Unexpected(problem) => Err(self.invalid_response(problem)),
         }
     }
@@ -190,12 +190,12 @@ impl Client {
 
     pub(super) fn unavailable(
         &self,
-        what: &str,
+        action: &str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> ProviderError {
         ProviderError::Unavailable {
             provider: self.endpoints.name(),
-            what: what.to_owned(),
+            action: action.to_owned(),
             source: source.into(),
         }
     }

@@ -11,14 +11,14 @@ use crate::error::Refusal;
 
 impl Github {
     /// Converts a grant without a token to an error.
-    pub(super) fn grant_error(&self, grant: Grant, what: &str) -> ProviderError {
+    pub(super) fn grant_error(&self, grant: Grant, action: &str) -> ProviderError {
         let misconfigured =
             |field, problem: String| ProviderError::Misconfigured { field, problem };
         let github = self.client.endpoints.name();
         match grant {
             Grant::Stale => ProviderError::Refused(Refusal::Withdrawn),
             Grant::Denied => ProviderError::Refused(Refusal::Denied),
-            Grant::TemporaryFailure(not_now) => self.client.unavailable(what, not_now),
+            Grant::TemporaryFailure(not_now) => self.client.unavailable(action, not_now),
             Grant::Unexpected(problem) => self.client.invalid_response(problem),
             Grant::Token(_) => self
                 .client

@@ -64,12 +64,12 @@ struct ProfileReader<'a> {
 }
 
 impl ProfileReader<'_> {
-    async fn get(&mut self, what: &str, url: Url) -> Result<ReadResult, ProviderError> {
+    async fn get(&mut self, action: &str, url: Url) -> Result<ReadResult, ProviderError> {
         self.requests_left = self
             .requests_left
             .checked_sub(1)
             .ok_or_else(|| self.too_many(&format!("{MAX_REQUESTS} pages")))?;
-        self.client.get(what, url, self.token, self.now).await
+        self.client.get(action, url, self.token, self.now).await
     }
 
     fn too_many(&self, limit: &str) -> ProviderError {
@@ -80,12 +80,12 @@ impl ProfileReader<'_> {
     }
 
     async fn user(&mut self) -> Result<User, ProviderError> {
-        let what = "read the user's profile";
-        match self.get(what, self.client.endpoints.rest("user")).await? {
+        let action = "read the user's profile";
+        match self.get(action, self.client.endpoints.rest("user")).await? {
             ReadResult::Response(answer) => self.client.parse(&answer),
             // The IP allow list of an enterprise can apply to all requests of its users.
             ReadResult::HiddenByOrganization => Err(self.client.unavailable(
-                what,
+                action,
                 TemporaryFailure {
                     status: 403,
                     until: None,
@@ -109,8 +109,8 @@ impl ProfileReader<'_> {
         first.set_query(Some(query));
         let mut next = Some(first);
         while let Some(url) = next {
-            let what = "read the organizations and teams of the user";
-            let answer = match self.get(what, url).await? {
+            let action = "read the organizations and teams of the user";
+            let answer = match self.get(action, url).await? {
                 ReadResult::Response(answer) => answer,
                 ReadResult::HiddenByOrganization => break,
                 // A 404 is not an empty list, which would end the user's access.

@@ -93,16 +93,16 @@ fn misconfigured(field: &'static str, problem: &str) -> ProviderError {
 #[error("the directory returned {outcome}", outcome = .0)]
 struct UnexpectedResult(Outcome);
 
-pub(super) fn unavailable(provider: &str, what: &str, outcome: Outcome) -> ProviderError {
+pub(super) fn unavailable(provider: &str, action: &str, outcome: Outcome) -> ProviderError {
     ProviderError::Unavailable {
         provider: provider.to_owned(),
-        what: what.to_owned(),
+        action: action.to_owned(),
         source: Box::new(UnexpectedResult(outcome)),
     }
 }
 
 /// Converts a failed request to a provider error.
-pub(super) fn request_error(provider: &str, what: &str, failure: Failure) -> ProviderError {
+pub(super) fn request_error(provider: &str, action: &str, failure: Failure) -> ProviderError {
     if failure.is_protocol_error() {
         return ProviderError::InvalidResponse {
             provider: provider.to_owned(),
@@ -114,7 +114,7 @@ pub(super) fn request_error(provider: &str, what: &str, failure: Failure) -> Pro
     }
     ProviderError::Unavailable {
         provider: provider.to_owned(),
-        what: what.to_owned(),
+        action: action.to_owned(),
         source: Box::new(failure),
     }
 }

@@ -181,11 +181,11 @@ async fn groups(
     ))
 }
 
-fn counted(count: usize, complete: Complete, what: &str) -> String {
+fn counted(count: usize, complete: Complete, noun: &str) -> String {
     match complete {
-        Complete::Yes => format!("{count} {what}"),
-        Complete::Bounded => format!("more than {count} {what}"),
-        Complete::Limited => format!("{count} {what}; the directory limits the list"),
+        Complete::Yes => format!("{count} {noun}"),
+        Complete::Bounded => format!("more than {count} {noun}"),
+        Complete::Limited => format!("{count} {noun}; the directory limits the list"),
     }
 }
 

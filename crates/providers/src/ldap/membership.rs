@@ -132,11 +132,11 @@ async fn visit_all_levels(
     )))
 }
 
-fn nesting_error(what: &str) -> ProviderError {
+fn nesting_error(action: &str) -> ProviderError {
     ProviderError::Misconfigured {
         field: "ldap.groups.nested",
         problem: format!(
-            "{what}; narrow ldap.groups.filter or ldap.groups.base, reduce nesting, or disable \
+            "{action}; narrow ldap.groups.filter or ldap.groups.base, reduce nesting, or disable \
              nested groups"
         ),
     }

@@ -74,7 +74,7 @@ pub(super) fn reasons(error: &(dyn Error + 'static)) -> String {
 pub(super) fn connect_error(server: &Server, error: OpenError) -> ProviderError {
     ProviderError::Unavailable {
         provider: server.to_string(),
-        what: "connect".to_owned(),
+        action: "connect".to_owned(),
         source: Box::new(error),
     }
 }
@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
         }
         Err(ProviderError::Unavailable {
             provider: settings.provider(),
-            what: "reach a server".to_owned(),
+            action: "reach a server".to_owned(),
             source: Box::new(NoServerReachable(unreached)),
         })
     }

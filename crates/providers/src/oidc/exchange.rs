@@ -39,7 +39,7 @@ impl Grant<'_> {
         }
     }
 
-    fn what(self) -> &'static str {
+    fn action(self) -> &'static str {
         match self {
             Self::Code { .. } => "exchange the authorization code",
             Self::Refresh(_) => "refresh the tokens",
@@ -70,7 +70,7 @@ pub(super) async fn exchange(
     grant: Grant<'_>,
 ) -> Result<Tokens, ProviderError> {
     let request = request(web, metadata, client, grant)?;
-    let answer = web.send(grant.what(), request).await?;
+    let answer = web.send(grant.action(), request).await?;
     if answer.status != StatusCode::OK {
         return Err(error_of(web, &answer, grant));
     }
@@ -160,7 +160,7 @@ fn error_of(web: &Web, answer: &ProviderResponse, grant: Grant<'_>) -> ProviderE
             | "consent_required",
         ) => ProviderError::Refused(Refusal::Withdrawn),
         Some("temporarily_unavailable" | "server_error" | "slow_down") => web.unavailable(
-            grant.what(),
+            grant.action(),
             "the provider reports a temporary failure".into(),
         ),
         Some("invalid_client") => misconfigured(

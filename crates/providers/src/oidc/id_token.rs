@@ -215,7 +215,7 @@ fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), TokenE
         _ => return Err(TokenError::Expired),
     }
     match at("iat") {
-        Some(Some(made)) if !is_early(made) => {}
+        Some(Some(created_at)) if !is_early(created_at) => {}
         _ => return Err(TokenError::Early),
     }
     match at("nbf") {

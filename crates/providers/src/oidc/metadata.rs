@@ -152,7 +152,7 @@ fn authentication(listed: Option<&[String]>) -> Option<ClientAuthentication> {
     let Some(listed) = listed else {
         return Some(ClientAuthentication::Basic);
     };
-    let offers = |wanted: &str| listed.iter().any(|method| method == wanted);
+    let offers = |required: &str| listed.iter().any(|method| method == required);
     if offers("client_secret_basic") {
         Some(ClientAuthentication::Basic)
     } else if offers("client_secret_post") {

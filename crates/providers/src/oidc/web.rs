@@ -62,36 +62,36 @@ impl Web {
         Ok(Self { client, issuer })
     }
 
-    /// Sends a request. `what` names the action in error messages, for example `fetch the keys` in
+    /// Sends a request. `action` names the action in error messages, for example `fetch the keys` in
     /// "cannot fetch the keys".
     ///
     /// Returns `Unavailable` if the request fails, times out, or receives status 408, 429 or 5xx.
     /// Returns `InvalidResponse` for a redirect and for a response that is too long.
     pub(super) async fn send(
         &self,
-        what: &str,
+        action: &str,
         request: RequestBuilder,
     ) -> Result<ProviderResponse, ProviderError> {
         let request = request.header(ACCEPT, "application/json");
         let mut response = request
             .send()
             .await
-            .map_err(|error| self.transport_error(what, error))?;
+            .map_err(|error| self.transport_error(action, error))?;
         let status = response.status();
         if status.is_server_error()
             || status == StatusCode::TOO_MANY_REQUESTS
             || status == StatusCode::REQUEST_TIMEOUT
         {
-            return Err(self.unavailable(what, format!("the provider returned {status}").into()));
+            return Err(self.unavailable(action, format!("the provider returned {status}").into()));
         }
         if status.is_redirection() {
-            let problem = format!("cannot {what}: the provider sent a redirect");
+            let problem = format!("cannot {action}: the provider sent a redirect");
             return Err(self.invalid_response(&problem));
         }
         let headers = response.headers().clone();
         let body = http::body(&mut response).await;
         let body = body
-            .map_err(|error| self.transport_error(what, error))?
+            .map_err(|error| self.transport_error(action, error))?
             .ok_or_else(|| self.invalid_response("the response is longer than 1 MiB"))?;
         Ok(ProviderResponse {
             status,
@@ -109,19 +109,19 @@ impl Web {
 
     pub(super) fn unavailable(
         &self,
-        what: &str,
+        action: &str,
         source: Box<dyn Error + Send + Sync>,
     ) -> ProviderError {
         ProviderError::Unavailable {
             provider: self.issuer.to_string(),
-            what: what.to_owned(),
+            action: action.to_owned(),
             source,
         }
     }
 
     /// Maps a transport error to `Unavailable`. An untrusted certificate also maps to
     /// `Unavailable`: an attacker on the network must not be able to end sessions.
-    fn transport_error(&self, what: &str, error: reqwest::Error) -> ProviderError {
+    fn transport_error(&self, action: &str, error: reqwest::Error) -> ProviderError {
         let untrusted = error_chain(&error).any(|error| {
             matches!(
                 error.downcast_ref(),
@@ -137,7 +137,7 @@ impl Web {
             ""
         };
         // The URL is omitted because `provider` names the server.
-        self.unavailable(&format!("{what}{advice}"), error.without_url().into())
+        self.unavailable(&format!("{action}{advice}"), error.without_url().into())
     }
 }
 

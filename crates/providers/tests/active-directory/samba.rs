@@ -128,8 +128,8 @@ impl Samba {
         input.write_all(changes.as_bytes()).unwrap();
         drop(input);
         let output = process.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "ldapmodify: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "ldapmodify: {stderr}");
     }
 }
 
@@ -181,8 +181,8 @@ fn provision(folder: &Path, address: Ipv4Addr) {
         command.arg(format!("--option={option}"));
     }
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "samba-tool: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "samba-tool: {stderr}");
 }
 
 /// Encodes a password for `unicodePwd`: in quotes, UTF-16 (MS-ADTS §3.1.1.3.1.5.1).

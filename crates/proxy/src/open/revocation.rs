@@ -262,11 +262,11 @@ fn has_roles(
 ) -> PermitValidity {
     let user = UserName::of(&UserUid::new(person.uid().unwrap_or_default()));
     let groups = groups_of(person, stores, now);
-    let who = RightsHolder {
+    let holder = RightsHolder {
         user: &user,
         groups: &groups,
     };
-    if grants.still_has(who, provenance) {
+    if grants.still_has(holder, provenance) {
         PermitValidity::Valid
     } else {
         PermitValidity::Revoked(AbortReason::AccessRemoved)

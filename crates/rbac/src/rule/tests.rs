@@ -191,13 +191,13 @@ fn wildcard_rule_is_covered_only_by_a_wildcard_rule() {
 #[test]
 fn wildcard_subresource_covers_that_subresource_of_all_resources() {
     let owned = rule(&["get"], &["*"], &["*/scale"], &[]);
-    let wanted = rule(&["get"], &["apps"], &["deployments/scale"], &[]);
-    assert_eq!(missing(&[owned], &[wanted]), []);
+    let expected = rule(&["get"], &["apps"], &["deployments/scale"], &[]);
+    assert_eq!(missing(&[owned], &[expected]), []);
 }
 
 #[test]
 fn missing_permissions_are_listed_in_one_line_per_resource_with_all_verbs() {
-    let wanted = [
+    let expected = [
         rule(&["get", "list"], &[""], &["secrets"], &[]),
         rule(&["get"], &["apps"], &["deployments"], &["x"]),
         Rule {
@@ -207,7 +207,7 @@ fn missing_permissions_are_listed_in_one_line_per_resource_with_all_verbs() {
         },
     ];
     assert_eq!(
-        describe_missing(&missing(&[], &wanted)),
+        describe_missing(&missing(&[], &expected)),
         "{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\" \"list\"]}\n\
          {APIGroups:[\"apps\"], Resources:[\"deployments\"], ResourceNames:[\"x\"], Verbs:[\"get\"]}\n\
          {NonResourceURLs:[\"/metrics\"], Verbs:[\"get\"]}"

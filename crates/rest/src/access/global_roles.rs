@@ -58,9 +58,9 @@ pub(crate) async fn create(
     noted: AuditNotes,
     Json(request): Json<RoleCreate>,
 ) -> Result<(StatusCode, axum::Json<GlobalRoleDetail>), Status> {
-    let made = stored_role::create::<GlobalRole>(&state, &caller, &request).await?;
-    noted.about(&made.name_any());
-    let detail = detail(&state, &caller, &made);
+    let created = stored_role::create::<GlobalRole>(&state, &caller, &request).await?;
+    noted.about(&created.name_any());
+    let detail = detail(&state, &caller, &created);
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 

@@ -128,7 +128,7 @@ impl RoleViews {
         self.global_view(role, self.resolve(role).as_ref().ok())
     }
 
-    fn global_view(&self, role: &GlobalRole, given: Option<&ResolvedRoles>) -> GlobalRoleView {
+    fn global_view(&self, role: &GlobalRole, granted: Option<&ResolvedRoles>) -> GlobalRoleView {
         GlobalRoleView {
             name: role.name_any(),
             display_name: role.spec.display_name.clone(),
@@ -136,18 +136,18 @@ impl RoleViews {
             built_in: is_built_in(role),
             new_user_default: role.spec.new_user_default,
             bound: count(self.bound.global.as_ref(), role),
-            rights: self.global_rights(role, given),
+            rights: self.global_rights(role, granted),
         }
     }
 
     /// Returns the view of a global role with its rules and permissions.
     pub(crate) fn global_detail(&self, role: &GlobalRole) -> GlobalRoleDetail {
-        let given = self.resolve(role);
-        let view = self.global_view(role, given.as_ref().ok());
+        let granted = self.resolve(role);
+        let view = self.global_view(role, granted.as_ref().ok());
         let mut every_cluster = Rights::default();
-        let problem = match given {
-            Ok(ResolvedRoles(given)) => {
-                let everywhere = given.iter().filter(|(scope, _)| *scope != Scope::Hub);
+        let problem = match granted {
+            Ok(ResolvedRoles(granted)) => {
+                let everywhere = granted.iter().filter(|(scope, _)| *scope != Scope::Hub);
                 for (_, role) in everywhere {
                     every_cluster.extend(&role.scoped.cluster);
                 }
@@ -214,12 +214,14 @@ impl RoleViews {
     }
 
     fn rights(&self, role: &RoleTemplate, allowed: Option<&Scoped>) -> RoleRights {
-        let (grants, who) = (self.visibility.grants(), self.visibility.rights_holder());
+        let (grants, holder) = (self.visibility.grants(), self.visibility.rights_holder());
         let on_hub = |verb| self.visibility.may(verb, TEMPLATES, &Scope::Hub);
         // Only administrators have all permissions of a role that cannot be resolved.
         let all = match allowed {
-            Some(allowed) => grants.may_write_template(who, Some(allowed), None).is_ok(),
-            None => grants.administers(who),
+            Some(allowed) => grants
+                .may_write_template(holder, Some(allowed), None)
+                .is_ok(),
+            None => grants.administers(holder),
         };
         let own = !is_built_in(role);
         let at = |verb| {
@@ -229,8 +231,8 @@ impl RoleViews {
                 RoleContext::Project => "projectroletemplatebindings",
             };
             let all = match allowed {
-                Some(allowed) => grants.may_grant(who, allowed, scope).is_ok(),
-                None => grants.administers(who),
+                Some(allowed) => grants.may_grant(holder, allowed, scope).is_ok(),
+                None => grants.administers(holder),
             };
             let fits = role.spec.context == *context;
             Some(fits && all && self.visibility.may(verb, bindings, scope))
@@ -247,14 +249,14 @@ impl RoleViews {
         }
     }
 
-    fn global_rights(&self, role: &GlobalRole, given: Option<&ResolvedRoles>) -> RoleRights {
-        let (grants, who) = (self.visibility.grants(), self.visibility.rights_holder());
+    fn global_rights(&self, role: &GlobalRole, granted: Option<&ResolvedRoles>) -> RoleRights {
+        let (grants, holder) = (self.visibility.grants(), self.visibility.rights_holder());
         let may = |verb, resource| self.visibility.may(verb, resource, &Scope::Hub);
-        let all = match given {
-            Some(given) => given.check_grantable(grants, who).is_ok(),
-            None => grants.administers(who),
+        let all = match granted {
+            Some(granted) => granted.check_grantable(grants, holder).is_ok(),
+            None => grants.administers(holder),
         };
-        let (own, usable) = (!is_built_in(role), given.is_some());
+        let (own, usable) = (!is_built_in(role), granted.is_some());
         let locked = self.names_locked(&role.spec.in_every_cluster);
         RoleRights {
             may_change: own && all && may("update", GLOBAL_ROLES),

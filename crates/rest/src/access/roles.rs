@@ -110,10 +110,10 @@ pub(crate) async fn create(
     noted: AuditNotes,
     Json(request): Json<RoleCreate>,
 ) -> Result<(StatusCode, axum::Json<RoleDetail>), Status> {
-    let made = stored_role::create::<RoleTemplate>(&state, &caller, &request).await?;
-    noted.about(&made.name_any());
+    let created = stored_role::create::<RoleTemplate>(&state, &caller, &request).await?;
+    noted.about(&created.name_any());
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    let detail = detail(&state, visibility, &made);
+    let detail = detail(&state, visibility, &created);
     Ok((StatusCode::CREATED, axum::Json(detail)))
 }
 

@@ -67,8 +67,8 @@ pub(crate) fn check_password(
     stores: &Stores,
     user: &User,
 ) -> Result<(), Status> {
-    let (grants, who) = (visibility.grants(), visibility.rights_holder());
-    if grants.administers(who) {
+    let (grants, holder) = (visibility.grants(), visibility.rights_holder());
+    if grants.administers(holder) {
         return Ok(());
     }
     if user.spec.administrator {
@@ -82,7 +82,7 @@ pub(crate) fn check_password(
         ));
     }
     let other = UserSubjects::of(user, stores);
-    let covered = grants.may_act_for(who, other.rights_holder());
+    let covered = grants.may_act_for(holder, other.rights_holder());
     covered.map_err(|escalation| {
         Status::forbidden(format!(
             "cannot set the password of this user, because the user has permissions that you do \
@@ -100,11 +100,11 @@ pub(crate) fn check_defaults(visibility: &Visibility, stores: &Stores) -> Result
     let defaults = facts.global_roles.iter();
     for (name, role) in defaults.filter(|(_, role)| role.spec.new_user_default) {
         // A role that cannot be resolved grants no permissions.
-        let Ok(given) = roles.resolve_global_role(name, role.uid, role.spec) else {
+        let Ok(granted) = roles.resolve_global_role(name, role.uid, role.spec) else {
             continue;
         };
         if let Err(escalation) =
-            given.check_grantable(visibility.grants(), visibility.rights_holder())
+            granted.check_grantable(visibility.grants(), visibility.rights_holder())
         {
             return Err(Status::forbidden(format!(
                 "cannot create a user: new users get the global role {name:?}, which has \

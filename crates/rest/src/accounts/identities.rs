@@ -98,7 +98,7 @@ fn roles_of(stores: &Stores, user: &User) -> Vec<HeldRole> {
         let named = subject.user.as_ref().and_then(|user| user.uid.as_ref());
         named.is_some() && named.map(UserUid::as_str) == uid.as_deref()
     };
-    let held = |role: &str, cluster: Option<&str>, project: Option<&str>| HeldRole {
+    let held_role = |role: &str, cluster: Option<&str>, project: Option<&str>| HeldRole {
         role: role.to_owned(),
         cluster: cluster.map(str::to_owned),
         project: project.map(str::to_owned),
@@ -106,20 +106,20 @@ fn roles_of(stores: &Stores, user: &User) -> Vec<HeldRole> {
     let global = stores.global_role_bindings.all().into_iter();
     let global = global
         .filter(|binding| is_user(&binding.spec.subject))
-        .map(|binding| held(&binding.spec.role.name, None, None));
+        .map(|binding| held_role(&binding.spec.role.name, None, None));
     let cluster = stores.cluster_role_template_bindings.all().into_iter();
     let cluster = cluster
         .filter(|binding| is_user(&binding.spec.subject))
         .map(|binding| {
             let spec = &binding.spec;
-            held(&spec.role.name, Some(&spec.cluster.name), None)
+            held_role(&spec.role.name, Some(&spec.cluster.name), None)
         });
     let project = stores.project_role_template_bindings.all().into_iter();
     let project = project
         .filter(|binding| is_user(&binding.spec.subject))
         .map(|binding| {
             let spec = &binding.spec;
-            held(&spec.role.name, None, Some(&spec.project.name))
+            held_role(&spec.role.name, None, Some(&spec.project.name))
         });
     global.chain(cluster).chain(project).collect()
 }

@@ -45,12 +45,12 @@ impl Default for Lookups {
 }
 
 impl Lookups {
-    pub(crate) fn check(&self, who: &UserUid) -> Result<(), Status> {
+    pub(crate) fn check(&self, user: &UserUid) -> Result<(), Status> {
         if self.0.len() > CLEANUP_THRESHOLD {
             self.0.retain_recent();
         }
         let refuse = |_| Status::too_many_requests("too many user searches; wait a minute", 60);
-        self.0.check_key(who).map_err(refuse)
+        self.0.check_key(user).map_err(refuse)
     }
 }
 
@@ -163,8 +163,8 @@ mod tests {
     fn user_searches_are_rate_limited_per_user() {
         let lookups = Lookups::default();
         let (eve, ann) = (UserUid::new("u1"), UserUid::new("u2"));
-        let asked = (0..1_000).filter(|_| lookups.check(&eve).is_ok()).count();
-        assert!((60..100).contains(&asked), "{asked}");
+        let requested = (0..1_000).filter(|_| lookups.check(&eve).is_ok()).count();
+        assert!((60..100).contains(&requested), "{requested}");
         assert!(lookups.check(&ann).is_ok());
     }
 }

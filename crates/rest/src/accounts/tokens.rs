@@ -101,8 +101,8 @@ pub(crate) async fn delete(
     let token = state.hub.stores().tokens.by_name(&id);
     // Require the permission that kubectl requires to delete the token on the hub.
     let visibility = Visibility::of(state.hub.stores(), &caller);
-    let (grants, who) = (visibility.grants(), visibility.rights_holder());
-    let any = grants.may(who, "delete", "tokens", &id, &Scope::Hub);
+    let (grants, holder) = (visibility.grants(), visibility.rights_holder());
+    let any = grants.may(holder, "delete", "tokens", &id, &Scope::Hub);
     let token = token
         .filter(|token| any || token.spec.user_uid == caller.user_uid)
         .ok_or_else(|| Status::not_found("Token", &id))?;
@@ -139,7 +139,7 @@ fn new_token(
             "must have at most 256 characters",
         ));
     }
-    let asked = request.ttl_seconds.map(Duration::from_secs);
+    let requested = request.ttl_seconds.map(Duration::from_secs);
     Ok(NewToken {
         idle: None,
         purpose: request.purpose,
@@ -151,7 +151,7 @@ fn new_token(
         description: request.description,
         expires_at: expiry(
             Timestamp::now(),
-            asked,
+            requested,
             default_ttl,
             state.settings.ttl(Setting::TokenMaxTtl),
             caller,
@@ -164,7 +164,7 @@ fn new_token(
 /// stolen token expires.
 pub(crate) fn expiry(
     now: Timestamp,
-    asked: Option<Duration>,
+    requested: Option<Duration>,
     default_ttl: Duration,
     longest: Duration,
     caller: &Identity,
@@ -173,7 +173,7 @@ pub(crate) fn expiry(
         caller.token.purpose,
         TokenPurpose::Session | TokenPurpose::Browser
     );
-    let Some(asked) = asked else {
+    let Some(requested) = requested else {
         let end = now + default_ttl.min(longest);
         return Ok(if ends_with_caller {
             end.min(caller.token.expires_at)
@@ -181,13 +181,13 @@ pub(crate) fn expiry(
             end
         });
     };
-    if asked < MIN_TTL || asked > longest {
+    if requested < MIN_TTL || requested > longest {
         return Err(Status::invalid(
             "ttlSeconds",
             format!("must be {} to {}", MIN_TTL.as_secs(), longest.as_secs()),
         ));
     }
-    let end = now + asked;
+    let end = now + requested;
     if ends_with_caller && end > caller.token.expires_at {
         return Err(Status::invalid(
             "ttlSeconds",
@@ -244,7 +244,7 @@ mod tests {
     fn token_expiry_is_limited_by_settings_and_the_creating_token() {
         use TokenPurpose::{Api, Session};
         let (default_ttl, longest) = (Duration::from_secs(1000), Duration::from_secs(5000));
-        for (purpose, asked, expected) in [
+        for (purpose, requested, expected) in [
             (Session, None, Some(1000)),
             (Session, Some(5000), Some(5000)),
             (Session, Some(5001), None),
@@ -255,13 +255,19 @@ mod tests {
             (Api, Some(500), Some(500)),
             (Api, Some(501), None),
         ] {
-            let asked = asked.map(Duration::from_secs);
+            let requested = requested.map(Duration::from_secs);
             let caller = caller(purpose, 500);
-            let got = expiry(Timestamp::UNIX_EPOCH, asked, default_ttl, longest, &caller);
+            let got = expiry(
+                Timestamp::UNIX_EPOCH,
+                requested,
+                default_ttl,
+                longest,
+                &caller,
+            );
             assert_eq!(
                 got.ok().map(Timestamp::as_second),
                 expected,
-                "{purpose:?} {asked:?}"
+                "{purpose:?} {requested:?}"
             );
         }
     }

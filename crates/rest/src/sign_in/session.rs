@@ -136,9 +136,9 @@ pub(crate) async fn read(
     responses((status = 200, body = ProviderSignOut), (status = 204)))]
 pub(crate) async fn sign_out(
     State(state): State<RestState>,
-    held: Result<PresentedToken, Status>,
+    presented: Result<PresentedToken, Status>,
 ) -> Result<Response, Response> {
-    let ended = match held {
+    let ended = match presented {
         Ok(PresentedToken(token)) => tokens::delete(&state.hub, &token)
             .await
             .map_err(Status::from)
@@ -216,8 +216,8 @@ fn view(
 
 /// Creates the session cookie, which expires together with the token.
 pub(crate) fn set_cookie(secret: &SecretString, token: &Token) -> Result<SetCookie, Status> {
-    let left = token.spec.expires_at.0.duration_since(Timestamp::now());
-    let seconds = left.as_secs().max(0);
+    let remaining = token.spec.expires_at.0.duration_since(Timestamp::now());
+    let seconds = remaining.as_secs().max(0);
     let secret = secret.expose_secret();
     let text = format!("{SESSION_COOKIE}={secret}; {ATTRIBUTES}; Max-Age={seconds}");
     let mut value = HeaderValue::try_from(text)

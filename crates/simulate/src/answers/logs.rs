@@ -92,7 +92,7 @@ fn container_names(pod: &Pod) -> Vec<&str> {
 
 fn run(pod: &Pod, name: &str, options: &Options) -> Result<Run, ApiError> {
     let names = container_names(pod);
-    let wanted = match (options.container.as_str(), names.as_slice()) {
+    let expected = match (options.container.as_str(), names.as_slice()) {
         ("", [only]) => *only,
         ("", names) => {
             return Err(ApiError::bad_request(format!(
@@ -100,9 +100,9 @@ fn run(pod: &Pod, name: &str, options: &Options) -> Result<Run, ApiError> {
                 names.join(" ")
             )));
         }
-        (wanted, names) if names.contains(&wanted) => wanted,
-        (wanted, _) => {
-            let message = format!("container {wanted} is not valid for pod {name}");
+        (expected, names) if names.contains(&expected) => expected,
+        (expected, _) => {
+            let message = format!("container {expected} is not valid for pod {name}");
             return Err(ApiError::bad_request(message));
         }
     };
@@ -113,19 +113,19 @@ fn run(pod: &Pod, name: &str, options: &Options) -> Result<Run, ApiError> {
     let status = statuses
         .into_iter()
         .flatten()
-        .find(|status| status.name == wanted);
+        .find(|status| status.name == expected);
     let previous = is_set(&options.previous);
     let found = status.and_then(|status| life(status, previous).map(|life| (status, life)));
     let Some((status, (began, ended))) = found else {
         return Err(ApiError::bad_request(nothing_yet(
-            status, wanted, name, previous,
+            status, expected, name, previous,
         )));
     };
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
     Ok(Run {
-        container: wanted.to_owned(),
+        container: expected.to_owned(),
         image: status.image.clone(),
-        seed: fnv1a(&format!("{uid}/{wanted}")),
+        seed: fnv1a(&format!("{uid}/{expected}")),
         began,
         ended,
     })

@@ -134,13 +134,13 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
         .resources
         .as_ref()
         .and_then(|one| one.requests.as_ref());
-    let asked = |annotation, name, unit| {
+    let requested_value = |annotation, name, unit| {
         let text = pod.annotations().get(annotation);
-        let given = text.and_then(|text| units(text, unit));
+        let value = text.and_then(|text| units(text, unit));
         let requested = requests
             .and_then(|all| all.get(name))
             .and_then(|quantity| units(&quantity.0, unit));
-        (given, requested)
+        (value, requested)
     };
     let seed = i64::from(fnv1a(&format!(
         "{}/{}",
@@ -148,12 +148,19 @@ fn of_container(pod: &Pod, container: &Container, now: Timestamp) -> Usage {
         container.name
     )));
     let share = share(seed, now.as_second());
-    let of = |(given, requested): (Option<i64>, Option<i64>), modest| {
-        given.unwrap_or_else(|| requested.unwrap_or(modest).saturating_mul(share) / 1000)
+    let of = |(value, requested): (Option<i64>, Option<i64>), modest| {
+        value.unwrap_or_else(|| requested.unwrap_or(modest).saturating_mul(share) / 1000)
     };
     (
-        of(asked(USAGE_CPU, "cpu", Unit::Milli), DEFAULT_USAGE.0).max(1),
-        of(asked(USAGE_MEMORY, "memory", Unit::Whole), DEFAULT_USAGE.1),
+        of(
+            requested_value(USAGE_CPU, "cpu", Unit::Milli),
+            DEFAULT_USAGE.0,
+        )
+        .max(1),
+        of(
+            requested_value(USAGE_MEMORY, "memory", Unit::Whole),
+            DEFAULT_USAGE.1,
+        ),
     )
 }
 

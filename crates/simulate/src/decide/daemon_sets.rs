@@ -151,7 +151,7 @@ impl<'w> Daemons<'w> {
             pod.is_some_and(|pod| is_active(pod))
         };
         let current = count(self.nodes.iter().filter(placed).count());
-        let wanted = count(self.nodes.len());
+        let expected = count(self.nodes.len());
         let active: Vec<&Pod> = self
             .pods
             .values()
@@ -167,12 +167,12 @@ impl<'w> Daemons<'w> {
         let same = |pod: &&&Pod| pod.labels().get(REVISION_HASH) == Some(&self.hash);
         let updated = count(active.iter().filter(same).count());
         let generation = self.set.metadata.generation;
-        let now = ([current, wanted, ready, available, updated], generation);
+        let now = ([current, expected, ready, available, updated], generation);
         if self.set.status.as_ref().map(significant_fields) != Some(now) {
             let status = json!({
-                "currentNumberScheduled": current, "desiredNumberScheduled": wanted,
+                "currentNumberScheduled": current, "desiredNumberScheduled": expected,
                 "numberMisscheduled": 0, "numberReady": ready, "numberAvailable": available,
-                "numberUnavailable": wanted - available, "updatedNumberScheduled": updated,
+                "numberUnavailable": expected - available, "updatedNumberScheduled": updated,
                 "observedGeneration": generation,
             });
             decision.status(Component::Controllers, self.set, status);

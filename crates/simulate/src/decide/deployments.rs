@@ -145,12 +145,12 @@ impl Rollout<'_> {
     fn number(&self, decision: &mut DecisionBuilder) {
         let Some(new) = self.new else { return };
         let own = revision(new.annotations());
-        let wanted = own.max(self.next_revision());
-        let patch = json!({"metadata": {"annotations": {REVISION: wanted.to_string()}}});
-        if own != wanted {
+        let expected = own.max(self.next_revision());
+        let patch = json!({"metadata": {"annotations": {REVISION: expected.to_string()}}});
+        if own != expected {
             decision.patch(new, patch.clone());
         }
-        if revision(self.deployment.annotations()) != wanted {
+        if revision(self.deployment.annotations()) != expected {
             decision.patch(self.deployment, patch);
         }
     }
@@ -216,8 +216,8 @@ impl Rollout<'_> {
         };
         let mut conditions = vec![self.condition("Available", available, false, decision.now)];
         if let Some((status, reason, message, news)) = self.progress(counts, decision) {
-            let said = (status, reason, message.as_str());
-            conditions.push(self.condition("Progressing", said, news, decision.now));
+            let condition = (status, reason, message.as_str());
+            conditions.push(self.condition("Progressing", condition, news, decision.now));
         }
         conditions.into()
     }
@@ -269,10 +269,10 @@ impl Rollout<'_> {
         let whole = self.desired.replicas;
         let complete = (counts.updated, counts.replicas, counts.available) == (whole, whole, whole);
         let known = self.known("Progressing");
-        let said = known.and_then(|known| known.message.as_deref());
+        let previous_message = known.and_then(|known| known.message.as_deref());
         let succeeded = format!("ReplicaSet \"{name}\" has successfully progressed.");
         // A completed rollout stays completed, even if a pod fails later.
-        if complete || said == Some(&succeeded) {
+        if complete || previous_message == Some(&succeeded) {
             return Some(("True", "NewReplicaSetAvailable", succeeded, false));
         }
         if self.desired.paused {

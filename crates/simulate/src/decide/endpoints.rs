@@ -61,14 +61,14 @@ fn one(
         .collect();
     let first = endpoints.first().map(|(pod, _)| *pod);
     let ports = ports(service, first);
-    let mut wanted: Vec<Vec<Value>> = endpoints
+    let mut expected: Vec<Vec<Value>> = endpoints
         .chunks(MAX_ENDPOINTS)
         .map(|chunk| chunk.iter().map(|(_, endpoint)| endpoint.clone()).collect())
         .collect();
-    if wanted.is_empty() {
-        wanted.push(Vec::new());
+    if expected.is_empty() {
+        expected.push(Vec::new());
     }
-    for (number, endpoints) in wanted.iter().enumerate() {
+    for (number, endpoints) in expected.iter().enumerate() {
         let name = name(service, number);
         match slices.iter().find(|slice| slice.name_any() == name) {
             None => create(service, &name, endpoints, &ports, decision),
@@ -82,7 +82,7 @@ fn one(
         }
     }
     for slice in slices {
-        let known = (0..wanted.len()).any(|number| name(service, number) == slice.name_any());
+        let known = (0..expected.len()).any(|number| name(service, number) == slice.name_any());
         if !known {
             decision.delete(*slice, None);
         }

@@ -90,9 +90,10 @@ fn is_true(job: &Job, kinds: &[&str]) -> bool {
 impl<'w> Work<'w> {
     fn of(job: &'w Job, pods: &[&'w Pod]) -> Self {
         let spec = job.spec.as_ref();
-        let with = |wanted: &str| {
+        let with = |expected: &str| {
             let pods = pods.iter().copied();
-            pods.filter(|pod| phase(pod) == wanted).collect::<Vec<_>>()
+            pods.filter(|pod| phase(pod) == expected)
+                .collect::<Vec<_>>()
         };
         Self {
             job,
@@ -201,7 +202,7 @@ impl<'w> Work<'w> {
             });
         }
         let enough = match self.completions {
-            Some(wanted) => self.done() >= wanted,
+            Some(expected) => self.done() >= expected,
             None => !self.succeeded.is_empty() && self.active.is_empty(),
         };
         enough.then_some(End {
@@ -222,20 +223,20 @@ impl<'w> Work<'w> {
     /// Creates pods up to `parallelism`. Waits for the backoff after failures.
     fn start(&self, timing: &Timing, decision: &mut DecisionBuilder) {
         let active = count(self.active.len());
-        let wanted = match self.completions {
+        let expected = match self.completions {
             Some(completions) => self.parallelism.min(completions - self.done()),
             None if self.succeeded.is_empty() => self.parallelism,
             None => active,
         };
-        if active > wanted {
-            let surplus = usize::try_from(active - wanted).unwrap_or(0);
+        if active > expected {
+            let surplus = usize::try_from(active - expected).unwrap_or(0);
             return self.delete_active(surplus, decision);
         }
-        if active == wanted || !self.backoff_is_over(timing, decision) {
+        if active == expected || !self.backoff_is_over(timing, decision) {
             return;
         }
         let mut free = self.free_indexes();
-        for _ in 0..(wanted - active).min(BURST) {
+        for _ in 0..(expected - active).min(BURST) {
             self.create(free.next(), decision);
         }
     }

@@ -66,8 +66,8 @@ impl BoundPod<'_> {
             return;
         };
         let grace = SignedDuration::from_secs(grace.clamp(0, i32::MAX.into()));
-        let left = self.behaviour.stop.min(grace) - grace;
-        if is_finished(self.pod) || decision.due_after(end.0, left) {
+        let remaining = self.behaviour.stop.min(grace) - grace;
+        if is_finished(self.pod) || decision.due_after(end.0, remaining) {
             for container in &self.containers() {
                 let message = format!("Stopping container {container}");
                 self.event(Severity::Normal, "Killing", message, decision);
@@ -177,12 +177,12 @@ impl BoundPod<'_> {
     }
 
     fn fail_to_pull(&self, decision: &mut DecisionBuilder) {
-        let why = "Back-off pulling image: simulated by annotation";
-        let containers = containers::waiting(self.pod, "ImagePullBackOff", why);
+        let reason = "Back-off pulling image: simulated by annotation";
+        let containers = containers::waiting(self.pod, "ImagePullBackOff", reason);
         self.status("Pending", Ready::NotStarted, containers, decision);
         let failed = "Failed to pull image: simulated by annotation";
         self.event(Severity::Warning, "Failed", failed, decision);
-        self.event(Severity::Warning, "BackOff", why, decision);
+        self.event(Severity::Warning, "BackOff", reason, decision);
     }
 
     fn run(&self, restarts: i32, before: Option<&ContainerStatus>, decision: &mut DecisionBuilder) {
@@ -265,30 +265,30 @@ impl BoundPod<'_> {
     fn conditions(&self, ready: Ready, phase: &str, now: Timestamp) -> Value {
         let started = !matches!(ready, Ready::NotStarted);
         let is_ready = matches!(ready, Ready::Yes);
-        let why = match phase {
+        let reason = match phase {
             "Succeeded" => "PodCompleted",
             _ => "ContainersNotReady",
         };
         let all = [
             ("PodReadyToStartContainers", started, ""),
             ("Initialized", started, ""),
-            ("Ready", is_ready, why),
-            ("ContainersReady", is_ready, why),
+            ("Ready", is_ready, reason),
+            ("ContainersReady", is_ready, reason),
             ("PodScheduled", true, ""),
         ];
-        let said = |(kind, holds, why): (&str, bool, &str)| {
+        let condition = |(kind, holds, reason): (&str, bool, &str)| {
             let since = self.since(kind, holds);
-            let mut said = json!({
+            let mut condition = json!({
                 "type": kind, "status": if holds { "True" } else { "False" },
                 "lastTransitionTime": since.map_or_else(|| time(now), time),
                 "lastProbeTime": null,
             });
-            if !holds && !why.is_empty() {
-                said["reason"] = why.into();
+            if !holds && !reason.is_empty() {
+                condition["reason"] = reason.into();
             }
-            said
+            condition
         };
-        all.map(said).to_vec().into()
+        all.map(condition).to_vec().into()
     }
 
     /// Returns the transition time of a condition. Returns `None` if the status of the condition

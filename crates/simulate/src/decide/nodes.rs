@@ -90,13 +90,13 @@ fn condition(
 }
 
 fn report_healthy(node: &Node, decision: &mut DecisionBuilder) {
-    let said = HEALTHY.iter().all(|one| has_condition(node, one));
+    let is_healthy = HEALTHY.iter().all(|one| has_condition(node, one));
     let heard = known(node, "Ready").and_then(|known| known.last_heartbeat_time.as_ref());
     let fresh = heard.is_some_and(|heard| {
         // An individual offset distributes the writes of the nodes over time.
         !decision.due_after(heard.0, STATUS_INTERVAL + offset(node, STATUS_INTERVAL / 2))
     });
-    if !(said && fresh) {
+    if !(is_healthy && fresh) {
         let now = decision.now;
         let conditions = HEALTHY
             .iter()
@@ -167,8 +167,8 @@ fn taint(node: &Node, unreachable: bool, decision: &mut DecisionBuilder) {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_deref());
     let taints = taints.unwrap_or_default();
     let others: Vec<&Taint> = taints.iter().filter(|one| one.key != UNREACHABLE).collect();
-    let wanted = if unreachable { 2 } else { 0 };
-    if taints.len() - others.len() == wanted {
+    let expected = if unreachable { 2 } else { 0 };
+    if taints.len() - others.len() == expected {
         return;
     }
     let mut taints: Vec<Value> = others.into_iter().map(|one| json!(one)).collect();

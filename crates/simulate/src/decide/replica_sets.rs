@@ -28,11 +28,11 @@ pub(super) fn decide(world: &World, owned: &Owned<'_>, decision: &mut DecisionBu
 
 fn scale(set: &ReplicaSet, active: &[&Pod], decision: &mut DecisionBuilder) {
     let Some(spec) = &set.spec else { return };
-    let wanted = usize::try_from(spec.replicas.unwrap_or(1)).unwrap_or(0);
+    let expected = usize::try_from(spec.replicas.unwrap_or(1)).unwrap_or(0);
     let Some(pod_template) = &spec.template else {
         return;
     };
-    for _ in active.len()..wanted.min(active.len() + BURST) {
+    for _ in active.len()..expected.min(active.len() + BURST) {
         let pod = template::pod(
             pod_template,
             &set.namespace().unwrap_or_default(),
@@ -42,7 +42,7 @@ fn scale(set: &ReplicaSet, active: &[&Pod], decision: &mut DecisionBuilder) {
         );
         decision.create::<Pod>(pod);
     }
-    let surplus = active.len().saturating_sub(wanted).min(BURST);
+    let surplus = active.len().saturating_sub(expected).min(BURST);
     for pod in deletion_order(active.to_vec()).into_iter().take(surplus) {
         decision.delete(pod, None);
         let message = format!("Deleted pod: {}", pod.name_any());

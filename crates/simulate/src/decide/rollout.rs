@@ -166,10 +166,10 @@ fn shrink(desired: &Desired, new: Option<Size>, old: &[Size]) -> Vec<i32> {
 mod tests {
     use super::*;
 
-    fn size(wanted: i32, available: i32) -> Size {
+    fn size(expected: i32, available: i32) -> Size {
         Size {
-            wanted,
-            present: Some(wanted),
+            wanted: expected,
+            present: Some(expected),
             available,
         }
     }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn rolling_update_does_not_exceed_max_surge_and_max_unavailable() {
-        for (what, desired, new, old, wanted) in [
+        for (case, desired, new, old, expected) in [
             ("first rollout", desired(3, 1, 0), None, vec![], (3, vec![])),
             (
                 "scaling",
@@ -231,7 +231,7 @@ mod tests {
                 (0, vec![1]),
             ),
         ] {
-            assert_eq!(step(&desired, new, &old), wanted, "{what}");
+            assert_eq!(step(&desired, new, &old), expected, "{case}");
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn max_surge_is_rounded_up_and_max_unavailable_is_rounded_down() {
         let text = |text: &str| Some(IntOrString::String(text.to_owned()));
-        for (part, whole, up, wanted) in [
+        for (part, whole, up, expected) in [
             (None, 10, true, 3),
             (None, 10, false, 2),
             (text("30%"), 3, true, 1),
@@ -263,7 +263,7 @@ mod tests {
         ] {
             assert_eq!(
                 share(part.as_ref(), whole, up),
-                wanted,
+                expected,
                 "{part:?} of {whole}"
             );
         }

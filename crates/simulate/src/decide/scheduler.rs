@@ -55,15 +55,15 @@ impl<'w> Free<'w> {
                 used.entry(node).or_default().add(&requests(pod));
             }
         }
-        let left = |node: &'w Node| {
-            let mut left = Amounts::allocatable(node);
+        let remaining = |node: &'w Node| {
+            let mut remaining = Amounts::allocatable(node);
             if let Some(used) = used.get(node.name_any().as_str()) {
-                left.take(used);
+                remaining.take(used);
             }
-            (node, left)
+            (node, remaining)
         };
         Self {
-            nodes: world.nodes.iter().map(left).collect(),
+            nodes: world.nodes.iter().map(remaining).collect(),
         }
     }
 
@@ -71,30 +71,30 @@ impl<'w> Free<'w> {
     /// number of nodes for each reason.
     fn best(&mut self, pod: &Pod) -> Result<String, BTreeMap<String, usize>> {
         let needs = requests(pod);
-        let mut why: BTreeMap<String, usize> = BTreeMap::new();
+        let mut cause: BTreeMap<String, usize> = BTreeMap::new();
         let mut best: Option<(i64, usize)> = None;
-        for (at, (node, left)) in self.nodes.iter().enumerate() {
+        for (at, (node, remaining)) in self.nodes.iter().enumerate() {
             let reasons = match rejection(pod, node) {
                 Some(reason) => vec![reason],
-                None => left.lacks(&needs),
+                None => remaining.lacks(&needs),
             };
             for reason in &reasons {
-                *why.entry(reason.clone()).or_default() += 1;
+                *cause.entry(reason.clone()).or_default() += 1;
             }
-            let score = left.score(&Amounts::allocatable(node));
+            let score = remaining.score(&Amounts::allocatable(node));
             if reasons.is_empty() && best.is_none_or(|(other, _)| score > other) {
                 best = Some((score, at));
             }
         }
-        let (_, at) = best.ok_or(why)?;
-        let (node, left) = &mut self.nodes[at];
-        left.take(&needs);
+        let (_, at) = best.ok_or(cause)?;
+        let (node, remaining) = &mut self.nodes[at];
+        remaining.take(&needs);
         Ok(node.name_any())
     }
 }
 
 fn place(world: &World, free: &mut Free<'_>, pod: &Pod, decision: &mut DecisionBuilder) {
-    let why = match free.best(pod) {
+    let cause = match free.best(pod) {
         Ok(node) => {
             let place = format!("{}/{}", pod.namespace().unwrap_or_default(), pod.name_any());
             decision.action(Action::Bind {
@@ -106,9 +106,9 @@ fn place(world: &World, free: &mut Free<'_>, pod: &Pod, decision: &mut DecisionB
             decision.emit_event_as(part, pod, normal, "Scheduled", message, "");
             return;
         }
-        Err(why) => why,
+        Err(cause) => cause,
     };
-    let reasons: Vec<String> = why
+    let reasons: Vec<String> = cause
         .iter()
         .map(|(reason, nodes)| format!("{nodes} {reason}"))
         .collect();
@@ -196,12 +196,12 @@ fn unschedulable() -> Taint {
 }
 
 fn tolerates(one: &Toleration, taint: &Taint) -> bool {
-    let said = |text: &Option<String>| text.clone().unwrap_or_default();
-    let (key, effect) = (said(&one.key), said(&one.effect));
+    let text_of = |text: &Option<String>| text.clone().unwrap_or_default();
+    let (key, effect) = (text_of(&one.key), text_of(&one.effect));
     let any = one.operator.as_deref() == Some("Exists");
     (effect.is_empty() || effect == taint.effect)
         && (key == taint.key || key.is_empty() && any)
-        && (any || said(&one.value) == said(&taint.value))
+        && (any || text_of(&one.value) == text_of(&taint.value))
 }
 
 fn matches_affinity(pod: &Pod, node: &Node) -> bool {

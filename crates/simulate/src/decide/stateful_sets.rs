@@ -141,14 +141,14 @@ impl<'w> Ordered<'w> {
         self.event("create", &name, decision);
     }
 
-    fn event(&self, what: &str, pod: &str, decision: &mut DecisionBuilder) {
+    fn event(&self, subject: &str, pod: &str, decision: &mut DecisionBuilder) {
         let name = self.set.name_any();
-        let reason = if what == "create" {
+        let reason = if subject == "create" {
             "SuccessfulCreate"
         } else {
             "SuccessfulDelete"
         };
-        let message = format!("{what} Pod {pod} in StatefulSet {name} successful");
+        let message = format!("{subject} Pod {pod} in StatefulSet {name} successful");
         decision.emit_event(self.set, reason, message);
     }
 
@@ -196,8 +196,8 @@ impl<'w> Ordered<'w> {
         let updated = count(updated.count());
         let old = self.set.status.as_ref();
         let before = old.and_then(|status| status.current_revision.clone());
-        let wanted = count(self.wanted.clone().count());
-        let rolled_out = updated == count(active.len()) && updated == wanted;
+        let expected = count(self.wanted.clone().count());
+        let rolled_out = updated == count(active.len()) && updated == expected;
         let current = match before {
             Some(before) if !rolled_out => before,
             _ => self.revision.clone(),

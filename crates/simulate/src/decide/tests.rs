@@ -33,10 +33,10 @@ fn world(nodes: u32) -> World {
     }
     for act in decide(&world, &Timing::default(), now()).actions {
         if let Action::Patch { target, patch, .. } = act {
-            let mut said = json!(node(&world, &target.name));
-            merge(&mut said, &patch);
-            said["metadata"]["resourceVersion"] = "2".into();
-            add::<Node>(&mut world, said);
+            let mut object = json!(node(&world, &target.name));
+            merge(&mut object, &patch);
+            object["metadata"]["resourceVersion"] = "2".into();
+            add::<Node>(&mut world, object);
         }
     }
     world
@@ -83,21 +83,21 @@ fn story(world: &mut World, name: &str, steps: usize) -> Vec<(i64, String)> {
         ..Timing::default()
     };
     let mut at = now();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for step in 0..steps {
         let decision = decide(world, &timing, at);
-        let said = decision
+        let message = decision
             .actions
             .into_iter()
             .find_map(|action| match action {
                 Action::Patch { target, patch, .. } if target.name == name => Some(patch),
                 _ => None,
             });
-        if let Some(patch) = said {
+        if let Some(patch) = message {
             let mut pod = json!(world.pods.get("n", name).unwrap());
             merge(&mut pod, &patch);
             pod["metadata"]["resourceVersion"] = (step + 2).to_string().into();
-            told.push((at.duration_since(now()).as_secs(), summary(&pod)));
+            reported.push((at.duration_since(now()).as_secs(), summary(&pod)));
             add::<Pod>(world, pod);
         } else if let Some(wake) = decision.wake {
             at = wake;
@@ -108,7 +108,7 @@ fn story(world: &mut World, name: &str, steps: usize) -> Vec<(i64, String)> {
             break;
         }
     }
-    told
+    reported
 }
 
 fn summary(pod: &Value) -> String {
@@ -147,13 +147,13 @@ fn idle_simulated_cluster_sends_only_node_leases() {
 fn simulated_pod_starts_and_becomes_ready_after_fixed_delays() {
     let mut world = world(1);
     add::<Pod>(&mut world, placed("p", &json!({})));
-    let told = story(&mut world, "p", 8);
-    let wanted = [
+    let reported = story(&mut world, "p", 8);
+    let expected = [
         (0, "Pending ContainerCreating 0"),
         (2, "Running running 0"),
         (5, "Running ready 0"),
     ];
-    assert_eq!(told, wanted.map(|(at, what)| (at, what.to_owned())));
+    assert_eq!(reported, expected.map(|(at, case)| (at, case.to_owned())));
 }
 
 #[test]
@@ -163,14 +163,14 @@ fn crashing_pod_is_restarted_with_backoff() {
         &mut world,
         placed("p", &json!({ FAIL: "CrashLoopBackOff" })),
     );
-    let told = story(&mut world, "p", 40);
-    let starts: Vec<i64> = told
+    let reported = story(&mut world, "p", 40);
+    let starts: Vec<i64> = reported
         .iter()
-        .filter(|(_, what)| what.contains(" running "))
+        .filter(|(_, case)| case.contains(" running "))
         .map(|(at, _)| *at)
         .collect();
     // The container runs for 4 s each time, and waits for 10 s, 20 s and 40 s.
-    assert_eq!(starts[..4], [2, 16, 40, 84], "{told:?}");
+    assert_eq!(starts[..4], [2, 16, 40, 84], "{reported:?}");
 }
 
 #[test]
@@ -180,9 +180,9 @@ fn failed_image_pull_creates_events_once() {
         &mut world,
         placed("p", &json!({ FAIL: "ImagePullBackOff" })),
     );
-    let told = story(&mut world, "p", 12);
-    assert_eq!(told.last().unwrap().1, "Pending ImagePullBackOff 0");
-    assert_eq!(told.len(), 2, "{told:?}");
+    let reported = story(&mut world, "p", 12);
+    assert_eq!(reported.last().unwrap().1, "Pending ImagePullBackOff 0");
+    assert_eq!(reported.len(), 2, "{reported:?}");
 }
 
 #[test]
@@ -204,11 +204,11 @@ fn pods_are_spread_over_nodes_with_free_resources() {
     nodes.sort_unstable();
     let (one, two) = ("simulated-worker-1", "simulated-worker-2");
     assert_eq!(nodes, [one, one, two, two]);
-    let why = actions.iter().find_map(|action| match action {
-        Action::RecordUnschedulable { why, .. } => Some(why.as_str()),
+    let reason = actions.iter().find_map(|action| match action {
+        Action::RecordUnschedulable { why: reason, .. } => Some(reason.as_str()),
         _ => None,
     });
-    assert_eq!(why, Some("0/2 nodes are available: 2 Insufficient cpu."));
+    assert_eq!(reason, Some("0/2 nodes are available: 2 Insufficient cpu."));
 }
 
 #[test]

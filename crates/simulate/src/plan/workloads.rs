@@ -196,10 +196,10 @@ pub(super) fn platform(scale: u32) -> Vec<Value> {
 /// Returns failing workloads: crashes, missing images, insufficient resources, failing probes and a
 /// failing Job.
 pub(super) fn troubles() -> Vec<Value> {
-    let fails = |name, what: &str| {
+    let fails = |name, case: &str| {
         let mut failing = app("troubles", name, "example.org/troubles/app:0", (50, 64));
-        if !what.is_empty() {
-            failing.annotations = json!({ FAIL: what });
+        if !case.is_empty() {
+            failing.annotations = json!({ FAIL: case });
         }
         failing
     };

@@ -178,19 +178,19 @@ async fn unschedulable_pod_reports_the_reason_and_runs_after_resources_are_free(
 #[tokio::test(flavor = "multi_thread")]
 async fn failure_annotation_sets_the_pod_status_of_a_real_failure() {
     let stage = Stage::of(Plan::empty(1)).await;
-    for (name, what) in [
+    for (name, case) in [
         ("crashing", "CrashLoopBackOff"),
         ("no-image", "ImagePullBackOff"),
     ] {
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "annotations": {FAIL: what, RUN_SECONDS: "1"}},
+            "metadata": {"name": name, "annotations": {FAIL: case, RUN_SECONDS: "1"}},
             "spec": {"containers": [{"name": "c", "image": "x:1"}]},
         });
         stage.apply("", &pod).await;
         let waits = |pod: Option<&Value>| {
             let status = pod.map(|pod| pod["status"]["containerStatuses"][0].clone());
-            status.is_some_and(|status| status["state"]["waiting"]["reason"] == what)
+            status.is_some_and(|status| status["state"]["waiting"]["reason"] == case)
         };
         stage.advance_until("", "Pod", name, waits).await;
     }

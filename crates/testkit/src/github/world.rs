@@ -109,37 +109,37 @@ impl World {
     /// Simulates a user who gives consent on the authorization page. Returns the parameters of the
     /// redirect.
     pub fn allow(&mut self, page: &Url, account: u64) -> String {
-        let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
+        let requested: HashMap<_, _> = page.query_pairs().into_owned().collect();
         assert_eq!(page.path(), "/login/oauth/authorize");
-        assert_eq!(asked["client_id"], CLIENT);
-        assert_eq!(asked["code_challenge_method"], "S256");
+        assert_eq!(requested["client_id"], CLIENT);
+        assert_eq!(requested["code_challenge_method"], "S256");
         let code = self.make("code");
-        let redirect_uri = asked["redirect_uri"].clone();
-        let state = &asked["state"];
+        let redirect_uri = requested["redirect_uri"].clone();
+        let state = &requested["state"];
         let query = format!("code={code}&state={state}");
-        let made = Code {
+        let created = Code {
             account,
-            challenge: asked["code_challenge"].clone(),
+            challenge: requested["code_challenge"].clone(),
             redirect_uri,
         };
-        self.codes.insert(code, made);
+        self.codes.insert(code, created);
         query
     }
 
     /// Simulates a user who denies consent on the authorization page. Returns the parameters of the
     /// redirect.
     pub fn deny(page: &Url) -> String {
-        let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
+        let requested: HashMap<_, _> = page.query_pairs().into_owned().collect();
         format!(
             "error=access_denied&error_description=The+user+has+denied+your+application+access.\
              &error_uri=https%3A%2F%2Fdocs.github.com&state={}",
-            asked["state"]
+            requested["state"]
         )
     }
 
-    fn make(&mut self, what: &str) -> String {
+    fn make(&mut self, name: &str) -> String {
         self.made += 1;
-        format!("{what}_{:08}", self.made)
+        format!("{name}_{:08}", self.made)
     }
 
     pub fn answer(&mut self, head: &Parts, body: &[u8]) -> Answer {
@@ -275,8 +275,8 @@ impl World {
     }
 
     fn about_token(&mut self, method: &str, body: &[u8]) -> Answer {
-        let asked: Value = serde_json::from_slice(body).unwrap();
-        let token = asked["access_token"].as_str().unwrap();
+        let requested: Value = serde_json::from_slice(body).unwrap();
+        let token = requested["access_token"].as_str().unwrap();
         match (method, self.tokens.contains_key(token)) {
             (_, false) => error_response(404, "Not Found"),
             ("DELETE", true) => {
@@ -291,13 +291,13 @@ impl World {
     }
 
     fn memberships(&self, head: &Parts, account: u64) -> Answer {
-        let wanted = query(head, "state");
+        let expected = query(head, "state");
         let of_account = self
             .memberships
             .iter()
             .filter(|((who, _), _)| *who == account);
         let items = of_account
-            .filter(|(_, state)| wanted.is_empty() || wanted == **state)
+            .filter(|(_, state)| expected.is_empty() || expected == **state)
             .map(|((_, id), state)| {
                 json!({ "state": state, "role": "member", "organization": self.named(*id) })
             });

@@ -186,11 +186,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
         if length == 0 {
             return Poll::Ready(Ok(0));
         }
-        let mut left = length;
+        let mut remaining = length;
         let slices = slices.map_while(|slice| {
-            let n = slice.len().min(left);
-            left -= n;
-            (n > 0 || left > 0).then(|| &slice[..n])
+            let n = slice.len().min(remaining);
+            remaining -= n;
+            (n > 0 || remaining > 0).then(|| &slice[..n])
         });
         self.encoder
             .frame(frame::BINARY, length, slices, &mut self.out);

@@ -260,8 +260,8 @@ async fn agent_cannot_send_more_than_the_stream_window() {
         }
     }
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let held = scene.hostile.tunnel.stats().buffered_bytes;
-    assert!(held <= ROOMY.buffered_bytes, "{held}");
+    let owned = scene.hostile.tunnel.stats().buffered_bytes;
+    assert!(owned <= ROOMY.buffered_bytes, "{owned}");
     assert!(body.collect().await.is_err());
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(scene.hostile.tunnel.stats().buffered_bytes, 0);
@@ -277,8 +277,8 @@ async fn unread_body_is_bounded_and_reset_after_a_minute() {
     scene.hostile.agent.bytes(&data).await.unwrap();
     let idle = tokio::spawn(async move { scene.hostile.agent.idle().await });
     tokio::time::sleep(Duration::from_secs(50)).await;
-    let held = scene.hostile.tunnel.stats().buffered_bytes;
-    assert!((262_144..=2 << 20).contains(&held), "{held}");
+    let owned = scene.hostile.tunnel.stats().buffered_bytes;
+    assert!((262_144..=2 << 20).contains(&owned), "{owned}");
     tokio::time::sleep(Duration::from_secs(15)).await;
     assert_eq!(scene.hostile.tunnel.stats().stalled_streams, 1);
     let error = body.frame().await.unwrap().unwrap_err();

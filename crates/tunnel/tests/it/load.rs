@@ -74,15 +74,15 @@ async fn probe(tunnel: &Tunnel) -> Duration {
 
 /// Opens `readers` endless responses without reading them. Waits until all stream windows are full.
 async fn stall(tunnel: &Tunnel, readers: usize, frame: usize) -> Vec<Response<Body>> {
-    let mut held = Vec::new();
+    let mut owned = Vec::new();
     for _ in 0..readers {
-        held.push(
+        owned.push(
             tunnel
                 .send(get(&format!("/endless/{frame}")))
                 .await
                 .unwrap(),
         );
-        if held.len().is_multiple_of(20) {
+        if owned.len().is_multiple_of(20) {
             probe(tunnel).await;
         }
     }
@@ -95,19 +95,19 @@ async fn stall(tunnel: &Tunnel, readers: usize, frame: usize) -> Vec<Response<Bo
     timeout(TIMEOUT, filled)
         .await
         .expect("the readers' windows fill up");
-    held
+    owned
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stalled_readers_of_small_frames_do_not_delay_other_requests() {
     let pair = pair().await;
-    let held = stall(&pair.tunnel, 200, 64).await;
+    let owned = stall(&pair.tunnel, 200, 64).await;
     for _ in 0..100 {
         probe(&pair.tunnel).await;
     }
     assert_eq!(
         pair.tunnel.stats().open_streams,
-        held.len(),
+        owned.len(),
         "{:?}",
         pair.tunnel
     );
@@ -116,13 +116,13 @@ async fn stalled_readers_of_small_frames_do_not_delay_other_requests() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stalled_readers_of_large_frames_do_not_delay_other_requests() {
     let pair = pair().await;
-    let held = stall(&pair.tunnel, 200, 16 * 1024).await;
+    let owned = stall(&pair.tunnel, 200, 16 * 1024).await;
     for _ in 0..100 {
         probe(&pair.tunnel).await;
     }
     assert_eq!(
         pair.tunnel.stats().open_streams,
-        held.len(),
+        owned.len(),
         "{:?}",
         pair.tunnel
     );
@@ -131,10 +131,10 @@ async fn stalled_readers_of_large_frames_do_not_delay_other_requests() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stalled_reader_of_64_byte_frames_does_not_close_the_tunnel() {
     let pair = pair().await;
-    let mut held = stall(&pair.tunnel, 1, 64).await;
+    let mut owned = stall(&pair.tunnel, 1, 64).await;
     probe(&pair.tunnel).await;
     // The reader receives all data when it continues.
-    let mut body = held.remove(0).into_body();
+    let mut body = owned.remove(0).into_body();
     for _ in 0..10_000 {
         assert_eq!(
             body.frame()

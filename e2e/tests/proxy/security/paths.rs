@@ -96,7 +96,7 @@ pub(crate) async fn names_and_errors_contain_no_markup(world: &mut World) {
 /// Returns a token of the administrator for `/v1`.
 async fn session(world: &World) -> String {
     let create = ["token", "create", "--ttl=10m", "-o", "json"];
-    let made = world.admin.drover().run(create).await.unwrap().stdout;
-    let made: Value = serde_json::from_str(&made).unwrap();
-    made["token"].as_str().unwrap().to_owned()
+    let created = world.admin.drover().run(create).await.unwrap().stdout;
+    let created: Value = serde_json::from_str(&created).unwrap();
+    created["token"].as_str().unwrap().to_owned()
 }

@@ -93,10 +93,10 @@ async fn user_and_registration_tokens_are_not_interchangeable(world: &World, imp
                 .line("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="),
         ),
     ];
-    for (what, request) in attempts {
+    for (case, request) in attempts {
         let answer = request.send(world).await;
-        assert!((400..500).contains(&answer.code), "{what}: {answer:?}");
-        assert!(!answer.body.contains(import), "{what}: {answer:?}");
+        assert!((400..500).contains(&answer.code), "{case}: {answer:?}");
+        assert!(!answer.body.contains(import), "{case}: {answer:?}");
     }
 }
 

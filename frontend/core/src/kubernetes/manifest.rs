@@ -34,8 +34,8 @@ impl Manifest {
     pub fn is_version(&self, version: &str) -> bool {
         match self {
             Self::Yaml(text) => {
-                let wanted = format!("resourceVersion: \"{version}\"");
-                text.lines().any(|line| line.trim() == wanted)
+                let expected = format!("resourceVersion: \"{version}\"");
+                text.lines().any(|line| line.trim() == expected)
             }
             Self::Json(value) => {
                 let told = value.pointer("/metadata/resourceVersion");

@@ -67,13 +67,13 @@ fn condition(condition: &NodeCondition) -> Option<Note> {
 
 fn taint(taint: &Taint) -> Option<Note> {
     // The status column already shows these taints.
-    let said = [
+    let parts = [
         "node.kubernetes.io/unschedulable",
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
     ];
     // The conditions already show resource pressure.
-    if said.contains(&taint.key.as_str()) || taint.key.ends_with("-pressure") {
+    if parts.contains(&taint.key.as_str()) || taint.key.ends_with("-pressure") {
         return None;
     }
     let name = taint.key.rsplit('/').next().unwrap_or_default();
@@ -111,11 +111,14 @@ mod tests {
             {"type":"Ready","status":"Unknown","message":"Kubelet stopped posting node status."}]}"#;
         let spec = serde_json::from_str(spec).unwrap();
         let status = serde_json::from_str(status).unwrap();
-        let told = notes(Some(&spec), Some(&status));
-        let hint = told[0].hint.clone();
-        let told: Vec<_> = told.iter().map(|it| (it.severity, &*it.words)).collect();
+        let reported = notes(Some(&spec), Some(&status));
+        let hint = reported[0].hint.clone();
+        let reported: Vec<_> = reported
+            .iter()
+            .map(|it| (it.severity, &*it.words))
+            .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 (Severity::Degraded, "MemoryPressure"),
                 (Severity::Failing, "kubelet does not report"),

@@ -71,9 +71,9 @@ impl Row {
 
     /// Sets the creation time and the response time.
     #[must_use]
-    pub fn made(mut self, made: Option<Timestamp>, told: Timestamp) -> Self {
-        self.made = made;
-        self.told = told;
+    pub fn made(mut self, created: Option<Timestamp>, observed_at: Timestamp) -> Self {
+        self.made = created;
+        self.told = observed_at;
         self
     }
 
@@ -108,13 +108,13 @@ impl Row {
             } else {
                 Severity::Healthy
             };
-            return ready.map_or(otherwise, |(ready, wanted)| {
-                Severity::of_ready(ready, wanted)
+            return ready.map_or(otherwise, |(ready, desired)| {
+                Severity::of_ready(ready, desired)
             });
         };
         match (Severity::of_status(status), ready) {
             // The container runs but is not ready.
-            (Severity::Healthy, Some((ready, wanted))) if ready < wanted => Severity::Degraded,
+            (Severity::Healthy, Some((ready, desired))) if ready < desired => Severity::Degraded,
             _ if status == "Running" && self.of(Content::Duration).is_some() => {
                 Severity::Progressing
             }
@@ -125,11 +125,11 @@ impl Row {
     /// Returns the ready and desired counts, if the table has these columns.
     fn ready(&self) -> Option<(u64, u64)> {
         let ready = self.of(Content::Ready)?;
-        let (ready, wanted) = match ready.split_once('/') {
+        let (ready, desired) = match ready.split_once('/') {
             Some(parts) => parts,
             None => (ready, self.of(Content::Desired)?),
         };
-        Some((ready.parse().ok()?, wanted.parse().ok()?))
+        Some((ready.parse().ok()?, desired.parse().ok()?))
     }
 
     /// Returns the severity of a cell. Returns `None` for cells without a state.
@@ -146,8 +146,8 @@ impl Row {
                     .then_some(Severity::Degraded)
             }
             Content::Ready => {
-                let (ready, wanted) = self.ready()?;
-                Some(Severity::of_ready(ready, wanted))
+                let (ready, desired) = self.ready()?;
+                Some(Severity::of_ready(ready, desired))
             }
             _ => None,
         }
@@ -160,7 +160,7 @@ impl Row {
         };
         let since = |text: &str| span::before(text, self.told).map(|then| age(then, now));
         match column.content {
-            Content::Age => self.made.map(|made| age(made, now)),
+            Content::Age => self.made.map(|created| age(created, now)),
             Content::Ago => since(cell),
             Content::Duration if self.severity == Severity::Progressing => since(cell),
             Content::Restarts => {

@@ -103,9 +103,9 @@ impl Filter {
     /// Returns the request path of a page.
     pub fn question(&self, after: Option<&str>) -> String {
         let limit = PAGE_SIZE.to_string();
-        let said = self.said();
+        let text = self.said();
         let after = after.map(|after| ("continue", after));
-        let parts = said.chain([("limit", limit.as_str())]).chain(after);
+        let parts = text.chain([("limit", limit.as_str())]).chain(after);
         let parts: Vec<_> = parts
             .map(|(name, value)| format!("{name}={}", segment(value)))
             .collect();
@@ -187,7 +187,7 @@ pub const fn weight(record: &AuditView) -> OutcomeSeverity {
 }
 
 /// Returns the path and the object, or the number of summarized requests.
-pub fn what(record: &AuditView) -> String {
+pub fn subject_text(record: &AuditView) -> String {
     let path = record.path.as_deref().unwrap_or_default();
     match (&record.object, record.count) {
         (_, Some(count)) => t().audit.unauthenticated(count),

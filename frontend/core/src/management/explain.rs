@@ -44,8 +44,8 @@ impl Question {
             ("namespace", &self.namespace),
             ("user", &self.user),
         ];
-        let said = parts.iter().filter(|(_, value)| !value.is_empty());
-        let query: Vec<_> = said
+        let filled = parts.iter().filter(|(_, value)| !value.is_empty());
+        let query: Vec<_> = filled
             .map(|(name, value)| format!("{name}={}", segment(value)))
             .collect();
         format!("/v1/access/explain?{}", query.join("&"))
@@ -65,12 +65,12 @@ impl Question {
             "" => String::new(),
             object => format!(" {}", shell::word(object)),
         };
-        let whom = match self.user.as_str() {
+        let user_argument = match self.user.as_str() {
             EVERYBODY => " --everybody".to_owned(),
             user => option("user", user),
         };
         format!(
-            "drover access explain --cluster={} {} {}{}{whom}{object}",
+            "drover access explain --cluster={} {} {}{}{user_argument}{object}",
             word(&self.cluster, "CLUSTER"),
             word(&self.verb, "VERB"),
             word(&self.resource, "RESOURCE"),
@@ -114,14 +114,14 @@ pub fn resource(answer: &Explanation) -> Option<String> {
     let name = answer.resource.as_ref()?.qualified();
     Some(match &answer.unresolved {
         None => t().access.resource_name(&name),
-        Some(why) => t().access.resource_unresolved(&name, why),
+        Some(reason) => t().access.resource_unresolved(&name, reason),
     })
 }
 
 /// Returns a text with the cause if the server cannot read the RoleBindings of the cluster.
 pub fn unasked(answer: &Explanation) -> Option<String> {
-    let why = answer.unasked.as_deref()?;
-    Some(t().access.bindings_unknown(why))
+    let reason = answer.unasked.as_deref()?;
+    Some(t().access.bindings_unknown(reason))
 }
 
 /// Returns the source of the rule: the role itself, or a ClusterRole.
@@ -160,19 +160,20 @@ mod tests {
             ("deployments.apps/scale", "deployments.apps%2Fscale"),
             ("/metrics.x", "%2Fmetrics.x"),
         ] {
-            let wanted = format!("/v1/access/explain?cluster=berlin&verb=get&resource={resource}");
-            assert_eq!(question(typed, "").path(), wanted, "{typed}");
+            let expected =
+                format!("/v1/access/explain?cluster=berlin&verb=get&resource={resource}");
+            assert_eq!(question(typed, "").path(), expected, "{typed}");
         }
     }
 
     #[test]
     fn explain_cli_command_contains_the_form_values() {
-        let asked = Question {
+        let requested = Question {
             namespace: "shop".to_owned(),
             ..question("deployments.apps", "ann")
         };
         assert_eq!(
-            asked.command(),
+            requested.command(),
             "drover access explain --cluster=berlin get deployments.apps --namespace=shop --user=ann"
         );
         let one = Question {
@@ -206,13 +207,13 @@ mod tests {
             more: false,
             unasked: None,
         };
-        let told = resource(&answer).unwrap();
-        assert_eq!(told, "Resource: deployments.apps/scale");
+        let reported = resource(&answer).unwrap();
+        assert_eq!(reported, "Resource: deployments.apps/scale");
         answer.unresolved = Some("no agent of the cluster is connected".to_owned());
-        let told = resource(&answer).unwrap();
+        let reported = resource(&answer).unwrap();
         assert!(
-            told.ends_with("no agent of the cluster is connected."),
-            "{told}"
+            reported.ends_with("no agent of the cluster is connected."),
+            "{reported}"
         );
     }
 
@@ -237,9 +238,9 @@ mod tests {
         };
         let perhaps = through(PermissionOrigin::Perhaps);
         assert!(how(&perhaps).contains("in the cluster"));
-        let told = access_result(&answer(Some("ann"), vec![perhaps.clone()]));
+        let reported = access_result(&answer(Some("ann"), vec![perhaps.clone()]));
         assert_eq!(
-            told,
+            reported,
             (
                 AccessResult::Perhaps,
                 "ann may be allowed to send this request".to_owned()

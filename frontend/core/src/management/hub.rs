@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn version_text_distinguishes_the_embedded_hub() {
-        for (body, wanted) in [
+        for (body, expected) in [
             (
                 r#"{"gitVersion":"v1.36.3","compiler":"rustc"}"#,
                 "embedded, Kubernetes API v1.36.3",
@@ -105,7 +105,7 @@ mod tests {
             ),
         ] {
             let version: ApiVersion = serde_json::from_str(body).unwrap();
-            assert_eq!(version.words(), wanted);
+            assert_eq!(version.words(), expected);
         }
     }
 

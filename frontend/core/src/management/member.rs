@@ -169,28 +169,28 @@ impl Scope {
 
 /// Creates the request for a typed subject: a group if the text has the form of a group, else a
 /// user.
-pub fn wish(role: &str, who: &str) -> MemberCreate {
-    let who = who.trim().to_owned();
-    let is_group = is_group(&who);
+pub fn wish(role: &str, subject: &str) -> MemberCreate {
+    let subject = subject.trim().to_owned();
+    let is_group = is_group(&subject);
     MemberCreate {
         role: role.to_owned(),
-        user: (!is_group).then(|| who.clone()),
-        group: is_group.then_some(who),
+        user: (!is_group).then(|| subject.clone()),
+        group: is_group.then_some(subject),
     }
 }
 
 /// Reports whether the text can be a user name.
-pub fn may_be_user_name(who: &str) -> bool {
-    !who.is_empty() && !is_group(who)
+pub fn may_be_user_name(subject: &str) -> bool {
+    !subject.is_empty() && !is_group(subject)
 }
 
 /// Describes a found user by display name and logins.
 pub fn person(person: &PersonView) -> String {
-    let told = distinguishing_name(person.display_name.as_deref(), logins(&person.identities));
-    match (told.as_str(), person.identities.is_empty()) {
+    let detail = distinguishing_name(person.display_name.as_deref(), logins(&person.identities));
+    match (detail.as_str(), person.identities.is_empty()) {
         ("", true) => t().members.local_password().to_owned(),
-        (_, true) => t().members.with_local_password(&told),
-        (_, false) => told,
+        (_, true) => t().members.with_local_password(&detail),
+        (_, false) => detail,
     }
 }
 
@@ -208,12 +208,12 @@ fn logins(identities: &[MemberIdentity]) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Reports whether the text is a group. Groups contain a colon; user names do not.
-fn is_group(who: &str) -> bool {
-    who.contains(':')
+fn is_group(subject: &str) -> bool {
+    subject.contains(':')
 }
 
 /// Returns the user name or the group of a member.
-pub fn who(member: &MemberView) -> &str {
+pub fn subject_name(member: &MemberView) -> &str {
     let subject = member.user.as_deref().or(member.group.as_deref());
     subject.unwrap_or_default()
 }
@@ -234,7 +234,7 @@ pub fn may_remove(roles: &[GrantableRole], name: &str) -> bool {
 pub fn passes(member: &MemberView, role_title: &str, typed: &str) -> bool {
     let status = Readiness::of(&member.conditions).words;
     let shown = [
-        who(member),
+        subject_name(member),
         &beside(member),
         &member.role,
         role_title,
@@ -331,8 +331,8 @@ mod tests {
         );
         let everywhere = Scope::Everywhere.people("ann");
         assert_eq!(everywhere, "/v1/access/people?name=ann");
-        for (typed, wanted) in [("ann", true), ("", false), ("drover:corp:7", false)] {
-            assert_eq!(may_be_user_name(typed), wanted, "{typed}");
+        for (typed, expected) in [("ann", true), ("", false), ("drover:corp:7", false)] {
+            assert_eq!(may_be_user_name(typed), expected, "{typed}");
         }
         let ann = |identities: Vec<MemberIdentity>| PersonView {
             name: "ann".to_owned(),
@@ -364,14 +364,14 @@ mod tests {
         };
         let title = role_title(&[role("cluster-owner", true)], "cluster-owner");
         assert_eq!(title, "Cluster Owner");
-        for (typed, wanted) in [
+        for (typed, expected) in [
             ("", true),
             ("lee OWNER", true),
             ("pending", true),
             ("corp.EXAMPLE", true),
             ("bob", false),
         ] {
-            assert_eq!(passes(&member, &title, typed), wanted, "{typed}");
+            assert_eq!(passes(&member, &title, typed), expected, "{typed}");
         }
         assert_eq!(role_title(&[], "gone"), "gone");
     }

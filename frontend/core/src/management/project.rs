@@ -64,12 +64,12 @@ pub fn path(name: &str) -> String {
 
 /// Returns the namespaces of the spec and of the status, sorted by name.
 pub fn namespaces(project: &ProjectView) -> Vec<(String, NamespaceState)> {
-    let wanted = project.namespaces.iter().map(|it| it.name.as_str());
-    let wanted: BTreeSet<&str> = wanted.collect();
+    let desired = project.namespaces.iter().map(|it| it.name.as_str());
+    let desired: BTreeSet<&str> = desired.collect();
     let own: BTreeSet<&str> = project.own_namespaces.iter().map(String::as_str).collect();
-    let all = wanted.union(&own);
+    let all = desired.union(&own);
     all.map(|name| {
-        let belonging = match (wanted.contains(name), own.contains(name)) {
+        let belonging = match (desired.contains(name), own.contains(name)) {
             (true, true) => NamespaceState::Own,
             (true, false) => NamespaceState::Coming,
             (false, _) => NamespaceState::Leaving,
@@ -169,10 +169,13 @@ mod tests {
 
     #[test]
     fn namespace_state_is_derived_from_project_spec_and_status() {
-        let told = namespaces(&shop());
-        let told: Vec<_> = told.iter().map(|(name, it)| (name.as_str(), *it)).collect();
+        let reported = namespaces(&shop());
+        let reported: Vec<_> = reported
+            .iter()
+            .map(|(name, it)| (name.as_str(), *it))
+            .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("shop-db", NamespaceState::Coming),
                 ("shop-old", NamespaceState::Leaving),
@@ -188,23 +191,23 @@ mod tests {
             first: first.map(str::to_owned),
             second: second.map(str::to_owned),
         };
-        let wanted = [
+        let expected = [
             pair("pods", Some("40"), None),
             pair("requests.cpu", None, Some("2")),
         ];
-        assert_eq!(quota(&shop()), wanted);
+        assert_eq!(quota(&shop()), expected);
         assert_eq!(defaults(&shop()), []);
     }
 
     #[test]
     fn project_filter_matches_displayed_values() {
-        for (typed, wanted) in [
+        for (typed, expected) in [
             ("", true),
             ("BERLIN shop", true),
             ("pending", true),
             ("paris", false),
         ] {
-            assert_eq!(passes(&shop(), typed), wanted, "{typed}");
+            assert_eq!(passes(&shop(), typed), expected, "{typed}");
         }
         let leaving = ProjectView {
             deleting: true,

@@ -41,11 +41,11 @@ impl Readiness {
             Status::Failing => ready.map(|it| words(&it.reason)),
             _ => None,
         };
-        let why = ready.filter(|it| status != Status::Ready && !it.message.is_empty());
+        let reason = ready.filter(|it| status != Status::Ready && !it.message.is_empty());
         Self {
             status,
             words: told.unwrap_or_else(|| status.words().to_owned()),
-            why: why.map(|it| sentence(it.message.clone())),
+            why: reason.map(|it| sentence(it.message.clone())),
         }
     }
 }

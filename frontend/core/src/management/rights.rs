@@ -66,9 +66,9 @@ mod tests {
     #[test]
     fn missing_permission_is_shown_only_to_users_without_the_permission() {
         assert_eq!(RequiredRight::DeleteCluster.unless(true), None);
-        let told = RequiredRight::DeleteCluster.unless(false).unwrap();
+        let reported = RequiredRight::DeleteCluster.unless(false).unwrap();
         assert_eq!(
-            told,
+            reported,
             "Requires the permission: delete clusters (role Cluster Owner)"
         );
     }

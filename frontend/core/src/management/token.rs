@@ -73,11 +73,11 @@ pub enum End {
 /// Classifies the time until expiry. The warning period is the last fifth of the lifetime, at most
 /// a week.
 pub fn end(token: &TokenView, now: Timestamp) -> End {
-    let left = token.expires_at.duration_since(now);
+    let remaining = token.expires_at.duration_since(now);
     let life = token.expires_at.duration_since(token.created_at);
-    if !left.is_positive() {
+    if !remaining.is_positive() {
         End::Past
-    } else if left < MAX_WARNING_PERIOD.min(life / WARNING_DIVISOR) {
+    } else if remaining < MAX_WARNING_PERIOD.min(life / WARNING_DIVISOR) {
         End::Soon
     } else {
         End::Far
@@ -134,7 +134,7 @@ mod tests {
     fn token_is_marked_as_expiring_in_last_fifth_of_lifetime_but_at_most_one_week() {
         const DAY: i64 = 86_400;
         let ends = |life, age| end(&token(0, life), Timestamp::from_second(age).unwrap());
-        for (life, age, wanted) in [
+        for (life, age, expected) in [
             (30 * DAY, 0, End::Far),
             (30 * DAY, 23 * DAY, End::Far),
             (30 * DAY, 25 * DAY, End::Soon),
@@ -145,14 +145,14 @@ mod tests {
             (DAY, DAY, End::Past),
             (DAY, 2 * DAY, End::Past),
         ] {
-            assert_eq!(ends(life, age), wanted, "{life} {age}");
+            assert_eq!(ends(life, age), expected, "{life} {age}");
         }
     }
 
     #[test]
     fn token_filter_matches_displayed_values() {
         let token = token(0, 10);
-        for (typed, wanted) in [
+        for (typed, expected) in [
             ("", true),
             ("backup", true),
             ("JOB ann", true),
@@ -161,7 +161,7 @@ mod tests {
             ("berlin", false),
             ("backup berlin", false),
         ] {
-            assert_eq!(passes(&token, typed), wanted, "{typed}");
+            assert_eq!(passes(&token, typed), expected, "{typed}");
         }
     }
 

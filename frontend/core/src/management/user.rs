@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn users_with_the_same_display_name_show_provider_and_login() {
         let ann = Some("Ann Lee");
-        for (name, identities, wanted) in [
+        for (name, identities, expected) in [
             (ann, vec![("corp", "ann.lee")], "Ann Lee, corp: ann.lee"),
             (ann, vec![("github", "lee")], "Ann Lee, github: lee"),
             (
@@ -217,7 +217,7 @@ mod tests {
             (ann, vec![], "Ann Lee"),
             (None, vec![], ""),
         ] {
-            assert_eq!(distinguishing_name(name, identities), wanted);
+            assert_eq!(distinguishing_name(name, identities), expected);
         }
     }
 
@@ -256,19 +256,19 @@ mod tests {
             cluster: cluster.map(str::to_owned),
             project: project.map(str::to_owned),
         };
-        for (role, wanted) in [
+        for (role, expected) in [
             (role(Some("berlin"), None), "viewer in cluster berlin"),
             (role(None, Some("shop")), "viewer in project shop"),
             (role(None, None), "viewer in all clusters"),
         ] {
-            assert_eq!(held(&role), wanted);
+            assert_eq!(held(&role), expected);
         }
     }
 
     #[test]
     fn user_filter_matches_displayed_values() {
         let ann = user("ann", true, true);
-        for (typed, wanted) in [
+        for (typed, expected) in [
             ("", true),
             ("LEE", true),
             ("admin", true),
@@ -276,7 +276,7 @@ mod tests {
             ("disabled", false),
             ("bob", false),
         ] {
-            assert_eq!(passes(&ann, typed), wanted, "{typed}");
+            assert_eq!(passes(&ann, typed), expected, "{typed}");
         }
     }
 

@@ -52,9 +52,9 @@ impl Find {
     /// Returns the length in bytes of a match at the start of the text.
     fn matched(&self, text: &str) -> Option<usize> {
         let mut letters = text.char_indices();
-        for wanted in &self.wanted {
+        for expected in &self.wanted {
             let (_, letter) = letters.next()?;
-            if fold(letter) != *wanted {
+            if fold(letter) != *expected {
                 return None;
             }
         }

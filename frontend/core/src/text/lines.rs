@@ -88,10 +88,10 @@ mod tests {
                 bytes = rest;
             }
             seen.extend(lines.push(bytes).unwrap());
-            let mut wanted: Vec<&str> = text.split('\n').collect();
-            let last = wanted.pop().filter(|last| !last.is_empty());
-            wanted.retain(|line| !line.is_empty());
-            prop_assert_eq!(seen, wanted.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>());
+            let mut expected: Vec<&str> = text.split('\n').collect();
+            let last = expected.pop().filter(|last| !last.is_empty());
+            expected.retain(|line| !line.is_empty());
+            prop_assert_eq!(seen, expected.iter().map(|l| l.as_bytes().to_vec()).collect::<Vec<_>>());
             prop_assert_eq!(lines.finish(), last.map(|l| l.as_bytes().to_vec()));
         }
     }

@@ -229,8 +229,8 @@ pub fn SearchField(
     let input = NodeRef::<html::Input>::new();
     if slash {
         let listening = window_event_listener(leptos::ev::keydown, move |event| {
-            let wanted = event.key() == "/" && !is_typed(&event);
-            if let Some(input) = input.get_untracked().filter(|_| wanted) {
+            let focuses = event.key() == "/" && !is_typed(&event);
+            if let Some(input) = input.get_untracked().filter(|_| focuses) {
                 event.prevent_default();
                 // The field can be disposed before the focus moves.
                 let _ = input.focus();
@@ -289,7 +289,7 @@ pub fn SuggestField(
             value.set(typed);
         }
     };
-    let left = move |event| value.set(event_target_value(&event).trim().to_owned());
+    let on_blur = move |event| value.set(event_target_value(&event).trim().to_owned());
     let options = move || {
         let choices = choices.get().into_iter();
         let options = choices.map(|choice| view! { <option value=choice></option> });
@@ -306,7 +306,7 @@ pub fn SuggestField(
                 spellcheck="false"
                 prop:value=value
                 on:input=typing
-                on:change=left
+                on:change=on_blur
             />
             <datalist id=list>{options}</datalist>
         </div>

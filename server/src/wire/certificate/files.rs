@@ -58,8 +58,8 @@ impl WatchedFiles {
                 tracing::info!("reloaded the certificate files");
             }
             Err(error) => {
-                let said = error.to_string();
-                if self.problem.as_ref() != Some(&said) {
+                let message = error.to_string();
+                if self.problem.as_ref() != Some(&message) {
                     let error = &error as &dyn std::error::Error;
                     tracing::warn!(
                         error,
@@ -67,7 +67,7 @@ impl WatchedFiles {
                          certificate"
                     );
                 }
-                self.problem = Some(said);
+                self.problem = Some(message);
             }
         }
     }

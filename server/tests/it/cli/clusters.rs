@@ -52,13 +52,13 @@ async fn list_command_exits_without_error_when_its_output_pipe_is_closed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn import_command_prints_only_the_manifest_to_standard_output() {
     let (stub, drover) = logged_in().await;
-    for said in ["Created the cluster", "registers the cluster once"] {
+    for text in ["Created the cluster", "registers the cluster once"] {
         let ended = drover
             .run(&["cluster", "import", "berlin", "--ttl", "2h"])
             .await
             .ok();
         assert_eq!(ended.out, MANIFEST);
-        assert!(ended.err.contains(said), "{ended:?}");
+        assert!(ended.err.contains(text), "{ended:?}");
     }
     assert_eq!(stub.seen().last().unwrap().body["ttlSeconds"], 7_200);
     let curl = drover
@@ -172,9 +172,9 @@ async fn kubeconfig_command_prints_or_writes_or_merges_the_file() {
         .await
         .ok();
     assert_eq!(printed.out, text);
-    let asked = stub.seen().pop().unwrap().body;
+    let requested = stub.seen().pop().unwrap().body;
     assert_eq!(
-        asked,
+        requested,
         serde_json::json!({"clusters": ["berlin"], "credential": "Token", "ttlSeconds": 28_800})
     );
     let file = drover.home.path().join("k.yaml");
@@ -215,9 +215,9 @@ async fn token_create_command_prints_only_the_token_to_standard_output() {
     let ended = drover.run(&args).await.ok();
     assert_eq!(ended.out, "drover_new1_newsecret\n");
     assert!(!ended.err.contains("newsecret"), "{ended:?}");
-    let asked = stub.seen().pop().unwrap().body;
+    let requested = stub.seen().pop().unwrap().body;
     assert_eq!(
-        asked,
+        requested,
         serde_json::json!({"purpose": "Api", "cluster": "berlin", "description": "job", "ttlSeconds": 2_592_000})
     );
 }

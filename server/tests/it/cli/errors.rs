@@ -20,10 +20,10 @@ async fn cli_errors_have_specific_exit_codes_and_advice() {
         .failed(2, "drover login https://HOST:PORT");
     drover.run(&["login", "http://x"]).await.failed(2, "https");
     drover.log_in(&stub).await.ok();
-    let made = drover.run_with(&["user", "create", "bob", "--generate-password"], &[], "");
-    let made = made.await.failed(4, "only administrators");
+    let created = drover.run_with(&["user", "create", "bob", "--generate-password"], &[], "");
+    let created = created.await.failed(4, "only administrators");
     assert_eq!(
-        made.out, "",
+        created.out, "",
         "the password of a rejected user must not be printed"
     );
     drover

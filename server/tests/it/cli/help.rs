@@ -152,7 +152,7 @@ fn cli_document_contains_the_help_of_every_command() {
     let differs = kept
         .lines()
         .zip(text.lines())
-        .find(|(kept, made)| kept != made);
+        .find(|(kept, created)| kept != created);
     assert!(
         kept == text,
         "docs/cli.md is out of date at {differs:?}; run DROVER_WRITE_DOCS=1 cargo test -p drover-server --test it"

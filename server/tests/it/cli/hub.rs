@@ -46,20 +46,20 @@ async fn backup_of_a_running_hub_can_be_restored() {
     let hub = open(&folder).await;
     write(&hub, "before").await;
     let words = ["hub", "backup", file, "--data-dir", data];
-    let made = drover.run(&words).await.ok();
-    assert!(made.err.contains("Keep it secret"), "{made:?}");
+    let created = drover.run(&words).await.ok();
+    assert!(created.err.contains("Keep it secret"), "{created:?}");
     let permissions = std::fs::metadata(&backup).unwrap().permissions().mode();
     assert_eq!(permissions & 0o777, 0o600);
     drover.run(&words).await.failed(1, "different file");
     write(&hub, "after").await;
 
     // The check works with a running hub; a restore requires a closed one.
-    let said = drover
+    let output = drover
         .run(&["hub", "check", "--data-dir", data, "-o", "json"])
         .await
         .ok();
-    let said: Value = serde_json::from_str(&said.out).unwrap();
-    assert_eq!(said["sound"], true, "{said}");
+    let output: Value = serde_json::from_str(&output.out).unwrap();
+    assert_eq!(output["sound"], true, "{output}");
     let restore = ["hub", "restore", file, "--data-dir", data];
     let replace = ["hub", "restore", "--replace", file, "--data-dir", data];
     drover.run(&replace).await.failed(1, "stop the server");

@@ -13,15 +13,15 @@ async fn login_token_is_stored_in_a_private_file_and_sent_by_later_commands() {
         .permissions()
         .mode();
     assert_eq!(mode & 0o777, 0o600);
-    let who = drover.run(&["whoami"]).await.ok();
+    let user = drover.run(&["whoami"]).await.ok();
     assert!(
-        who.out.contains("alice") && who.out.contains(&stub.url),
-        "{who:?}"
+        user.out.contains("alice") && user.out.contains(&stub.url),
+        "{user:?}"
     );
     assert_eq!(stub.seen().last().unwrap().bearer.as_deref(), Some(SESSION));
     let list = drover.run(&["context", "list"]).await.ok();
     assert!(list.out.contains("logged in"), "{list:?}");
-    for ended in [&ended, &who, &list] {
+    for ended in [&ended, &user, &list] {
         assert!(!format!("{ended:?}").contains("sessionsecret"), "{ended:?}");
     }
 }
@@ -58,14 +58,14 @@ async fn login_with_a_provider_waits_for_the_confirmation_in_a_browser() {
     ended.failed(2, "use one of: corp, ldap");
     args.extend(["--provider", "corp"]);
     let ended = drover.run(&args).await.ok();
-    let told = ["https://drover.example/device", "BCDF-GHJK", "The corp"];
+    let reported = ["https://drover.example/device", "BCDF-GHJK", "The corp"];
     assert!(
-        told.iter().all(|text| ended.err.contains(text)),
+        reported.iter().all(|text| ended.err.contains(text)),
         "{ended:?}"
     );
     assert!(!format!("{ended:?}").contains("devicesecret"), "{ended:?}");
-    let who = drover.run(&["whoami"]).await.ok();
-    assert!(who.out.contains("alice"), "{who:?}");
+    let user = drover.run(&["whoami"]).await.ok();
+    assert!(user.out.contains("alice"), "{user:?}");
     let urls = stub
         .seen()
         .iter()
@@ -213,13 +213,13 @@ async fn logins_at_several_servers_are_stored_separately() {
     let (one, two, drover) = (Stub::start().await, Stub::start().await, Drover::new());
     drover.log_in(&one).await.ok();
     drover.log_in(&two).await.ok();
-    let who = drover.run(&["whoami"]).await.ok();
-    assert!(who.out.contains(&two.url), "{who:?}");
+    let user = drover.run(&["whoami"]).await.ok();
+    assert!(user.out.contains(&two.url), "{user:?}");
     drover.run(&["context", "use", one.authority()]).await.ok();
-    let who = drover.run(&["whoami", "-o", "json"]).await.ok();
-    let who: serde_json::Value = serde_json::from_str(&who.out).unwrap();
+    let user = drover.run(&["whoami", "-o", "json"]).await.ok();
+    let user: serde_json::Value = serde_json::from_str(&user.out).unwrap();
     assert_eq!(
-        (&who["server"], &who["username"]),
+        (&user["server"], &user["username"]),
         (&one.url.as_str().into(), &"alice".into())
     );
     let named = drover

@@ -23,12 +23,12 @@ async fn credential_command_prints_a_short_lived_token_and_writes_no_file() {
         json!({"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
             "status": {"token": "drover_new1_newsecret", "expirationTimestamp": "2098-12-31T23:59:30Z"}})
     );
-    let asked = stub.seen().pop().unwrap();
+    let requested = stub.seen().pop().unwrap();
     assert_eq!(
-        asked.body,
+        requested.body,
         json!({"purpose": "Credential", "cluster": "berlin"})
     );
-    assert_eq!(asked.bearer.as_deref(), Some(SESSION));
+    assert_eq!(requested.bearer.as_deref(), Some(SESSION));
     assert_eq!(std::fs::read_to_string(drover.config()).unwrap(), before);
     assert_eq!(ended.err, "");
 }

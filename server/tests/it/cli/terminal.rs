@@ -27,16 +27,16 @@ fn pair() -> (File, File) {
 }
 
 /// Reads the output until the program prints the question.
-async fn wait_for(err: &mut ChildStderr, question: &str, said: &mut String) {
+async fn wait_for(err: &mut ChildStderr, question: &str, stderr: &mut String) {
     let mut buffer = [0; 1024];
-    while !said.contains(question) {
+    while !stderr.contains(question) {
         let read = timeout(PATIENCE, err.read(&mut buffer)).await;
         let read = read.expect("the program asks before the timeout").unwrap();
         assert!(
             read > 0,
-            "the program ended without asking {question:?}: {said}"
+            "the program ended without asking {question:?}: {stderr}"
         );
-        said.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        stderr.push_str(&String::from_utf8_lossy(&buffer[..read]));
     }
 }
 
@@ -50,7 +50,7 @@ async fn certificate_authority_is_confirmed_once_and_passwords_are_not_echoed() 
     let mut child = command.spawn().unwrap();
     drop(command);
     let mut err = child.stderr.take().unwrap();
-    let mut said = String::new();
+    let mut stderr = String::new();
     for (question, answer) in [
         ("Trust this certificate authority?", "y"),
         ("User name:", "alice"),
@@ -58,10 +58,10 @@ async fn certificate_authority_is_confirmed_once_and_passwords_are_not_echoed() 
         ("New password", "a much better one"),
         ("Repeat the new password", "a much better one"),
     ] {
-        wait_for(&mut err, question, &mut said).await;
+        wait_for(&mut err, question, &mut stderr).await;
         person.write_all(format!("{answer}\n").as_bytes()).unwrap();
     }
-    wait_for(&mut err, "Logged in", &mut said).await;
+    wait_for(&mut err, "Logged in", &mut stderr).await;
     assert!(
         timeout(PATIENCE, child.wait())
             .await
@@ -70,8 +70,8 @@ async fn certificate_authority_is_confirmed_once_and_passwords_are_not_echoed() 
             .success()
     );
     assert!(
-        said.contains(&stub.fingerprint) && said.contains("stub authority"),
-        "{said}"
+        stderr.contains(&stub.fingerprint) && stderr.contains("stub authority"),
+        "{stderr}"
     );
     let mut screen = Vec::new();
     // Reading a pseudo-terminal fails after the other side is closed.
@@ -83,8 +83,8 @@ async fn certificate_authority_is_confirmed_once_and_passwords_are_not_echoed() 
     );
     for secret in [PASSWORD, "better"] {
         assert!(
-            !screen.contains(secret) && !said.contains(secret),
-            "{screen:?} {said:?}"
+            !screen.contains(secret) && !stderr.contains(secret),
+            "{screen:?} {stderr:?}"
         );
     }
     drover.run(&["whoami"]).await.ok();
@@ -99,8 +99,8 @@ async fn cli_sends_no_request_after_the_user_declines_the_certificate_authority(
     let mut child = command.spawn().unwrap();
     drop(command);
     let mut err = child.stderr.take().unwrap();
-    let mut said = String::new();
-    wait_for(&mut err, "Trust this certificate authority?", &mut said).await;
+    let mut stderr = String::new();
+    wait_for(&mut err, "Trust this certificate authority?", &mut stderr).await;
     person.write_all(b"\n").unwrap();
     let status = timeout(PATIENCE, child.wait()).await.unwrap().unwrap();
     assert_eq!(status.code(), Some(1));

@@ -25,15 +25,15 @@ fn start(drover: &Drover, endpoint: &str) -> Child {
 
 /// Waits until the server is ready and returns its address.
 async fn serving(log: &mut Lines<BufReader<ChildStderr>>) -> String {
-    let mut said = String::new();
+    let mut stderr = String::new();
     while let Some(line) = log.next_line().await.unwrap() {
         let entry: Value = serde_json::from_str(&line).unwrap_or_default();
         if entry["fields"]["message"] == "serving" {
             return entry["fields"]["address"].as_str().unwrap().to_owned();
         }
-        said.push_str(&line);
+        stderr.push_str(&line);
     }
-    panic!("the server ended: {said}");
+    panic!("the server ended: {stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,9 +56,9 @@ async fn server_without_system_authorities_sends_traces_over_http() {
 
     install_provider();
     let client = reqwest::Client::builder().tls_danger_accept_invalid_certs(true);
-    let asked = client.build().unwrap();
-    let asked = asked.get(format!("https://{address}/k8s/clusters/shop/api"));
-    assert_eq!(asked.send().await.unwrap().status(), 401);
+    let requested = client.build().unwrap();
+    let requested = requested.get(format!("https://{address}/k8s/clusters/shop/api"));
+    assert_eq!(requested.send().await.unwrap().status(), 401);
     let pid = Pid::from_raw(server.id().unwrap().cast_signed()).unwrap();
     kill_process(pid, Signal::TERM).unwrap();
     let text = timeout(PATIENCE, received).await.expect("traces").unwrap();

@@ -26,12 +26,12 @@ fn chart_values_contain_all_variable_fields_of_the_manifest() {
     let values = chart_values(text.expose_secret()).unwrap();
     let values: Value = serde_saphyr::from_str(&values).unwrap();
     let keys: Vec<_> = manifest.plan_keys.iter().map(PublicKey::encode).collect();
-    let wanted = json!({
+    let expected = json!({
         "cluster": { "name": "shop", "uid": "5a1d" },
         "server": { "url": manifest.server_url, "ca": manifest.server_ca },
         "planKeys": keys,
         "registration": { "token": manifest.token.expose_secret() },
         "image": { "name": manifest.image, "pullPolicy": "Always" },
     });
-    assert_eq!(values, wanted);
+    assert_eq!(values, expected);
 }

@@ -55,9 +55,9 @@ impl Hub {
     async fn answer(&self, request: Request<KubeBody>) -> Response<KubeBody> {
         let (head, body) = request.into_parts();
         if head.uri.path() == REVIEWS {
-            let asked = body.collect().await.unwrap().to_bytes();
-            let asked: Value = serde_json::from_slice(&asked).unwrap();
-            return Response::new(self.judged(asked));
+            let requested = body.collect().await.unwrap().to_bytes();
+            let requested: Value = serde_json::from_slice(&requested).unwrap();
+            return Response::new(self.judged(requested));
         }
         if head.uri.path() == "/api/v1/namespaces/apps/serviceaccounts/puller" {
             let account = json!({

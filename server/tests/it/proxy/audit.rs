@@ -23,7 +23,7 @@ async fn audit_record_contains_user_request_cluster_and_result() {
         record["id"],
         got.head.headers["drover-request-id"].to_str().unwrap()
     );
-    for (field, wanted) in [
+    for (field, expected) in [
         ("user", "ann"),
         ("userUid", "uid-ann"),
         ("token", rig.ann.token.metadata.name.as_deref().unwrap()),
@@ -34,7 +34,7 @@ async fn audit_record_contains_user_request_cluster_and_result() {
         ("path", "/api/v1/namespaces/n/pods?fieldManager=k"),
         ("outcome", "complete"),
     ] {
-        assert_eq!(record[field], wanted, "{field}");
+        assert_eq!(record[field], expected, "{field}");
     }
     assert_eq!(
         (&record["code"], &record["bytesIn"]),

@@ -136,7 +136,7 @@ async fn request_without_exactly_one_valid_bearer_token_is_rejected() {
     let good = rig.ann.bearer.clone();
     let encoded = URL_SAFE_NO_PAD.encode(&good);
     let ws = format!("Sec-WebSocket-Protocol: base64url.bearer.authorization.k8s.io.{encoded}\r\n");
-    for (headers, wanted) in [
+    for (headers, expected) in [
         (String::new(), 401),
         ("Authorization: Bearer\r\n".to_owned(), 401),
         ("Authorization: Bearer \r\n".to_owned(), 401),
@@ -158,7 +158,7 @@ async fn request_without_exactly_one_valid_bearer_token_is_rejected() {
         (ws.clone(), 200),
     ] {
         let code = raw_code(&rig, PODS, &format!("Host: d\r\n{headers}")).await;
-        assert_eq!(code, wanted, "{headers:?}");
+        assert_eq!(code, expected, "{headers:?}");
     }
     assert_eq!(cluster.seen.lock().len(), 3);
 }
@@ -204,13 +204,13 @@ async fn token_scoped_to_a_cluster_is_rejected_by_other_clusters() {
     );
     let scoped = token(9, "ann", Some("a"));
     rig.stores.tokens.apply(scoped.token.clone());
-    for (path, wanted) in [
+    for (path, expected) in [
         ("/k8s/clusters/a/api", 200),
         ("/k8s/clusters/b/api", 403),
         ("/k8s/clusters/local/api", 403),
         ("/k8s/clusters/nowhere/api", 403),
     ] {
-        assert_eq!(get(&rig, &scoped, path).await.code(), wanted, "{path}");
+        assert_eq!(get(&rig, &scoped, path).await.code(), expected, "{path}");
     }
     // A recreated cluster with the same name is another cluster.
     let mut again = super::rig::cluster("a");
@@ -298,7 +298,7 @@ async fn request_with_different_http2_authority_and_host_is_rejected() {
     let rig = Rig::new().await;
     let cluster = Cluster::echo();
     let _attached = cluster.attach(&rig, "a", "r1").await;
-    for (host, wanted) in [
+    for (host, expected) in [
         ("drover.example", 200),
         ("DROVER.example", 200),
         ("other", 400),
@@ -308,7 +308,7 @@ async fn request_with_different_http2_authority_and_host_is_rejected() {
             .unwrap();
         request.headers_mut().insert("host", host.parse().unwrap());
         let (_sender, got) = open_http2(rig.address, request).await;
-        assert_eq!(read(got).await.code(), wanted, "{host}");
+        assert_eq!(read(got).await.code(), expected, "{host}");
     }
 }
 

@@ -15,8 +15,8 @@ use super::rig::{AuditCaller, Rig};
 /// Creates a cluster that allows or denies impersonation. Returns the cluster and the access
 /// reviews that it receives.
 fn deciding(allowed: bool) -> (Cluster, Arc<Mutex<Vec<Value>>>) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let notes = Arc::clone(&asked);
+    let request_count = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&request_count);
     let cluster = Cluster::echo().on_controller_lane(move |request: http::Request<Incoming>| {
         let notes = Arc::clone(&notes);
         async move {
@@ -34,7 +34,7 @@ fn deciding(allowed: bool) -> (Cluster, Arc<Mutex<Vec<Value>>>) {
             answer(201, review.to_string())
         }
     });
-    (cluster, asked)
+    (cluster, request_count)
 }
 
 async fn acting(rig: &Rig, person: &AuditCaller, cluster: &str, pairs: &[(&str, &str)]) -> Read {
@@ -53,7 +53,7 @@ const GROUP: &str = "Impersonate-Group";
 #[tokio::test]
 async fn administrator_impersonates_a_user_if_the_cluster_permits_impersonation() {
     let rig = Rig::new().await;
-    let (cluster, asked) = deciding(true);
+    let (cluster, requested) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
     let got = acting(
         &rig,
@@ -67,8 +67,8 @@ async fn administrator_impersonates_a_user_if_the_cluster_permits_impersonation(
     let all: Vec<_> = headers.get_all("impersonate-user").iter().collect();
     assert_eq!(all, ["drover:user:uid-bob"]);
     assert_eq!(headers["impersonate-group"], "drover:github:7");
-    let asked = asked.lock().clone();
-    let what: Vec<_> = asked
+    let requested = requested.lock().clone();
+    let case: Vec<_> = requested
         .iter()
         .map(|spec| {
             assert_eq!(spec["user"], "drover:user:uid-ann");
@@ -79,7 +79,7 @@ async fn administrator_impersonates_a_user_if_the_cluster_permits_impersonation(
         })
         .collect();
     assert_eq!(
-        what,
+        case,
         [
             (json!("users"), json!("drover:user:uid-bob")),
             (json!("groups"), json!("drover:github:7")),
@@ -96,7 +96,7 @@ async fn administrator_impersonates_a_user_if_the_cluster_permits_impersonation(
 #[tokio::test]
 async fn system_users_and_unknown_groups_cannot_be_impersonated() {
     let rig = Rig::new().await;
-    let (cluster, asked) = deciding(true);
+    let (cluster, requested) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
     for pairs in [
         &[(USER, "system:admin")][..],
@@ -122,19 +122,19 @@ async fn system_users_and_unknown_groups_cannot_be_impersonated() {
             assert_eq!(got.json()["kind"], "Status");
         }
     }
-    assert!(cluster.seen.lock().is_empty() && asked.lock().is_empty());
+    assert!(cluster.seen.lock().is_empty() && requested.lock().is_empty());
 }
 
 #[tokio::test]
 async fn user_without_role_in_a_cluster_cannot_impersonate_in_that_cluster() {
     let rig = Rig::new().await;
-    let (cluster, asked) = deciding(true);
+    let (cluster, requested) = deciding(true);
     let _attached = cluster.attach(&rig, "a", "r1").await;
     assert_eq!(
         acting(&rig, &rig.bob, "a", &[(USER, "ann")]).await.code(),
         403
     );
-    assert!(cluster.seen.lock().is_empty() && asked.lock().is_empty());
+    assert!(cluster.seen.lock().is_empty() && requested.lock().is_empty());
 }
 
 // Attack group 4: a permission to impersonate is valid in one cluster only.

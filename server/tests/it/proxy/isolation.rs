@@ -86,7 +86,7 @@ async fn redirect_of_a_cluster_is_not_followed_and_stays_within_its_path() {
             .unwrap()
     });
     let _attached = cluster.attach(&rig, "a", "r1").await;
-    for (to, wanted) in [
+    for (to, expected) in [
         ("/api/v1/x/", Some("/k8s/clusters/a/api/v1/x/")),
         (
             "/k8s/clusters/b/api",
@@ -107,8 +107,8 @@ async fn redirect_of_a_cluster_is_not_followed_and_stays_within_its_path() {
         let got = send(&rig, request).await;
         let location = got.head.headers.get("location");
         let location = location.map(|value| value.to_str().unwrap());
-        let code = if wanted.is_some() { 307 } else { 502 };
-        assert_eq!((got.code(), location), (code, wanted), "{to}");
+        let code = if expected.is_some() { 307 } else { 502 };
+        assert_eq!((got.code(), location), (code, expected), "{to}");
     }
     assert_eq!(
         cluster.seen.lock().len(),

@@ -208,8 +208,11 @@ async fn impersonation_permission_in_one_cluster_is_invalid_in_other_clusters() 
     let acting = async |cluster: &str| {
         let path = format!("/k8s/clusters/{cluster}/api/v1/pods");
         let request = by(&rig.bob, "GET", &path).header("impersonate-user", "ann");
-        let asked = open(rig.address, request.body(empty()).unwrap());
-        tokio::time::timeout(LIMIT, asked).await.unwrap().status()
+        let requested = open(rig.address, request.body(empty()).unwrap());
+        tokio::time::timeout(LIMIT, requested)
+            .await
+            .unwrap()
+            .status()
     };
     assert_eq!(acting("a").await, 200);
     assert_eq!(acting("b").await, 403);

@@ -129,10 +129,13 @@ async fn frames_are_forwarded_without_buffering_in_both_directions() {
         http::Response::new(body)
     });
     let _attached = cluster.attach(&rig, "a", "r1").await;
-    let (say, said) = mpsc::channel::<Bytes>(1);
-    let stream = futures::stream::unfold(said, async |mut said| {
-        let bytes = said.recv().await?;
-        Some((Ok::<_, drover_tunnel::BoxError>(Frame::data(bytes)), said))
+    let (say, received) = mpsc::channel::<Bytes>(1);
+    let stream = futures::stream::unfold(received, async |mut received| {
+        let bytes = received.recv().await?;
+        Some((
+            Ok::<_, drover_tunnel::BoxError>(Frame::data(bytes)),
+            received,
+        ))
     });
     let request = by(&rig.ann, "POST", "/k8s/clusters/a/talk")
         .body(StreamBody::new(Box::pin(stream)))
@@ -286,12 +289,12 @@ async fn response_100_continue_is_sent_only_to_authorized_requests() {
         .write_all(head(&rig.ann.bearer).as_bytes())
         .await
         .unwrap();
-    let mut told = [0; 25];
-    tokio::time::timeout(LIMIT, stream.read_exact(&mut told))
+    let mut reported = [0; 25];
+    tokio::time::timeout(LIMIT, stream.read_exact(&mut reported))
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+    assert_eq!(&reported, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(b"hello").await.unwrap();
     let mut answer = [0; 15];
     stream.read_exact(&mut answer).await.unwrap();

@@ -210,20 +210,20 @@ impl Rig {
         self.folder.path().join("audit")
     }
 
-    /// Waits for an audit record for which `wanted` returns true, and returns the record.
+    /// Waits for an audit record for which `expected` returns true, and returns the record.
     pub(super) async fn audited(
         &self,
-        wanted: impl Fn(&serde_json::Value) -> bool,
+        expected: impl Fn(&serde_json::Value) -> bool,
     ) -> serde_json::Value {
         eventually("the audit record", async || {
-            self.audit().await.into_iter().find(|r| wanted(r))
+            self.audit().await.into_iter().find(|r| expected(r))
         })
         .await
     }
 }
 
 /// Polls until `ask` returns `Some`.
-pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
+pub(super) async fn eventually<T>(name: &str, ask: impl AsyncFn() -> Option<T>) -> T {
     let asking = async {
         loop {
             if let Some(answer) = ask().await {
@@ -234,7 +234,7 @@ pub(super) async fn eventually<T>(what: &str, ask: impl AsyncFn() -> Option<T>) 
     };
     tokio::time::timeout(LIMIT, asking)
         .await
-        .unwrap_or_else(|_| panic!("timed out while waiting for {what}"))
+        .unwrap_or_else(|_| panic!("timed out while waiting for {name}"))
 }
 
 /// Serves a router like the server's listener, but without TLS.

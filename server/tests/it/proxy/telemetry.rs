@@ -137,10 +137,10 @@ async fn log_filter_changes_at_run_time_and_an_invalid_filter_returns_advice() {
     let ann = &telemetry_rig.rig.ann;
     let (_, text) = ask(&telemetry_rig, ann, "GET", "/v1/log-filter", "").await;
     assert_eq!(text, r#"{"filter":"info"}"#);
-    let wanted = r#"{"filter":"warn,drover_server=debug"}"#;
+    let expected = r#"{"filter":"warn,drover_server=debug"}"#;
     assert_eq!(
-        ask(&telemetry_rig, ann, "PUT", "/v1/log-filter", wanted).await,
-        (200, wanted.to_owned())
+        ask(&telemetry_rig, ann, "PUT", "/v1/log-filter", expected).await,
+        (200, expected.to_owned())
     );
     let (code, text) = ask(
         &telemetry_rig,
@@ -168,6 +168,6 @@ async fn log_filter_changes_at_run_time_and_an_invalid_filter_returns_advice() {
         ask(&telemetry_rig, ann, "GET", "/v1/log-filter", "")
             .await
             .1,
-        wanted
+        expected
     );
 }

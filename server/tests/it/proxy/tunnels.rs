@@ -263,8 +263,8 @@ async fn endless_response_on_the_controller_lane_is_aborted_at_its_limit() {
     for (path, limit) in [("/list", 2 * ANSWER_BYTES), ("/error", ANSWER_BYTES)] {
         sent.store(0, Ordering::SeqCst);
         let request = http::Request::get(path).body(Vec::new()).unwrap();
-        let asked = tokio::time::timeout(LIMIT, client.request_text(request)).await;
-        let error = asked.expect("an end").unwrap_err();
+        let requested = tokio::time::timeout(LIMIT, client.request_text(request)).await;
+        let error = requested.expect("an end").unwrap_err();
         assert!(shorten_parse_error(error).to_string().len() < 2 * MAX_ERROR_BYTES);
         let sent = sent.load(Ordering::SeqCst);
         assert!(sent < limit, "{path}: {sent} bytes were sent");

@@ -115,10 +115,10 @@ async fn audit_record_of_exec_on_lost_tunnel_has_outcome_upstream_gone() {
 #[tokio::test]
 async fn upgrade_request_is_forwarded_with_its_user_and_method() {
     let rig = Rig::new().await;
-    let (told, mut heads) = tokio::sync::mpsc::channel(1);
+    let (reported, mut heads) = tokio::sync::mpsc::channel(1);
     let cluster = Cluster::echo().on_switch(move |mut stream| {
-        let told = told.clone();
-        async move { told.send(head_of(&mut stream).await).await.unwrap() }
+        let reported = reported.clone();
+        async move { reported.send(head_of(&mut stream).await).await.unwrap() }
     });
     let _attached = cluster.attach(&rig, "a", "r1").await;
     let mut stream = TcpStream::connect(rig.address).await.unwrap();

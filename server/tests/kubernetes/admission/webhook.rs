@@ -47,15 +47,15 @@ impl Running {
     /// change the status code of `/readyz`.
     async fn says(&self, part: &str) {
         let http = client(&self.trust);
-        let said = eventually("/readyz to show the state of the rules", SOON, async || {
-            let asked = http.get(format!("{}/readyz?verbose", self.url));
-            let answer = asked.send().await.map_err(|error| error.to_string())?;
+        let rules_status = eventually("/readyz to show the state of the rules", SOON, async || {
+            let requested = http.get(format!("{}/readyz?verbose", self.url));
+            let answer = requested.send().await.map_err(|error| error.to_string())?;
             let ready = answer.status().is_success();
             let text = answer.text().await.map_err(|error| error.to_string())?;
             let shown = ready && text.lines().any(|line| line.contains(part));
             if shown { Ok(()) } else { Err(text) }
         });
-        said.await.unwrap();
+        rules_status.await.unwrap();
     }
 
     async fn stop(self) {
@@ -87,7 +87,7 @@ async fn webhook_unreachable_from_the_hub_is_reported_and_does_not_block_writes(
     let first: Vec<_> = tokio::time::timeout(SOON, Box::pin(names).take(2).collect())
         .await
         .unwrap();
-    let trial = |what| (what, "drover-rules-probe".to_owned());
+    let trial = |resources| (resources, "drover-rules-probe".to_owned());
     assert_eq!(first, [trial("added"), trial("gone")]);
     let secret = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"password-1"}}"#;
     let (line, _counter) = hub.command_line().await;

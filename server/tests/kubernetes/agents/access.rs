@@ -23,28 +23,32 @@ async fn changes_of_administrators_update_cluster_bindings_and_drift_is_repaired
         .await
         .expect(201);
     let name = format!("drover:user:{}", ann["uid"].as_str().unwrap());
-    let has_access = async |wanted: bool| {
-        eventually(&format!("{name} has access: {wanted}"), SOON, async || {
-            let objects = [
-                "clusterrole/drover-user-0",
-                "clusterrolebinding/drover-administrators-0",
-            ];
-            let mut seen = Vec::new();
-            for object in objects {
-                let found = cluster.kubectl(["get", object, "-o", "yaml"]).await;
-                seen.push(
-                    found
-                        .map_err(|error| error.to_string())?
-                        .stdout
-                        .contains(&name),
-                );
-            }
-            if seen == [wanted, wanted] {
-                Ok(())
-            } else {
-                Err(format!("{seen:?}"))
-            }
-        })
+    let has_access = async |expected: bool| {
+        eventually(
+            &format!("{name} has access: {expected}"),
+            SOON,
+            async || {
+                let objects = [
+                    "clusterrole/drover-user-0",
+                    "clusterrolebinding/drover-administrators-0",
+                ];
+                let mut seen = Vec::new();
+                for object in objects {
+                    let found = cluster.kubectl(["get", object, "-o", "yaml"]).await;
+                    seen.push(
+                        found
+                            .map_err(|error| error.to_string())?
+                            .stdout
+                            .contains(&name),
+                    );
+                }
+                if seen == [expected, expected] {
+                    Ok(())
+                } else {
+                    Err(format!("{seen:?}"))
+                }
+            },
+        )
         .await
         .unwrap();
     };
@@ -133,12 +137,12 @@ async fn obsolete_objects_are_pruned_from_the_cluster() {
     let _agent = start(&cluster, "pod-0").await;
     rig.wait_for("shop", "AccessApplied", ("True", "Applied"))
         .await;
-    let left = cluster
+    let remaining = cluster
         .kubectl(["get", "clusterroles", "-l", label, "-o", "name"])
         .await
         .unwrap();
     assert_eq!(
-        left.stdout.trim(),
+        remaining.stdout.trim(),
         "clusterrole.rbac.authorization.k8s.io/drover-user-0"
     );
 }

@@ -69,7 +69,7 @@ async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
     let mut unregistered = prove(challenge(&other).await);
     unregistered.cluster_uid = drover_api::ids::ClusterUid::new(&other);
     let foreign = prove(challenge(&other).await);
-    for (what, proof, reason) in [
+    for (case, proof, reason) in [
         ("another replica's name", &renamed, "ForeignKey"),
         ("another Cluster", &claimed, "ForeignChallenge"),
         (
@@ -80,8 +80,8 @@ async fn connect_proof_is_accepted_once_and_only_for_its_cluster() {
         ("a Cluster without a key", &unregistered, "NotRegistered"),
     ] {
         let (status, body) = connect(&rig, proof, "1, 2").await;
-        assert_eq!(status, 401, "{what}: {body}");
-        assert_eq!(body["details"]["causes"][0]["reason"], reason, "{what}");
+        assert_eq!(status, 401, "{case}: {body}");
+        assert_eq!(body["details"]["causes"][0]["reason"], reason, "{case}");
     }
     let (status, _) = connect(&rig, &good, "1, 2").await;
     assert_eq!(status, StatusCode::SWITCHING_PROTOCOLS);
@@ -119,29 +119,33 @@ async fn agent_with_the_previous_protocol_version_can_connect() {
         .expect(200);
 }
 
-async fn wait_for_reason(cluster: &ControlPlane, wanted: &str) {
-    eventually(&format!("the agent to report {wanted}"), SOON, async || {
-        let map = cluster
-            .kubectl([
-                "-n",
-                NAMESPACE,
-                "get",
-                "configmap",
-                STATUS_CONFIG_MAP,
-                "-o",
-                "json",
-            ])
-            .await
-            .map_err(|error| error.to_string())?;
-        let map: Value = serde_json::from_str(&map.stdout).unwrap();
-        let said = map["data"]["pod-0"].as_str().unwrap_or_default().to_owned();
-        let condition: Value = serde_json::from_str(&said).unwrap_or_default();
-        if condition["reason"] == wanted {
-            Ok(())
-        } else {
-            Err(said)
-        }
-    })
+async fn wait_for_reason(cluster: &ControlPlane, expected: &str) {
+    eventually(
+        &format!("the agent to report {expected}"),
+        SOON,
+        async || {
+            let map = cluster
+                .kubectl([
+                    "-n",
+                    NAMESPACE,
+                    "get",
+                    "configmap",
+                    STATUS_CONFIG_MAP,
+                    "-o",
+                    "json",
+                ])
+                .await
+                .map_err(|error| error.to_string())?;
+            let map: Value = serde_json::from_str(&map.stdout).unwrap();
+            let text = map["data"]["pod-0"].as_str().unwrap_or_default().to_owned();
+            let condition: Value = serde_json::from_str(&text).unwrap_or_default();
+            if condition["reason"] == expected {
+                Ok(())
+            } else {
+                Err(text)
+            }
+        },
+    )
     .await
     .unwrap();
 }
@@ -156,7 +160,7 @@ async fn agent_reports_the_exact_reason_of_a_failed_connection() {
         .unwrap();
     let elsewhere = relay("127.0.0.2:0", rig.server.url.trim_start_matches("https://")).await;
     let api = cluster.url();
-    for (what, data, reason) in [
+    for (case, data, reason) in [
         (
             "a port without a listener",
             json!({ "server-url": format!("https://{free}") }),
@@ -200,7 +204,7 @@ async fn agent_reports_the_exact_reason_of_a_failed_connection() {
         wait_for_reason(&cluster, reason).await;
         drop(agent);
         patch_binding(&cluster, &json!({ "data": before }).to_string()).await;
-        eprintln!("{what}: {reason}");
+        eprintln!("{case}: {reason}");
     }
     let events = cluster
         .kubectl([
@@ -305,17 +309,17 @@ async fn deleted_cluster_is_cleaned_up_after_its_agent_reconnects() {
         "the objects of Drover to be deleted in the cluster",
         SOON,
         async || {
-            let left = cluster
+            let remaining = cluster
                 .kubectl(["get", "clusterrolebindings,clusterroles", "-o", "name"])
                 .await
                 .map_err(|error| error.to_string())?;
-            let left: Vec<_> = left.stdout.lines().map(str::to_owned).collect();
-            let drovers = left.iter().filter(|name| {
+            let remaining: Vec<_> = remaining.stdout.lines().map(str::to_owned).collect();
+            let drovers = remaining.iter().filter(|name| {
                 name.contains("drover-user") || name.contains("drover-administrators")
             });
             match drovers.count() {
                 0 => Ok(()),
-                _ => Err(format!("{left:?}")),
+                _ => Err(format!("{remaining:?}")),
             }
         },
     )
@@ -339,8 +343,8 @@ async fn run_reported_commands(cluster: &ControlPlane, message: &str) {
         cluster.kubectl(words).await.unwrap();
     }
     let kinds = "namespaces,clusterroles,clusterrolebindings";
-    let left = cluster.kubectl(["get", kinds, "-o", "name"]).await.unwrap();
-    assert!(!left.stdout.contains("drover"), "{}", left.stdout);
+    let remaining = cluster.kubectl(["get", kinds, "-o", "name"]).await.unwrap();
+    assert!(!remaining.stdout.contains("drover"), "{}", remaining.stdout);
 }
 
 #[tokio::test]

@@ -18,13 +18,13 @@ async fn imported_cluster_becomes_ready_and_receives_requests_with_impersonated_
     let _second = start(&cluster, "pod-1").await;
     rig.wait_for("shop", "Ready", ("True", "Ready")).await;
 
-    let who = "/k8s/clusters/shop/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let caller = "/k8s/clusters/shop/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let body = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
     let me = rig.server.get("/v1/me", &rig.admin).await.expect(200);
     for _ in 0..2 {
         let answer = rig
             .server
-            .post(who, &rig.admin, body.clone())
+            .post(caller, &rig.admin, body.clone())
             .await
             .expect(201);
         let user = &answer["status"]["userInfo"];
@@ -88,14 +88,16 @@ async fn assert_registered_and_token_deleted(rig: &Rig, cluster: &ControlPlane, 
         "{name}: the copy of the token in the kubectl annotation still exists"
     );
     let tokens = rig.server.hub.registration_tokens();
-    let left = tokens
+    let remaining = tokens
         .list(&kube::api::ListParams::default())
         .await
         .unwrap()
         .items;
     assert!(
-        !left.iter().any(|token| token.spec.cluster_name == name),
-        "{name}: {left:?}"
+        !remaining
+            .iter()
+            .any(|token| token.spec.cluster_name == name),
+        "{name}: {remaining:?}"
     );
 }
 
@@ -139,11 +141,11 @@ async fn agent_replicas_that_start_at_the_same_time_share_one_key() {
     rig.join("shop", &cluster).await;
     let (one, two) = (Steps::of(&cluster).await, Steps::of(&cluster).await);
     let (first, second) = (one.registrar(), two.registrar());
-    let (left, right) = tokio::join!(first.run(), second.run());
-    let (left, right) = (left.unwrap(), right.unwrap());
-    assert_eq!(left.key.public(), right.key.public());
+    let (remaining, right) = tokio::join!(first.run(), second.run());
+    let (remaining, right) = (remaining.unwrap(), right.unwrap());
+    assert_eq!(remaining.key.public(), right.key.public());
     let bound = rig.status("shop").await.registration.unwrap();
-    assert_eq!(bound.public_key, left.key.public().encode());
+    assert_eq!(bound.public_key, remaining.key.public().encode());
     assert_registered_and_token_deleted(&rig, &cluster, "shop").await;
 }
 
@@ -229,7 +231,7 @@ async fn deleted_cluster_contains_no_drover_objects() {
     eventually("the Cluster to be deleted", SOON, async || {
         match rig.server.hub.clusters().get_opt("shop").await.unwrap() {
             None => Ok(()),
-            Some(left) => Err(format!("{:?}", left.metadata.finalizers)),
+            Some(remaining) => Err(format!("{:?}", remaining.metadata.finalizers)),
         }
     })
     .await
@@ -251,14 +253,14 @@ async fn deleted_cluster_contains_no_drover_objects() {
         SOON,
         async || {
             let kinds = "namespaces,clusterroles,clusterrolebindings";
-            let left = cluster
+            let remaining = cluster
                 .kubectl(["get", kinds, "-l", selector, "-o", "name"])
                 .await;
-            let left = left.map_err(|error| error.to_string())?.stdout;
-            if left.trim().is_empty() {
+            let remaining = remaining.map_err(|error| error.to_string())?.stdout;
+            if remaining.trim().is_empty() {
                 Ok(())
             } else {
-                Err(left)
+                Err(remaining)
             }
         },
     )

@@ -78,7 +78,7 @@ async fn agent_rejects_hostile_requests_of_the_server() {
     let hostile = hostile(&in_pod(&cluster).await).await;
     let user = ("drover-lane", "user");
     let ann = ("impersonate-user", "drover:user:ann");
-    for (what, method, uri, headers, reason) in [
+    for (case, method, uri, headers, reason) in [
         ("no lane", "GET", "/api", vec![], "UnknownLane"),
         (
             "an unknown lane",
@@ -178,16 +178,16 @@ async fn agent_rejects_hostile_requests_of_the_server() {
         ),
     ] {
         let answer = hostile.send(method, uri, &headers).await;
-        let told = answer
+        let reported = answer
             .headers()
             .get(REFUSED_HEADER)
             .map(|value| value.to_str().unwrap());
         assert_eq!(
-            (answer.status().as_u16(), told),
+            (answer.status().as_u16(), reported),
             (403, Some(reason)),
-            "{what}"
+            "{case}"
         );
-        assert_eq!(answer.body()["kind"], "Status", "{what}");
+        assert_eq!(answer.body()["kind"], "Status", "{case}");
     }
     let counted: u32 = hostile
         .lanes

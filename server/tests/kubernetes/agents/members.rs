@@ -14,8 +14,8 @@ const MEMBERS: &str = "/v1/clusters/shop/members";
 /// Grants a role in the cluster and returns the ID of the member.
 pub(super) async fn give(rig: &Rig, by: &str, role: &str, user: &str) -> String {
     let body = json!({ "role": role, "user": user });
-    let made = rig.server.post(MEMBERS, by, body).await.expect(201);
-    made["id"].as_str().unwrap().to_owned()
+    let created = rig.server.post(MEMBERS, by, body).await.expect(201);
+    created["id"].as_str().unwrap().to_owned()
 }
 
 pub(super) async fn take(rig: &Rig, by: &str, id: &str) {
@@ -52,12 +52,12 @@ async fn manual_bindings_are_reported_and_removed_with_the_last_role_of_the_user
     .await
     .unwrap();
     let explained = async |verb: &str| {
-        let asked = format!("cluster=shop&verb={verb}&resource=pods&namespace=default");
-        let path = format!("/v1/access/explain?{asked}");
+        let requested = format!("cluster=shop&verb={verb}&resource=pods&namespace=default");
+        let path = format!("/v1/access/explain?{requested}");
         rig.server.get(&path, &bob).await.expect(200)
     };
-    let why = explained("list").await;
-    let ways = why["through"].as_array().unwrap().iter();
+    let cause = explained("list").await;
+    let ways = cause["through"].as_array().unwrap().iter();
     let ways = ways.map(|way| {
         (
             way["bindingKind"].as_str(),
@@ -65,19 +65,19 @@ async fn manual_bindings_are_reported_and_removed_with_the_last_role_of_the_user
             way["through"].as_str(),
         )
     });
-    let wanted = [("by-hand", "Rule"), ("of-own", "Perhaps"), ("only", "Rule")];
-    let wanted = wanted.map(|(name, through)| (name, Some(through)));
-    for ((name, through), way) in wanted.into_iter().zip(ways) {
+    let expected = [("by-hand", "Rule"), ("of-own", "Perhaps"), ("only", "Rule")];
+    let expected = expected.map(|(name, through)| (name, Some(through)));
+    for ((name, through), way) in expected.into_iter().zip(ways) {
         let binding = format!("default/{name}");
         assert_eq!(
             way,
             (Some("RoleBinding"), Some(&*binding), through),
-            "{why}"
+            "{cause}"
         );
     }
-    assert_eq!(why["through"][0]["user"], "bob", "{why}");
-    let why = explained("delete").await;
-    assert_eq!(why["through"].as_array().unwrap().len(), 1, "{why}");
+    assert_eq!(cause["through"][0]["user"], "bob", "{cause}");
+    let cause = explained("delete").await;
+    assert_eq!(cause["through"].as_array().unwrap().len(), 1, "{cause}");
 
     take(&rig, &rig.admin, &id).await;
     let left = "jsonpath={range .items[*]}{.metadata.name}:{.subjects[*].name} {end}";
@@ -93,8 +93,8 @@ async fn manual_bindings_are_reported_and_removed_with_the_last_role_of_the_user
     .unwrap();
     eventually("the event about the removed subject", SOON, async || {
         let events = rig.events("shop").await;
-        let told = events.iter().any(|reason| reason == "NamesTakenOut");
-        told.then_some(()).ok_or_else(|| format!("{events:?}"))
+        let reported = events.iter().any(|reason| reason == "NamesTakenOut");
+        reported.then_some(()).ok_or_else(|| format!("{events:?}"))
     })
     .await
     .unwrap();
@@ -125,7 +125,7 @@ async fn cluster_member_can_access_only_that_cluster_until_the_role_is_removed()
 
     let id = give(&rig, &rig.admin, "cluster-viewer", "bob").await;
     assert_eq!(names().await, ["shop"]);
-    let given = std::time::Instant::now();
+    let value = std::time::Instant::now();
     eventually("bob to read nodes", SOON, async || {
         match nodes("shop").await {
             200 => Ok(()),
@@ -136,11 +136,11 @@ async fn cluster_member_can_access_only_that_cluster_until_the_role_is_removed()
     .unwrap();
     // The documented limit is two seconds, but other tests can slow this machine down.
     assert!(
-        given.elapsed() < Duration::from_secs(10),
+        value.elapsed() < Duration::from_secs(10),
         "{:?}",
-        given.elapsed()
+        value.elapsed()
     );
-    for (method, path, wanted) in [
+    for (method, path, expected) in [
         (Method::GET, "/k8s/clusters/shop/api/v1/secrets", 403),
         (
             Method::DELETE,
@@ -154,29 +154,29 @@ async fn cluster_member_can_access_only_that_cluster_until_the_role_is_removed()
         (Method::GET, "/v1/users", 403),
     ] {
         let answer = rig.server.call(method, path, Some(&bob), None).await;
-        assert_eq!(answer.code, wanted, "{path}: {}", answer.body);
+        assert_eq!(answer.code, expected, "{path}: {}", answer.body);
     }
     let members = rig.server.get(MEMBERS, &bob).await.expect(200);
     assert_eq!(members["items"][0]["user"], "bob");
     let explained = async |user: &str, resource: &str| {
-        let asked = format!("cluster=shop&verb=get&resource={resource}&user={user}");
-        let path = format!("/v1/access/explain?{asked}");
+        let requested = format!("cluster=shop&verb=get&resource={resource}&user={user}");
+        let path = format!("/v1/access/explain?{requested}");
         rig.server.get(&path, &bob).await
     };
-    let why = explained("bob", "nodes").await.expect(200);
-    assert_eq!(why["through"][0]["role"], "cluster-viewer", "{why}");
-    assert_eq!(why["through"][0]["binding"], json!(id), "{why}");
+    let reason = explained("bob", "nodes").await.expect(200);
+    assert_eq!(reason["through"][0]["role"], "cluster-viewer", "{reason}");
+    assert_eq!(reason["through"][0]["binding"], json!(id), "{reason}");
     // A member does not see the administrators of Drover or other users.
     for user in ["admin", "nobody"] {
         let refused = explained(user, "nodes").await.expect(404);
         assert_eq!(refused["message"], format!("User {user:?} not found"));
     }
     for name in ["deploy", "deployment", "deployments.v1.apps"] {
-        let why = explained("bob", name).await.expect(200);
+        let reason = explained("bob", name).await.expect(200);
         let meant = json!({ "group": "apps", "resource": "deployments" });
-        assert_eq!(why["resource"], meant, "{name}");
-        assert_eq!(why["unresolved"], json!(null), "{why}");
-        assert_eq!(why["through"][0]["role"], "cluster-viewer", "{why}");
+        assert_eq!(reason["resource"], meant, "{name}");
+        assert_eq!(reason["unresolved"], json!(null), "{reason}");
+        assert_eq!(reason["through"][0]["role"], "cluster-viewer", "{reason}");
     }
     let refused = explained("bob", "deploymnts").await.expect(422);
     let message = refused["message"].as_str().unwrap();
@@ -197,17 +197,17 @@ async fn member_manager_cannot_grant_permissions_that_the_manager_lacks() {
     let ann = rig.server.user(&rig.admin, "ann").await;
     let bob = rig.server.user(&rig.admin, "bob").await;
     give(&rig, &rig.admin, "cluster-members-manage", "ann").await;
-    let asked = async |by: &str, role: &str| {
+    let requested = async |by: &str, role: &str| {
         let body = json!({ "role": role, "user": "bob" });
         rig.server.post(MEMBERS, by, body).await
     };
-    let refused = asked(&ann, "cluster-owner").await.expect(403);
+    let refused = requested(&ann, "cluster-owner").await.expect(403);
     let message = refused["message"].as_str().unwrap();
     assert!(
         message.contains("your roles in the cluster lack"),
         "{message}"
     );
-    asked(&ann, "cluster-members-view").await.expect(201);
+    requested(&ann, "cluster-members-view").await.expect(201);
     // Bob lists members but cannot grant roles, so he cannot search users.
     rig.server.get(MEMBERS, &bob).await.expect(200);
     let people = |place: &str| format!("/v1/access/people?name=bob{place}");
@@ -219,13 +219,13 @@ async fn member_manager_cannot_grant_permissions_that_the_manager_lacks() {
     for nowhere in ["&cluster=bank", "&project=vault"] {
         rig.server.get(&people(nowhere), &ann).await.expect(404);
     }
-    asked(&bob, "cluster-members-view").await.expect(403);
+    requested(&bob, "cluster-members-view").await.expect(403);
     // Ann cannot revoke a role that she could not grant.
     let owner = give(&rig, &rig.admin, "cluster-owner", "bob").await;
     let path = format!("{MEMBERS}/{owner}");
     rig.server.delete(&path, &ann).await.expect(403);
     // The owner can grant and revoke both roles.
-    asked(&bob, "nodes-view").await.expect(201);
+    requested(&bob, "nodes-view").await.expect(201);
     rig.server.delete(&path, &bob).await.expect(204);
 }
 
@@ -249,7 +249,7 @@ async fn user_becomes_owner_of_an_imported_cluster_and_of_no_other_cluster() {
         .post(&path, &rig.admin, binding)
         .await
         .expect(201);
-    let made: Value = eventually("dora to create a cluster", SOON, async || {
+    let created: Value = eventually("dora to create a cluster", SOON, async || {
         let answer = rig.server.post("/v1/clusters", &dora, body.clone()).await;
         if answer.code == 201 {
             Ok(answer.body)
@@ -259,7 +259,7 @@ async fn user_becomes_owner_of_an_imported_cluster_and_of_no_other_cluster() {
     })
     .await
     .unwrap();
-    assert_eq!(made["name"], "doras");
+    assert_eq!(created["name"], "doras");
     let members = eventually("dora to be the owner of the cluster", SOON, async || {
         let answer = rig.server.get("/v1/clusters/doras/members", &dora).await;
         (answer.code == 200).then_some(answer.body).ok_or("not yet")
@@ -298,7 +298,7 @@ async fn role_is_revoked_despite_changed_labels_and_finalizers_in_the_cluster() 
         let found = cluster.kubectl(line).await;
         found.map(|found| found.stdout.lines().map(str::to_owned).collect::<Vec<_>>())
     };
-    let made = eventually("the objects of the role in the cluster", SOON, async || {
+    let created = eventually("the objects of the role in the cluster", SOON, async || {
         let found = of_roles().await.map_err(|error| error.to_string())?;
         (found.len() == 2)
             .then_some(found.clone())
@@ -308,26 +308,26 @@ async fn role_is_revoked_despite_changed_labels_and_finalizers_in_the_cluster() 
     .unwrap();
     // Change the label, the rules and the finalizers of the objects.
     let hold = r#"{"metadata": {"finalizers": ["example.org/mine"]}}"#;
-    for object in &made {
+    for object in &created {
         let strip = format!("{label}-");
         cluster.kubectl(["label", object, &strip]).await.unwrap();
     }
     eventually("the labels to be restored", SOON, async || {
         let found = of_roles().await.map_err(|error| error.to_string())?;
-        (found == made)
+        (found == created)
             .then_some(())
             .ok_or_else(|| format!("{found:?}"))
     })
     .await
     .unwrap();
-    for object in &made {
+    for object in &created {
         cluster
             .kubectl(["patch", object, "--type=merge", "-p", hold])
             .await
             .unwrap();
     }
     take(&rig, &rig.admin, &id).await;
-    for object in &made {
+    for object in &created {
         eventually(&format!("{object} to be deleted"), SOON, async || {
             let found = cluster.kubectl(["get", object, "--ignore-not-found", "-o", "name"]);
             let found = found.await.map_err(|error| error.to_string())?.stdout;

@@ -40,9 +40,9 @@ impl<'a> Projects<'a> {
     }
 
     async fn wait_for(&self, name: &str, reason: &str, namespaces: &[&str]) -> String {
-        let what = format!("{name} to be {reason} with {namespaces:?}");
+        let case = format!("{name} to be {reason} with {namespaces:?}");
         let mut message = String::new();
-        let waited = eventually(&what, SOON, async || {
+        let waited = eventually(&case, SOON, async || {
             let project = self
                 .api
                 .get(name)
@@ -94,8 +94,8 @@ async fn kubectl(cluster: &ControlPlane, line: &str) -> String {
         .stdout
 }
 
-async fn get(cluster: &ControlPlane, what: &str) -> Value {
-    let text = kubectl(cluster, &format!("get {what} -o json")).await;
+async fn get(cluster: &ControlPlane, name: &str) -> Value {
+    let text = kubectl(cluster, &format!("get {name} -o json")).await;
     serde_json::from_str(&text).unwrap()
 }
 
@@ -106,8 +106,8 @@ fn labels(namespace: &Value) -> &Value {
 /// Waits until a namespace has the label of this project. For `None`, waits until the namespace has
 /// no project label.
 async fn wait_for_label(cluster: &ControlPlane, namespace: &str, project: Option<&str>) {
-    let what = format!("{namespace} to be labelled {project:?}");
-    eventually(&what, SOON, async || {
+    let case = format!("{namespace} to be labelled {project:?}");
+    eventually(&case, SOON, async || {
         let found = get(cluster, &format!("namespace {namespace}")).await;
         let label = labels(&found)["management.drover.dev/project"].as_str();
         (label == project)
@@ -136,8 +136,8 @@ async fn project_namespaces_have_quotas_and_are_released_without_project_metadat
     projects.make("web", spec).await;
     projects.wait_for("web", "Applied", &["dev", "test"]).await;
     let web = projects.uid("web").await;
-    let made = get(&cluster, "namespace dev").await;
-    let label = |label: &str| labels(&made)[label].clone();
+    let created = get(&cluster, "namespace dev").await;
+    let label = |label: &str| labels(&created)[label].clone();
     assert_eq!(label("management.drover.dev/project"), json!(web));
     assert_eq!(label("pod-security.kubernetes.io/enforce"), "restricted");
     assert_eq!(label("app.kubernetes.io/managed-by"), "drover");
@@ -185,7 +185,7 @@ async fn manual_changes_in_project_namespaces_are_reverted_within_seconds() {
     let web = projects.uid("web").await;
     let quota = "resourcequota drover-project -n dev";
     let hard = || json!({ "pods": "5" });
-    let wait_until_restored = async |line: &str, pointer: &str, wanted: Value| {
+    let wait_until_restored = async |line: &str, pointer: &str, expected: Value| {
         let is_as_wanted = async || {
             let found = cluster
                 .kubectl(format!("get {line} -o json").split(' '))
@@ -193,7 +193,7 @@ async fn manual_changes_in_project_namespaces_are_reverted_within_seconds() {
             let found = found.map_err(|error| error.to_string())?;
             let found: Value =
                 serde_json::from_str(&found.stdout).map_err(|error| error.to_string())?;
-            let same = found.pointer(pointer) == Some(&wanted);
+            let same = found.pointer(pointer) == Some(&expected);
             same.then_some(()).ok_or_else(|| found.to_string())
         };
         eventually(line, SOON, is_as_wanted).await.unwrap();
@@ -213,14 +213,14 @@ async fn manual_changes_in_project_namespaces_are_reverted_within_seconds() {
 
 /// Asserts that a namespace contains no label and no object of a project.
 async fn assert_namespace_is_unmanaged(cluster: &ControlPlane, name: &str) {
-    let left = get(cluster, &format!("namespace {name}")).await;
+    let remaining = get(cluster, &format!("namespace {name}")).await;
     assert_eq!(
-        labels(&left),
+        labels(&remaining),
         &json!({ "kubernetes.io/metadata.name": name })
     );
     for kind in ["resourcequotas", "limitranges"] {
-        let left = get(cluster, &format!("{kind} -n {name}")).await;
-        assert_eq!(left["items"], json!([]), "{kind} in {name}");
+        let remaining = get(cluster, &format!("{kind} -n {name}")).await;
+        assert_eq!(remaining["items"], json!([]), "{kind} in {name}");
     }
 }
 
@@ -233,8 +233,8 @@ async fn existing_namespace_is_adopted_only_on_request_and_can_move_to_another_p
     kubectl(&cluster, "create namespace bank").await;
     let adopted = || json!({ "namespaces": [{ "name": "bank", "adopt": true }] });
 
-    let asked = json!({ "namespaces": [{ "name": "bank" }] });
-    projects.make("vault", asked).await;
+    let requested = json!({ "namespaces": [{ "name": "bank" }] });
+    projects.make("vault", requested).await;
     let message = projects.wait_for("vault", "NamespaceTaken", &[]).await;
     assert!(
         message.contains("\"bank\"") && message.contains("adopt"),
@@ -252,10 +252,10 @@ async fn existing_namespace_is_adopted_only_on_request_and_can_move_to_another_p
     wait_for_label(&cluster, "bank", Some(&vault)).await;
     rig.server.user(&rig.admin, "ann").await;
     let body = json!({ "role": "read-only", "user": "ann" });
-    let given = rig
+    let value = rig
         .server
         .post("/v1/projects/vault/members", &rig.admin, body);
-    given.await.expect(201);
+    value.await.expect(201);
     wait_for_rights(&cluster, "bank", true).await;
 
     // The namespace moves after the first project releases it. Bindings of the first project are
@@ -307,10 +307,10 @@ async fn recreated_namespace_is_not_adopted_again() {
     kubectl(&cluster, "create namespace safe").await;
     let named = json!([{ "name": "safe", "adopt": true }]);
     let body = json!({ "name": "of-rest", "cluster": "shop", "namespaces": named });
-    let made = rig.server.post("/v1/projects", &rig.admin, body).await;
+    let created = rig.server.post("/v1/projects", &rig.admin, body).await;
     let safe = get(&cluster, "namespace safe").await;
     assert_eq!(
-        made.expect(201)["namespaces"][0]["uid"],
+        created.expect(201)["namespaces"][0]["uid"],
         safe["metadata"]["uid"]
     );
 
@@ -327,17 +327,17 @@ async fn recreated_namespace_is_not_adopted_again() {
     projects.wait_for("vault", "Applied", &["bank"]).await;
 }
 
-/// Waits until a namespace contains Drover's role bindings. If `wanted` is false, waits until the
+/// Waits until a namespace contains Drover's role bindings. If `expected` is false, waits until the
 /// role bindings are deleted.
-async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, wanted: bool) {
-    let what = format!("permissions in {namespace}: {wanted}");
-    eventually(&what, SOON, async || {
+async fn wait_for_rights(cluster: &ControlPlane, namespace: &str, expected: bool) {
+    let case = format!("permissions in {namespace}: {expected}");
+    eventually(&case, SOON, async || {
         let label = "management.drover.dev/access";
         let found = get(cluster, &format!("rolebindings -n {namespace} -l {label}")).await;
         let has = found["items"]
             .as_array()
             .is_some_and(|items| !items.is_empty());
-        (has == wanted)
+        (has == expected)
             .then_some(())
             .ok_or_else(|| found.to_string())
     })
@@ -377,9 +377,9 @@ async fn project_can_be_deleted_while_its_cluster_is_disconnected_or_deleted() {
     let gone = rig.server.hub.clusters();
     gone.delete("shop", &DeleteParams::default()).await.unwrap();
     projects.wait_until_gone("two").await;
-    let left = get(&cluster, "namespace of-two").await;
+    let remaining = get(&cluster, "namespace of-two").await;
     assert_eq!(
-        labels(&left),
+        labels(&remaining),
         &json!({ "kubernetes.io/metadata.name": "of-two" })
     );
 }

@@ -86,7 +86,7 @@ async fn invalid_registrations_are_rejected_with_an_event() {
         request
     };
 
-    for (what, token, body, code, reason) in [
+    for (case, token, body, code, reason) in [
         ("no token", None, ours.request(&a, ""), 401, "TokenRequired"),
         (
             "another key's signature",
@@ -119,12 +119,12 @@ async fn invalid_registrations_are_rejected_with_an_event() {
     ] {
         let answer = register(&rig, token.map(String::as_str), body).await;
         let body = answer.expect(code);
-        assert_eq!(cause(&body), reason, "{what}: {body}");
+        assert_eq!(cause(&body), reason, "{case}: {body}");
     }
     register(&rig, Some(&token_a), ours.request(&a, &token_a))
         .await
         .expect(200);
-    for (what, token, body, code, reason) in [
+    for (case, token, body, code, reason) in [
         (
             "a second key with a fresh token",
             Some(&second_token),
@@ -157,7 +157,7 @@ async fn invalid_registrations_are_rejected_with_an_event() {
         let body = register(&rig, token.map(String::as_str), body)
             .await
             .expect(code);
-        assert_eq!(cause(&body), reason, "{what}: {body}");
+        assert_eq!(cause(&body), reason, "{case}: {body}");
     }
     // The bound key authenticates the agent with a deleted token and without a token.
     register(&rig, Some(&token_a), ours.request(&a, &token_a))
@@ -254,11 +254,11 @@ async fn recreated_cluster_inherits_no_key_and_no_token() {
             freed => drop(freed.unwrap()),
         }
         let body = json!({ "name": "a" });
-        let made = rig.server.post("/v1/clusters", &rig.admin, body).await;
-        if made.code == 201 {
-            Ok(made.body["uid"].as_str().unwrap().to_owned())
+        let created = rig.server.post("/v1/clusters", &rig.admin, body).await;
+        if created.code == 201 {
+            Ok(created.body["uid"].as_str().unwrap().to_owned())
         } else {
-            Err(made.body.to_string())
+            Err(created.body.to_string())
         }
     })
     .await

@@ -174,11 +174,11 @@ async fn delete_agent_pods(cluster: &ControlPlane) {
         let listed = cluster
             .kubectl(["-n", NAMESPACE, "get", "pods", "-o", "name"])
             .await;
-        let left = listed.map_err(|error| error.to_string())?.stdout;
-        if left.trim().is_empty() {
+        let remaining = listed.map_err(|error| error.to_string())?.stdout;
+        if remaining.trim().is_empty() {
             Ok(())
         } else {
-            Err(left)
+            Err(remaining)
         }
     })
     .await

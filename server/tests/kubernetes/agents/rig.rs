@@ -81,12 +81,12 @@ impl Rig {
     /// Creates a Cluster and returns its UID.
     pub(super) async fn create(&self, name: &str) -> String {
         let body = json!({ "name": name });
-        let made = self
+        let created = self
             .server
             .post("/v1/clusters", &self.admin, body)
             .await
             .expect(201);
-        made["uid"].as_str().unwrap().to_owned()
+        created["uid"].as_str().unwrap().to_owned()
     }
 
     /// Creates a registration token, and returns the response with the import manifest.
@@ -115,12 +115,12 @@ impl Rig {
     }
 
     /// Waits until a condition has this status and reason.
-    pub(super) async fn wait_for(&self, name: &str, kind: &str, wanted: (&str, &str)) {
-        eventually(&format!("{kind}={wanted:?}"), SOON, async || {
+    pub(super) async fn wait_for(&self, name: &str, kind: &str, expected: (&str, &str)) {
+        eventually(&format!("{kind}={expected:?}"), SOON, async || {
             let conditions = self.status(name).await.conditions;
             let found = conditions.iter().find(|c| c.type_ == kind);
             match found.map(|c| (c.status.as_str(), c.reason.as_str())) {
-                Some(now) if now == wanted => Ok(()),
+                Some(now) if now == expected => Ok(()),
                 _ => Err(format!("{conditions:?}")),
             }
         })

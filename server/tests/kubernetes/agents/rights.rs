@@ -17,14 +17,14 @@ use super::rig::{Rig, SOON, start};
 
 /// Returns a user's permissions in a namespace. The cluster reports the permissions through the
 /// server. Returns `None` before the cluster contains the user's bindings.
-async fn allowed_in(rig: &Rig, who: &str, cluster: &str, namespace: &str) -> Option<Vec<Rule>> {
+async fn allowed_in(rig: &Rig, user: &str, cluster: &str, namespace: &str) -> Option<Vec<Rule>> {
     let kind = "apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     let path = format!("/k8s/clusters/{cluster}/{kind}");
     let body = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview",
         "spec": { "namespace": namespace },
     });
-    let answer = rig.server.post(&path, who, body).await;
+    let answer = rig.server.post(&path, user, body).await;
     if answer.code != 201 {
         return None;
     }
@@ -32,21 +32,21 @@ async fn allowed_in(rig: &Rig, who: &str, cluster: &str, namespace: &str) -> Opt
     Some(rules(&review.status.unwrap()))
 }
 
-async fn allowed(rig: &Rig, who: &str) -> Option<Vec<Rule>> {
-    allowed_in(rig, who, "shop", "default").await
+async fn allowed(rig: &Rig, user: &str) -> Option<Vec<Rule>> {
+    allowed_in(rig, user, "shop", "default").await
 }
 
 /// Waits until a user's permissions in a namespace of a cluster equal the expected permissions.
 async fn wait_for_rights(
     rig: &Rig,
     (who, cluster, namespace): (&str, &str, &str),
-    what: &str,
-    wanted: &[Rule],
+    case: &str,
+    expected: &[Rule],
 ) {
-    eventually(what, SOON, async || {
+    eventually(case, SOON, async || {
         let has = allowed_in(rig, who, cluster, namespace).await;
         let has = has.unwrap_or_default();
-        let (lacks, exceeds) = (missing(&has, wanted), missing(wanted, &has));
+        let (lacks, exceeds) = (missing(&has, expected), missing(expected, &has));
         if lacks.is_empty() && exceeds.is_empty() {
             Ok(())
         } else {
@@ -81,18 +81,18 @@ async fn granted(cluster: &ControlPlane, role: &str) -> (Vec<Rule>, Vec<Rule>) {
         let found = all.iter().find(|one| one.name == name);
         found.map(|one| &one.spec)
     };
-    let said: Scoped = resolve(role, find).unwrap().unwrap();
-    let whole = async |said: Rights| {
-        let said = said.downstream();
-        let mut rules = said.rules;
-        for name in said.external {
+    let rights: Scoped = resolve(role, find).unwrap().unwrap();
+    let whole = async |rights: Rights| {
+        let rights = rights.downstream();
+        let mut rules = rights.rules;
+        for name in rights.external {
             let own = Api::<ClusterRole>::all(cluster.client());
             let own = own.get(&name).await.unwrap().rules.unwrap_or_default();
             rules.extend(Rights::of(&own).rules);
         }
         rules
     };
-    (whole(said.cluster).await, whole(said.project).await)
+    (whole(rights.cluster).await, whole(rights.project).await)
 }
 
 #[tokio::test]
@@ -114,11 +114,11 @@ async fn each_default_cluster_role_grants_exactly_its_rules() {
         if role.spec.context != RoleContext::Cluster || role.name == "cluster-members-view" {
             continue;
         }
-        let given = give(&rig, &rig.admin, role.name, "bob").await;
-        let (mut wanted, _) = granted(&cluster, role.name).await;
-        wanted.extend(default_rules.iter().cloned());
-        wait_for_rights(&rig, (&bob, "shop", "default"), role.name, &wanted).await;
-        take(&rig, &rig.admin, &given).await;
+        let granted_roles = give(&rig, &rig.admin, role.name, "bob").await;
+        let (mut expected, _) = granted(&cluster, role.name).await;
+        expected.extend(default_rules.iter().cloned());
+        wait_for_rights(&rig, (&bob, "shop", "default"), role.name, &expected).await;
+        take(&rig, &rig.admin, &granted_roles).await;
     }
     take(&rig, &rig.admin, &id).await;
     let label = "management.drover.dev/access=role";
@@ -127,9 +127,9 @@ async fn each_default_cluster_role_grants_exactly_its_rules() {
         SOON,
         async || {
             let kinds = "clusterroles,clusterrolebindings,rolebindings";
-            let left = cluster.kubectl(["get", kinds, "-A", "-l", label, "-o", "name"]);
-            let left = left.await.map_err(|error| error.to_string())?.stdout;
-            left.trim().is_empty().then_some(()).ok_or(left)
+            let remaining = cluster.kubectl(["get", kinds, "-A", "-l", label, "-o", "name"]);
+            let remaining = remaining.await.map_err(|error| error.to_string())?.stdout;
+            remaining.trim().is_empty().then_some(()).ok_or(remaining)
         },
     )
     .await
@@ -146,8 +146,8 @@ async fn each_default_project_role_grants_its_rules_only_in_its_project() {
         let body = json!({
             "name": project, "cluster": "shop", "namespaces": [{ "name": namespace }],
         });
-        let made = rig.server.post("/v1/projects", &rig.admin, body).await;
-        made.expect(201);
+        let created = rig.server.post("/v1/projects", &rig.admin, body).await;
+        created.expect(201);
     }
     // This role grants no permissions in the cluster. The remaining permissions belong to every
     // authenticated user.
@@ -162,7 +162,7 @@ async fn each_default_project_role_grants_its_rules_only_in_its_project() {
             continue;
         }
         let body = json!({ "role": role.name, "user": "bob" });
-        let made = rig.server.post(members, &rig.admin, body).await.expect(201);
+        let created = rig.server.post(members, &rig.admin, body).await.expect(201);
         let (in_cluster, in_project) = granted(&cluster, role.name).await;
         let elsewhere = [default_rules.clone(), in_cluster].concat();
         let here = [elsewhere.clone(), in_project].concat();
@@ -172,7 +172,7 @@ async fn each_default_project_role_grants_its_rules_only_in_its_project() {
         for namespace in ["vault", "default"] {
             wait_for_rights(&rig, (&bob, "shop", namespace), name, &elsewhere).await;
         }
-        let path = format!("{members}/{}", made["id"].as_str().unwrap());
+        let path = format!("{members}/{}", created["id"].as_str().unwrap());
         rig.server.delete(&path, &rig.admin).await.expect(204);
         wait_for_rights(&rig, (&bob, "shop", "front"), "it to go", &default_rules).await;
     }
@@ -230,9 +230,9 @@ async fn each_default_global_role_grants_exactly_its_rules_on_the_hub() {
             continue;
         }
         bind("bob-more", role.name).await;
-        let wanted = [least.clone(), own(role.name)].concat();
-        wait_for_rights(&rig, (&bob, "local", "default"), role.name, &wanted).await;
-        wait_for_rights(&rig, (&bob, "local", "drover-system"), role.name, &wanted).await;
+        let expected = [least.clone(), own(role.name)].concat();
+        wait_for_rights(&rig, (&bob, "local", "default"), role.name, &expected).await;
+        wait_for_rights(&rig, (&bob, "local", "drover-system"), role.name, &expected).await;
         let path = format!("{bindings}/bob-more");
         rig.server.delete(&path, &rig.admin).await.expect(200);
         wait_for_rights(&rig, (&bob, "local", "default"), "it to go", &least).await;

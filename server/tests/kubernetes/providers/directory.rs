@@ -82,7 +82,7 @@ async fn directory_sign_in_rejects_injected_names_and_wrong_passwords() {
     let rig = Rig::start().await;
     let slapd = Slapd::with(&people());
     directory(&rig, "corp", &slapd, DROVER_PASSWORD).await;
-    let mut said: Vec<Value> = Vec::new();
+    let mut results: Vec<Value> = Vec::new();
     for (login, password) in [
         ("ann", "wrong"),
         ("nobody", "wrong"),
@@ -92,17 +92,17 @@ async fn directory_sign_in_rejects_injected_names_and_wrong_passwords() {
         ("ann\u{0}", "password of ann"),
         ("", ""),
     ] {
-        said.push(
+        results.push(
             log_in_with_password(&rig, login, password)
                 .await
                 .expect(401),
         );
     }
-    said.dedup();
+    results.dedup();
     assert_eq!(
-        said.len(),
+        results.len(),
         1,
-        "responses to known and unknown names must not differ: {said:?}"
+        "responses to known and unknown names must not differ: {results:?}"
     );
     // Programs cannot use the redirect flow of a browser.
     let body = json!({ "by": "Program" });
@@ -134,8 +134,8 @@ async fn directory_password_attempts_are_limited_and_wrong_bind_password_is_not_
     for _ in 0..3 {
         let body = json!({ "by": "Program", "login": "ann", "password": "password of ann" });
         let answer = rig.server.call(Method::POST, path, None, Some(body)).await;
-        let said = answer.expect(503);
-        assert!(!said.to_string().contains("bindPassword"), "{said}");
+        let problem = answer.expect(503);
+        assert!(!problem.to_string().contains("bindPassword"), "{problem}");
     }
     rig.server.stop().await;
 }

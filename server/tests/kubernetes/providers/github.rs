@@ -46,13 +46,13 @@ async fn reused_github_login_creates_a_new_user_and_a_revoked_token_ends_access(
     github(&rig, &fake).await;
     let ann = sign_in(&rig, &fake, 1).await;
     assert_eq!(rig.me(&ann).await.expect(200)["username"], "ann");
-    let asked = rig.server.call(
+    let requested = rig.server.call(
         Method::POST,
         "/v1/users/ann/refresh",
         Some(&rig.admin),
         None,
     );
-    let identity = asked.await.expect(200)["identities"][0].clone();
+    let identity = requested.await.expect(200)["identities"][0].clone();
     assert_eq!(identity["state"], "Confirmed", "{identity}");
     assert_eq!(identity["groups"][0]["name"], "drover:hub:org:10");
 
@@ -67,13 +67,13 @@ async fn reused_github_login_creates_a_new_user_and_a_revoked_token_ends_access(
     assert_eq!(rig.me(&again).await.expect(200)["username"], "ann");
 
     fake.world().tokens.clear();
-    let asked = rig.server.call(
+    let requested = rig.server.call(
         Method::POST,
         "/v1/users/ann/refresh",
         Some(&rig.admin),
         None,
     );
-    let identity = asked.await.expect(200)["identities"][0].clone();
+    let identity = requested.await.expect(200)["identities"][0].clone();
     assert_eq!(identity["state"], "Refused", "{identity}");
     rig.me(&ann).await.expect(401);
     rig.server.stop().await;

@@ -27,10 +27,10 @@ async fn global_role(rig: &Rig, name: &str, spec: Value) -> GlobalRole {
     }))
     .unwrap();
     let roles: Api<GlobalRole> = Api::all(rig.server.hub.client());
-    let made = roles.create(&PostParams::default(), &role).await.unwrap();
+    let created = roles.create(&PostParams::default(), &role).await.unwrap();
     let stores = rig.server.hub.stores();
-    assert!(stores.global_roles.wait_for(&made).await);
-    made
+    assert!(stores.global_roles.wait_for(&created).await);
+    created
 }
 
 #[tokio::test]
@@ -51,10 +51,10 @@ async fn linked_identities_belong_to_one_user_and_tokens_of_previous_user_are_re
     }))
     .unwrap();
     let bindings: Api<GlobalRoleBinding> = Api::all(rig.server.hub.client());
-    let made = bindings.create(&PostParams::default(), &binding).await;
+    let created = bindings.create(&PostParams::default(), &binding).await;
     let stores = rig.server.hub.stores();
     let bound = &stores.global_role_bindings;
-    assert!(bound.wait_for(&made.unwrap()).await);
+    assert!(bound.wait_for(&created.unwrap()).await);
 
     let from = json!({ "from": "ann-2" });
     rig.by(&first, Method::POST, LINK, Some(from.clone()))
@@ -78,10 +78,10 @@ async fn linked_identities_belong_to_one_user_and_tokens_of_previous_user_are_re
     // The refresh token moved as well. Timestamps have a resolution of one second.
     let before = user(&rig, "ann").await;
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
-    let asked = rig
+    let requested = rig
         .server
         .post("/v1/users/ann/refresh", &rig.admin, json!({}));
-    let after = asked.await.expect(200);
+    let after = requested.await.expect(200);
     for place in 0..2 {
         let at = |user: &Value| user["identities"][place]["confirmedAt"].to_string();
         assert!(at(&after) > at(&before), "{after}");
@@ -108,8 +108,8 @@ async fn unlinked_identity_loses_access_and_signs_in_as_a_new_user() {
     rig.by(&first, Method::DELETE, &path, None)
         .await
         .expect(403);
-    let left = rig.server.delete(&path, &rig.admin).await.expect(200);
-    assert_eq!(left["identities"].as_array().unwrap().len(), 1);
+    let remaining = rig.server.delete(&path, &rig.admin).await.expect(200);
+    assert_eq!(remaining["identities"].as_array().unwrap().len(), 1);
     rig.server.delete(&path, &rig.admin).await.expect(404);
     rig.server.get("/v1/me", &token).await.expect(401);
     rig.me(&second).await.expect(401);
@@ -143,8 +143,8 @@ async fn identity_link_requires_a_recent_confirmation_and_a_user_without_that_pr
         (json!({ "from": "bob" }), 409, "already"),
         (json!({ "from": "admin" }), 409, "yourself"),
     ] {
-        let said = link(&rig, body.clone(), code).await.to_string();
-        assert!(said.contains(says), "{body}: {said}");
+        let message = link(&rig, body.clone(), code).await.to_string();
+        assert!(message.contains(says), "{body}: {message}");
     }
     let users = rig.server.hub.users();
     let patch = async |name: &str, patch: Value| {
@@ -175,13 +175,13 @@ async fn identity_link_requires_a_recent_confirmation_and_a_user_without_that_pr
         }
         patch(name, json!({ "status": { "identities": [identity] } })).await;
         let body = json!({ "from": name, "provider": "other" });
-        let said = link(&rig, body, 409).await.to_string();
-        assert!(said.contains(says), "{change}: {said}");
+        let message = link(&rig, body, 409).await.to_string();
+        assert!(message.contains(says), "{change}: {message}");
         patch(name, json!({ "status": { "identities": known } })).await;
     }
     patch("ann", json!({ "spec": { "enabled": false } })).await;
-    let said = link(&rig, from(), 409).await.to_string();
-    assert!(said.contains("disabled"), "{said}");
+    let message = link(&rig, from(), 409).await.to_string();
+    assert!(message.contains("disabled"), "{message}");
     patch("ann", json!({ "spec": { "enabled": true } })).await;
     // The rejected requests have moved no identity and ended no session.
     rig.me(&second).await.expect(200);
@@ -202,7 +202,7 @@ async fn new_user_receives_exactly_the_default_roles_for_new_users() {
     let eve = rig.server.user(&rig.admin, "eve").await;
 
     let bindings: Api<GlobalRoleBinding> = Api::all(rig.server.hub.client());
-    let mut given = Vec::new();
+    let mut value = Vec::new();
     for binding in bindings
         .list(&kube::api::ListParams::default())
         .await
@@ -210,12 +210,15 @@ async fn new_user_receives_exactly_the_default_roles_for_new_users() {
     {
         let user = binding.spec.subject.user.unwrap();
         if user.name != "admin" {
-            given.push((user.name, binding.spec.role.name));
+            value.push((user.name, binding.spec.role.name));
         }
     }
-    given.sort();
-    let wanted = [("ann", "for-all"), ("eve", "for-all")];
-    assert_eq!(given, wanted.map(|(user, role)| (user.into(), role.into())));
+    value.sort();
+    let expected = [("ann", "for-all"), ("eve", "for-all")];
+    assert_eq!(
+        value,
+        expected.map(|(user, role)| (user.into(), role.into()))
+    );
     // The role is effective from the first request on.
     let make = |name: &str| json!({ "name": name });
     rig.by(&ann, Method::POST, "/v1/clusters", Some(make("of-ann")))

@@ -19,13 +19,13 @@ async fn put(rig: &Rig, path: &str, body: Value) -> Answer {
 
 /// Waits until the condition of a provider has this reason, and returns the condition.
 async fn ready(rig: &Rig, reason: &str) -> Value {
-    let said = eventually(reason, SOON * 3, async || {
+    let reason_text = eventually(reason, SOON * 3, async || {
         let path = "/v1/auth-providers/corp";
         let view = rig.server.get(path, &rig.admin).await.expect(200);
         let now = &view["conditions"][0]["reason"];
         if now == reason { Ok(view) } else { Err(view) }
     });
-    said.await.unwrap()
+    reason_text.await.unwrap()
 }
 
 #[tokio::test]
@@ -48,13 +48,16 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
         })
     };
     let wish = json!({ "name": "corp", "spec": spec(false), "secret": "not the secret" });
-    let made = rig
+    let created = rig
         .server
         .post("/v1/auth-providers", &rig.admin, wish.clone())
         .await;
-    let made = made.expect(201);
-    assert_eq!(made["hasSecret"], true);
-    assert!(made["spec"]["oidc"].get("clientSecret").is_none(), "{made}");
+    let created = created.expect(201);
+    assert_eq!(created["hasSecret"], true);
+    assert!(
+        created["spec"]["oidc"].get("clientSecret").is_none(),
+        "{created}"
+    );
     rig.server
         .post("/v1/auth-providers", &rig.admin, wish)
         .await
@@ -81,7 +84,7 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
     assert!(trial.to_string().contains("oidc.clientSecret"), "{trial}");
     let path = "/v1/auth-providers/corp";
     let change = json!({
-        "spec": spec(true), "secret": SECRET, "resourceVersion": made["resourceVersion"],
+        "spec": spec(true), "secret": SECRET, "resourceVersion": created["resourceVersion"],
     });
     // The server has updated the condition since the read.
     put(&rig, path, change).await.expect(409);
@@ -114,8 +117,9 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
     let secrets = rig.server.hub.secrets();
     let gone = eventually("the secret to be deleted", SOON * 3, async || {
         let of_corp = ListParams::default().labels(&format!("{PROVIDER_SECRET_LABEL}=corp"));
-        let held = secrets.list(&of_corp).await.unwrap();
-        held.items
+        let is_shown = secrets.list(&of_corp).await.unwrap();
+        is_shown
+            .items
             .is_empty()
             .then_some(())
             .ok_or("the secret still exists")
@@ -128,7 +132,7 @@ async fn administrator_manages_a_provider_without_access_to_its_secret() {
 async fn provider_receives_only_its_own_secret() {
     let rig = Rig::start().await;
     let _other = rig.openid("other").await;
-    for (secret, key, told) in [
+    for (secret, key, reported) in [
         ("challenge-key", "key", "belongs to the server"),
         ("other", "clientSecret", "does not have the label"),
     ] {
@@ -144,7 +148,7 @@ async fn provider_receives_only_its_own_secret() {
             .await;
         let view = ready(&rig, "Misconfigured").await;
         let message = view["conditions"][0]["message"].as_str().unwrap();
-        assert!(message.contains(told), "{message}");
+        assert!(message.contains(reported), "{message}");
         rig.delete("corp").await;
     }
     rig.server.stop().await;

@@ -34,13 +34,13 @@ async fn administrators(rig: &Rig, group: &str, provider: &str) {
     .unwrap();
     let roles: Api<GlobalRole> = Api::all(client.clone());
     let role = roles.create(&params, &role).await.unwrap();
-    let held = rig.server.hub.stores().auth_providers.by_name(provider);
+    let owned = rig.server.hub.stores().auth_providers.by_name(provider);
     let binding: GlobalRoleBinding = serde_json::from_value(json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "GlobalRoleBinding",
         "metadata": { "name": "everything" },
         "spec": {
             "role": { "name": "everything", "uid": role.uid() },
-            "subject": { "group": { "name": group, "providerUid": held.unwrap().uid() } },
+            "subject": { "group": { "name": group, "providerUid": owned.unwrap().uid() } },
         },
     }))
     .unwrap();
@@ -100,14 +100,14 @@ async fn disabled_provider_invalidates_its_tokens_and_closes_open_watches() {
     rig.until(&watch.replace("?watch=true", ""), &token, 200)
         .await;
     let http = crate::server::client(&rig.server.trust);
-    let asked = http
+    let requested = http
         .get(format!("{}{watch}", rig.server.url))
         .bearer_auth(&token);
-    let mut open = asked.send().await.unwrap().bytes_stream();
+    let mut open = requested.send().await.unwrap().bytes_stream();
 
     rig.change("corp", json!({ "enabled": false })).await;
-    let said = rig.server.get("/v1/me", &token).await.expect(401);
-    let message = said["message"].as_str().unwrap();
+    let problem = rig.server.get("/v1/me", &token).await.expect(401);
+    let message = problem["message"].as_str().unwrap();
     assert!(
         message.contains("identity provider of the token is disabled"),
         "{message}"
@@ -140,13 +140,13 @@ async fn sign_in_can_be_completed_only_once_and_only_in_its_own_browser() {
         let answer = rig.come_back(&back, &other).await;
         let session = set_cookie(&answer).filter(|cookie| cookie.starts_with("__Host-drover="));
         assert_eq!(session, None);
-        let said = answer.expect(401);
-        let message = said["message"].as_str().unwrap();
+        let problem = answer.expect(401);
+        let message = problem["message"].as_str().unwrap();
         assert!(
             message.starts_with("cannot sign in with The corp: "),
             "{message}"
         );
-        assert!(!said.to_string().contains(&provider.issuer), "{said}");
+        assert!(!problem.to_string().contains(&provider.issuer), "{problem}");
     }
     let both = format!("{cookie}; {cookie}");
     rig.come_back(&back, &both).await.expect(401);
@@ -218,9 +218,9 @@ async fn same_login_at_two_providers_creates_two_users() {
     assert_eq!(known("ann-2").await.as_array().unwrap().len(), 1);
     assert_eq!(known("an").await, json!([]));
     let give = json!({ "role": "viewer", "user": "ann-3" });
-    let given = rig.server.post("/v1/global-members", &rig.admin, give);
-    let given = given.await.expect(201);
-    assert_eq!(given["identities"], at("other"), "{given}");
+    let value = rig.server.post("/v1/global-members", &rig.admin, give);
+    let value = value.await.expect(201);
+    assert_eq!(value["identities"], at("other"), "{value}");
 
     // A code of one provider is invalid at another provider.
     let (url, cookie) = rig.begin("corp").await;
@@ -264,9 +264,9 @@ async fn only_allowed_and_enabled_users_can_sign_in() {
     rig.sign_in("corp", &provider, "ann").await;
     let (url, cookie) = rig.begin("corp").await;
     let back = provider.browser().sign_in(url, "bob").await;
-    let said = rig.come_back(&back, &cookie).await.expect(403);
+    let problem = rig.come_back(&back, &cookie).await.expect(403);
     assert!(
-        said["message"]
+        problem["message"]
             .as_str()
             .unwrap()
             .contains("ask an administrator")

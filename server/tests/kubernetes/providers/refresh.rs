@@ -12,8 +12,8 @@ use crate::server::token;
 /// Refreshes the identities of a user. Returns the updated user.
 async fn refresh(rig: &Rig, name: &str) -> Value {
     let path = format!("/v1/users/{name}/refresh");
-    let asked = rig.server.call(Method::POST, &path, Some(&rig.admin), None);
-    let user = asked.await.expect(200);
+    let requested = rig.server.call(Method::POST, &path, Some(&rig.admin), None);
+    let user = requested.await.expect(200);
     assert!(
         !user.to_string().contains("eyJ"),
         "the response must contain no token: {user}"
@@ -53,13 +53,13 @@ async fn identity_refresh_updates_groups_and_rejected_refresh_revokes_access() {
     provider.change("ann", &json!({ "disabled": true })).await;
     let identity = refresh(&rig, "ann").await;
     assert_eq!(identity["state"], "Refused", "{identity}");
-    let said = rig.server.get("/v1/me", &token).await.expect(401);
+    let problem = rig.server.get("/v1/me", &token).await.expect(401);
     assert!(
-        said["message"]
+        problem["message"]
             .as_str()
             .unwrap()
             .contains("rejects the user"),
-        "{said}"
+        "{problem}"
     );
     rig.me(&ann).await.expect(401);
     // A user whom the provider accepts again signs in again.
@@ -86,9 +86,9 @@ async fn users_of_an_unreachable_provider_have_access_only_for_the_grace_period(
         assert_eq!(identity["state"], "Unreachable", "{identity}");
         rig.server.get("/v1/me", token).await.expect(200);
         hours_ago(&rig, name, hours).await;
-        let said = rig.server.get("/v1/me", token).await.expect(code);
-        let too_long = said["message"].as_str().unwrap_or_default();
-        assert_eq!(too_long.contains("too long"), code == 401, "{said}");
+        let problem = rig.server.get("/v1/me", token).await.expect(code);
+        let too_long = problem["message"].as_str().unwrap_or_default();
+        assert_eq!(too_long.contains("too long"), code == 401, "{problem}");
     }
     rig.server.stop().await;
 }

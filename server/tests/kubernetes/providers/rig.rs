@@ -69,10 +69,10 @@ impl Rig {
     pub(super) async fn provider(&self, name: &str, spec: AuthProviderSpec) -> AuthProvider {
         let provider = AuthProvider::new(name, spec);
         let (providers, params) = (self.providers(), PostParams::default());
-        let made = providers.create(&params, &provider).await.unwrap();
+        let created = providers.create(&params, &provider).await.unwrap();
         let stores = self.server.hub.stores();
-        assert!(stores.auth_providers.wait_for(&made).await);
-        made
+        assert!(stores.auth_providers.wait_for(&created).await);
+        created
     }
 
     pub(super) async fn change(&self, name: &str, spec: Value) {
@@ -84,11 +84,11 @@ impl Rig {
     }
 
     pub(super) async fn delete(&self, name: &str) {
-        let held = self.providers().get(name).await.unwrap();
+        let owned = self.providers().get(name).await.unwrap();
         let params = DeleteParams::default();
         self.providers().delete(name, &params).await.unwrap();
         let stores = self.server.hub.stores();
-        let uid = held.uid().unwrap();
+        let uid = owned.uid().unwrap();
         assert!(stores.auth_providers.wait_until_gone(&uid).await);
     }
 
@@ -162,33 +162,33 @@ impl Rig {
     /// Sends a request with the cookie and the CSRF token of a user's session.
     pub(super) async fn by(
         &self,
-        who: &SignedIn,
+        user: &SignedIn,
         method: Method,
         path: &str,
         body: Option<Value>,
     ) -> Answer {
         let headers = [
-            ("cookie", who.cookie.as_str()),
+            ("cookie", user.cookie.as_str()),
             ("origin", &self.server.url),
-            ("x-drover-csrf", &who.csrf),
+            ("x-drover-csrf", &user.csrf),
         ];
         self.server.call_with(method, path, &headers, body).await
     }
 
-    pub(super) async fn me(&self, who: &SignedIn) -> Answer {
-        self.by(who, Method::GET, "/v1/me", None).await
+    pub(super) async fn me(&self, user: &SignedIn) -> Answer {
+        self.by(user, Method::GET, "/v1/me", None).await
     }
 
     /// Creates an API token of a user.
-    pub(super) async fn api_token(&self, who: &SignedIn) -> String {
+    pub(super) async fn api_token(&self, user: &SignedIn) -> String {
         let wish = Some(json!({ "purpose": "Api", "ttlSeconds": 3600 }));
-        let made = self.by(who, Method::POST, "/v1/tokens", wish).await;
-        crate::server::token(&made.expect(201))
+        let created = self.by(user, Method::POST, "/v1/tokens", wish).await;
+        crate::server::token(&created.expect(201))
     }
 
     /// Waits until a request with a token gets this status code, and returns the response.
     pub(super) async fn until(&self, path: &str, token: &str, code: u16) -> Value {
-        let asked = eventually(path, SOON, async || {
+        let requested = eventually(path, SOON, async || {
             let answer = self.server.get(path, token).await;
             let said = answer.code.as_u16();
             if said == code {
@@ -197,7 +197,7 @@ impl Rig {
                 Err(answer.body)
             }
         });
-        asked.await.unwrap()
+        requested.await.unwrap()
     }
 }
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::github::{github, sign_in};
 use super::rig::{Rig, SOON, SignedIn};
 
-async fn sign_out(rig: &Rig, who: &SignedIn, path: &str, code: u16) -> Value {
-    let answer = rig.by(who, Method::DELETE, path, None).await;
+async fn sign_out(rig: &Rig, user: &SignedIn, path: &str, code: u16) -> Value {
+    let answer = rig.by(user, Method::DELETE, path, None).await;
     let forgotten = super::rig::set_cookie(&answer).expect("the response deletes the cookie");
     assert!(forgotten.contains("Max-Age=0"), "{forgotten}");
     answer.expect(code)
@@ -47,8 +47,8 @@ async fn sign_out_ends_the_provider_session_only_with_setting_sign_out_there() {
     let origin = url.origin().ascii_serialization();
     let allowed = eventually("form-action to contain the provider", SOON, async || {
         let action = form_action(&rig).await;
-        let wanted = format!("'self' {origin}");
-        if action == wanted {
+        let expected = format!("'self' {origin}");
+        if action == expected {
             Ok(())
         } else {
             Err(action)
@@ -101,10 +101,10 @@ async fn github_token_is_revoked_when_the_last_drover_token_of_the_user_is_delet
     let ann = sign_in(&rig, &fake, 1).await;
     let token = rig.api_token(&ann).await;
     sign_out(&rig, &ann, "/v1/session", 204).await;
-    let asked = rig
+    let result = rig
         .server
         .post("/v1/users/ann/refresh", &rig.admin, json!({}));
-    let identity = asked.await.expect(200)["identities"][0].clone();
+    let identity = result.await.expect(200)["identities"][0].clone();
     assert_eq!(identity["state"], "Confirmed", "{identity}");
     rig.server.get("/v1/me", &token).await.expect(200);
 
@@ -112,8 +112,12 @@ async fn github_token_is_revoked_when_the_last_drover_token_of_the_user_is_delet
     let path = format!("/v1/tokens/{id}");
     rig.server.delete(&path, &token).await.expect(204);
     let gone = eventually("the token to be revoked at GitHub", SOON, async || {
-        let left = fake.world().tokens.len();
-        if left == 0 { Ok(()) } else { Err(left) }
+        let remaining = fake.world().tokens.len();
+        if remaining == 0 {
+            Ok(())
+        } else {
+            Err(remaining)
+        }
     });
     gone.await.unwrap();
     // The revoked token did not disable the user, who can sign in again.

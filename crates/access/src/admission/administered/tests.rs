@@ -85,12 +85,19 @@ fn check(write: &Write<'_>, everybody: bool) {
         groups: Vec::new(),
     });
     for (writer, administers) in writers() {
-        let said = admission::admit_by_roles(write, &writer, changed.as_ref(), hub_roles);
+        let refusal_text = admission::admit_by_roles(write, &writer, changed.as_ref(), hub_roles);
         let may = administers || everybody;
-        assert_eq!(said.is_ok(), may, "{writer:?}: {write:?}: {said:?}");
-        if let Err(refusal) = said {
-            let said = refusal.to_string();
-            assert!(said.contains("only administrators"), "{said}");
+        assert_eq!(
+            refusal_text.is_ok(),
+            may,
+            "{writer:?}: {write:?}: {refusal_text:?}"
+        );
+        if let Err(refusal) = refusal_text {
+            let refusal_text = refusal.to_string();
+            assert!(
+                refusal_text.contains("only administrators"),
+                "{refusal_text}"
+            );
             assert!(depends_on_writer(write), "{write:?}");
         }
     }
@@ -188,7 +195,7 @@ fn user_with_update_permission_cannot_set_owner_references_or_finalizers() {
         "ownerReferences",
         json!([{ "kind": "ConfigMap", "uid": "1" }]),
     );
-    let held = with("finalizers", json!(["example.com/stay"]));
+    let stored = with("finalizers", json!(["example.com/stay"]));
     let kinds = [
         ("settings", "token-default-ttl"),
         ("clusters", "shop"),
@@ -197,7 +204,7 @@ fn user_with_update_permission_cannot_set_owner_references_or_finalizers() {
         ("others", "one"),
     ];
     for (resource, name) in kinds {
-        for changed in [&owned, &held] {
+        for changed in [&owned, &stored] {
             check(&write(resource, name, Some(&plain), Some(changed)), false);
             check(&write(resource, name, Some(changed), Some(&plain)), false);
             check(&write(resource, name, None, Some(changed)), false);

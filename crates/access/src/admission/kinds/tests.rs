@@ -45,13 +45,13 @@ fn decision(write: &Write<'_>) -> String {
 #[track_caller]
 fn check(old: Option<&Value>, new: Option<&Value>, refused: &str) {
     for writer in OTHERS {
-        let said = decision(&write(writer, "users", new, old));
+        let result = decision(&write(writer, "users", new, old));
         let as_wanted = if refused.is_empty() {
-            said.is_empty()
+            result.is_empty()
         } else {
-            said.contains(refused)
+            result.contains(refused)
         };
-        assert!(as_wanted, "{writer}: {old:?} to {new:?}: {said:?}");
+        assert!(as_wanted, "{writer}: {old:?} to {new:?}: {result:?}");
     }
     assert_eq!(decision(&write(SERVER, "users", new, old)), "");
 }
@@ -178,12 +178,12 @@ fn auth_provider_that_references_a_secret_of_the_server_is_rejected() {
             (ldap(own), "spec.ldap.bindPassword.name"),
         ] {
             for writer in OTHERS {
-                let said = decision(&write(writer, "authproviders", Some(&object), None));
-                assert!(said.contains(field), "{writer}: {said:?}");
+                let result = decision(&write(writer, "authproviders", Some(&object), None));
+                assert!(result.contains(field), "{writer}: {result:?}");
             }
         }
     }
     let other = oidc("corporate");
-    let said = decision(&write(OTHERS[0], "authproviders", Some(&other), None));
-    assert_eq!(said, "");
+    let result = decision(&write(OTHERS[0], "authproviders", Some(&other), None));
+    assert_eq!(result, "");
 }

@@ -21,12 +21,12 @@ pub(super) fn admit(
              binding and create a new binding",
         )),
         Operation::Create => {
-            let said = BindingSpec::read(write, write.object)?;
-            said.unpinned()?;
-            said.admit_create(writer, hub_roles)
+            let spec = BindingSpec::read(write, write.object)?;
+            spec.unpinned()?;
+            spec.admit_create(writer, hub_roles)
         }
         Operation::Delete => match BindingSpec::read(write, write.old) {
-            Ok(said) => said.admit_delete(writer, hub_roles),
+            Ok(spec) => spec.admit_delete(writer, hub_roles),
             Err(_) => require_all_rights(writer, hub_roles),
         },
     }
@@ -84,10 +84,10 @@ impl BindingSpec {
         let binding = self.binding();
         let mut roles = Roles::new(hub_roles.facts, Names::Current);
         let refused = |problem: Problem| Refusal::new(problem.to_string());
-        let given = roles.resolve(binding).map_err(refused)?;
+        let granted = roles.resolve(binding).map_err(refused)?;
         roles.subject(binding.subject()).map_err(refused)?;
         let templates = &hub_roles.facts.role_templates;
-        let locked = given.0.iter().find(|(_, role)| {
+        let locked = granted.0.iter().find(|(_, role)| {
             let stored = templates.get(role.name.as_str());
             stored.is_some_and(|stored| stored.uid == role.uid && stored.spec.locked)
         });
@@ -98,7 +98,7 @@ impl BindingSpec {
                 role = role.name
             )));
         }
-        writer.check(|who| given.check_grantable(hub_roles.grants, who))
+        writer.check(|holder| granted.check_grantable(hub_roles.grants, holder))
     }
 
     /// Checks the deletion of a binding. The deletion requires the same permissions as the creation
@@ -106,7 +106,7 @@ impl BindingSpec {
     fn admit_delete(&self, writer: &WriterRights, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
         let mut roles = Roles::new(hub_roles.facts, Names::Current);
         match roles.resolve(self.binding()) {
-            Ok(given) => writer.check(|who| given.check_grantable(hub_roles.grants, who)),
+            Ok(granted) => writer.check(|holder| granted.check_grantable(hub_roles.grants, holder)),
             // A role that is unusable at present may grant its former permissions again.
             Err(Problem::Role { .. }) => require_all_rights(writer, hub_roles),
             // The binding can never grant permissions, so its deletion revokes none.

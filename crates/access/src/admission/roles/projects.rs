@@ -200,13 +200,13 @@ fn at(project: &ProjectFacts) -> Scope {
 }
 
 /// Returns the fields that only owners of the cluster may change.
-fn limits(said: &ProjectSpec) -> impl PartialEq + use<'_> {
-    (&said.quota, &said.container_defaults, said.pod_security)
+fn limits(spec: &ProjectSpec) -> impl PartialEq + use<'_> {
+    (&spec.quota, &spec.container_defaults, spec.pod_security)
 }
 
 /// Validates the quota and the defaults of a project.
-fn holds(said: &ProjectSpec) -> Result<(), Refusal> {
-    quota::check(said).map_err(|error| Refusal::new(error.to_string()))
+fn holds(spec: &ProjectSpec) -> Result<(), Refusal> {
+    quota::check(spec).map_err(|error| Refusal::new(error.to_string()))
 }
 
 fn uid() -> Refusal {

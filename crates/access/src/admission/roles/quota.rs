@@ -85,16 +85,16 @@ type ParsedQuantities<'a> = BTreeMap<&'a str, (i128, &'a str)>;
 /// # Errors
 ///
 /// Returns the first [`QuotaError`], in the order of the field names.
-pub fn check(said: &ProjectSpec) -> Result<(), QuotaError> {
-    if let Some(defaults) = &said.container_defaults {
+pub fn check(spec: &ProjectSpec) -> Result<(), QuotaError> {
+    if let Some(defaults) = &spec.container_defaults {
         let requests = read("spec.containerDefaults.requests", &defaults.requests)?;
         let limits = read("spec.containerDefaults.limits", &defaults.limits)?;
         within_limits(&requests, &limits)?;
     }
-    if let Some(quota) = &said.quota {
+    if let Some(quota) = &spec.quota {
         let project = read("spec.quota.project", &quota.project)?;
         let namespace = read("spec.quota.namespace", &quota.namespace)?;
-        adds_up(&project, &namespace, said.namespaces.len())?;
+        adds_up(&project, &namespace, spec.namespaces.len())?;
     }
     Ok(())
 }

@@ -19,36 +19,38 @@ pub(super) fn admit_template(
     } else if !write.changes("/spec") {
         return Ok(());
     }
-    let old = PreviousSpec::read(write.old).and_then(|said: RoleTemplateSpec| {
-        let rights = resolved(name, &said, hub_roles).ok()?;
-        Some((said, rights))
+    let old = PreviousSpec::read(write.old).and_then(|role_spec: RoleTemplateSpec| {
+        let rights = resolved(name, &role_spec, hub_roles).ok()?;
+        Some((role_spec, rights))
     });
     let after: Option<RoleTemplateSpec> = if deleted { None } else { spec(write.object)? };
     if let Some(after) = &after {
-        let before = old.known().map(|(said, _)| said.inherits.as_slice());
+        let before = old
+            .known()
+            .map(|(role_spec, _)| role_spec.inherits.as_slice());
         unlocked("inherits", &after.inherits, before, hub_roles)?;
         check_inheriting_roles(name, after, hub_roles)?;
     }
-    let after = after.map(|said| {
-        resolved(name, &said, hub_roles)
+    let after = after.map(|role_spec| {
+        resolved(name, &role_spec, hub_roles)
             .map_err(|problem| Refusal::new(format!("cannot store the role {name:?}: {problem}")))
     });
     let after = after.transpose()?;
     old.check(writer, hub_roles)?;
-    writer.check(|who| {
+    writer.check(|holder| {
         let before = old.known().map(|(_, rights)| rights);
         let grants = hub_roles.grants;
-        grants.may_write_template(who, before, after.as_ref())
+        grants.may_write_template(holder, before, after.as_ref())
     })
 }
 
 /// Returns the permissions that the role `name` has with the spec `said`.
 fn resolved(
     name: &str,
-    said: &RoleTemplateSpec,
+    spec: &RoleTemplateSpec,
     hub_roles: HubRoles<'_>,
 ) -> Result<Scoped, Unresolved> {
-    resolved_with(name, name, said, hub_roles)
+    resolved_with(name, name, spec, hub_roles)
 }
 
 /// Returns the permissions of the role `role` after a write of this spec to the role `name`. The
@@ -56,15 +58,15 @@ fn resolved(
 fn resolved_with(
     role: &str,
     name: &str,
-    said: &RoleTemplateSpec,
+    spec: &RoleTemplateSpec,
     hub_roles: HubRoles<'_>,
 ) -> Result<Scoped, Unresolved> {
     let stored = &hub_roles.facts.role_templates;
-    let find = |asked: &str| {
-        if asked == name {
-            Some(said)
+    let find = |requested: &str| {
+        if requested == name {
+            Some(spec)
         } else {
-            stored.get(asked).map(|role| role.spec)
+            stored.get(requested).map(|role| role.spec)
         }
     };
     resolve(role, find).unwrap_or_else(|| Ok(Scoped::default()))
@@ -74,11 +76,11 @@ fn resolved_with(
 /// cannot be resolved grants nothing.
 fn check_inheriting_roles(
     name: &str,
-    said: &RoleTemplateSpec,
+    spec: &RoleTemplateSpec,
     hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
     let stored = &hub_roles.facts.role_templates;
-    let find = |asked: &str| stored.get(asked).map(|role| role.spec);
+    let find = |requested: &str| stored.get(requested).map(|role| role.spec);
     let mut others: Vec<&str> = stored
         .keys()
         .copied()
@@ -86,7 +88,7 @@ fn check_inheriting_roles(
         .collect();
     others.sort_unstable();
     for heir in others {
-        let Err(problem) = resolved_with(heir, name, said, hub_roles) else {
+        let Err(problem) = resolved_with(heir, name, spec, hub_roles) else {
             continue;
         };
         if matches!(resolve(heir, find), Some(Ok(_))) {
@@ -138,7 +140,12 @@ fn check_unused(name: &str, hub_roles: HubRoles<'_>) -> Result<(), Refusal> {
     }
     let globals = facts.global_roles.iter();
     let global = globals
-        .filter(|(_, role)| role.spec.in_every_cluster.iter().any(|given| given == name))
+        .filter(|(_, role)| {
+            role.spec
+                .in_every_cluster
+                .iter()
+                .any(|granted| granted == name)
+        })
         .map(|(global, _)| *global)
         .min();
     if let Some(global) = global {
@@ -161,42 +168,42 @@ pub(super) fn admit_global(
         return Ok(());
     }
     let mut roles = Roles::new(hub_roles.facts, Names::Current);
-    let old = PreviousSpec::read(write.old).and_then(|said: GlobalRoleSpec| {
-        let given = roles.resolve_global_role(name, "", &said).ok()?;
-        Some((said, given))
+    let old = PreviousSpec::read(write.old).and_then(|role_spec: GlobalRoleSpec| {
+        let granted = roles.resolve_global_role(name, "", &role_spec).ok()?;
+        Some((role_spec, granted))
     });
     let after: Option<GlobalRoleSpec> = if deleted { None } else { spec(write.object)? };
     if let Some(after) = &after {
         let before = old
             .known()
-            .map(|(said, _)| said.in_every_cluster.as_slice());
+            .map(|(role_spec, _)| role_spec.in_every_cluster.as_slice());
         unlocked("inEveryCluster", &after.in_every_cluster, before, hub_roles)?;
         check_new_user_default(after, writer, hub_roles)?;
     }
-    let after = after.map(|said| {
+    let after = after.map(|role_spec| {
         roles
-            .resolve_global_role(name, "", &said)
+            .resolve_global_role(name, "", &role_spec)
             .map_err(|problem| {
                 Refusal::new(format!("cannot store the global role {name:?}: {problem}"))
             })
     });
     let after: Option<ResolvedRoles> = after.transpose()?;
     old.check(writer, hub_roles)?;
-    writer.check(|who| {
-        let before = old.known().map(|(_, given)| given);
+    writer.check(|holder| {
+        let before = old.known().map(|(_, granted)| granted);
         let mut both = before.into_iter().chain(&after);
-        both.try_for_each(|given| given.check_grantable(hub_roles.grants, who))
+        both.try_for_each(|granted| granted.check_grantable(hub_roles.grants, holder))
     })
 }
 
 /// If the server binds the GlobalRole to each new user, checks that the writer may create
 /// GlobalRoleBindings.
 fn check_new_user_default(
-    said: &GlobalRoleSpec,
+    spec: &GlobalRoleSpec,
     writer: &WriterRights,
     hub_roles: HubRoles<'_>,
 ) -> Result<(), Refusal> {
-    if !said.new_user_default || writer.may(hub_roles, "create", "globalrolebindings", &Scope::Hub)
+    if !spec.new_user_default || writer.may(hub_roles, "create", "globalrolebindings", &Scope::Hub)
     {
         return Ok(());
     }

@@ -14,7 +14,7 @@ fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
         "type": ACCOUNT_TOKEN,
         "metadata": { "annotations": { "kubernetes.io/service-account.name": account } },
     });
-    let asked = Write {
+    let requested = Write {
         writer,
         groups: &[],
         operation: Operation::Create,
@@ -31,12 +31,12 @@ fn may_have(writer: &str, namespace: &str, account: &str) -> (bool, bool) {
         subresource: "",
         name: "lasting",
         object: Some(&object),
-        ..asked
+        ..requested
     };
     let allowed = |write: &Write<'_>| {
         admission::admit(write, AdmissionContext::external(SERVER), None).is_ok()
     };
-    (allowed(&asked), allowed(&stored))
+    (allowed(&requested), allowed(&stored))
 }
 
 #[test]

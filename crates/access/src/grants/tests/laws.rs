@@ -36,7 +36,11 @@ struct Bound {
 
 fn bound() -> impl Strategy<Value = Bound> {
     let parts = (any::<Index>(), any::<Index>(), any::<Index>());
-    parts.prop_map(|(who, role, scope)| Bound { who, role, scope })
+    parts.prop_map(|(user, role, scope)| Bound {
+        who: user,
+        role,
+        scope,
+    })
 }
 
 fn scopes() -> Vec<Scope> {
@@ -72,11 +76,11 @@ fn roles(random_role: &[RandomRole]) -> World {
     world
 }
 
-fn bind(world: World, name: &str, who: &TestUser, role: usize, scope: &Scope) -> World {
+fn bind(world: World, name: &str, user: &TestUser, role: usize, scope: &Scope) -> World {
     match scope {
-        Scope::Hub | Scope::EveryCluster => world.global(name, &format!("g{role}"), who),
-        Scope::Cluster(uid) => world.in_cluster(name, &format!("c{role}"), uid.as_str(), who),
-        Scope::Project(_, uid) => world.in_project(name, &format!("p{role}"), uid.as_str(), who),
+        Scope::Hub | Scope::EveryCluster => world.global(name, &format!("g{role}"), user),
+        Scope::Cluster(uid) => world.in_cluster(name, &format!("c{role}"), uid.as_str(), user),
+        Scope::Project(_, uid) => world.in_project(name, &format!("p{role}"), uid.as_str(), user),
     }
 }
 
@@ -92,11 +96,11 @@ fn role_at(world: &World, role: usize, scope: &Scope) -> Scoped {
 /// Checks in several scopes that the first user has all permissions of the second user.
 fn covers(grants: &Grants, first: &TestUser, second: &TestUser) -> Result<(), TestCaseError> {
     for scope in scopes() {
-        let (held, theirs) = (
+        let (owned, theirs) = (
             grants.rights_in(first.rights_holder(), &scope),
             grants.rights_in(second.rights_holder(), &scope),
         );
-        let lacking = held.missing(&theirs);
+        let lacking = owned.missing(&theirs);
         prop_assert!(lacking.is_none(), "{scope:?}: {lacking:?}");
     }
     Ok(())
@@ -115,9 +119,9 @@ proptest! {
         let scopes = scopes();
         let mut world = roles(&random_role);
         for (n, bound) in bindings.iter().enumerate() {
-            let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
+            let caller = user(PEOPLE[bound.who.index(PEOPLE.len())]);
             let (role, scope) = (bound.role.index(random_role.len()), bound.scope.get(&scopes));
-            world = bind(world, &format!("b{n}"), &who, role, scope);
+            world = bind(world, &format!("b{n}"), &caller, role, scope);
         }
         let (giver, nobody) = (user("ann"), user("joe"));
         for (n, gift) in gifts.iter().enumerate() {
@@ -143,9 +147,9 @@ proptest! {
         let build = |random_role: &[RandomRole]| {
             let mut world = bind(roles(random_role), "own", &user("ann"), 2, &Scope::EveryCluster);
             for (n, bound) in bindings.iter().enumerate() {
-                let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
+                let caller = user(PEOPLE[bound.who.index(PEOPLE.len())]);
                 let (role, scope) = (bound.role.index(random_role.len()), bound.scope.get(&scopes));
-                world = bind(world, &format!("b{n}"), &who, role, scope);
+                world = bind(world, &format!("b{n}"), &caller, role, scope);
             }
             world
         };
@@ -313,9 +317,9 @@ proptest! {
         let scopes = scopes();
         let mut world = bind(roles(&random_role), "own", &user("ann"), everywhere, &Scope::EveryCluster);
         for (n, bound) in bindings.iter().enumerate() {
-            let who = user(PEOPLE[bound.who.index(PEOPLE.len())]);
+            let caller = user(PEOPLE[bound.who.index(PEOPLE.len())]);
             let (role, scope) = (bound.role.index(random_role.len()), bound.scope.get(&scopes));
-            world = bind(world, &format!("b{n}"), &who, role, scope);
+            world = bind(world, &format!("b{n}"), &caller, role, scope);
         }
         let before = world.gather();
         for (n, attempt) in attempts.iter().enumerate() {

@@ -257,10 +257,10 @@ impl World {
         self
     }
 
-    pub(crate) fn global(mut self, binding: &str, role: &str, who: &TestUser) -> Self {
+    pub(crate) fn global(mut self, binding: &str, role: &str, user: &TestUser) -> Self {
         let spec = GlobalRoleBindingSpec {
             role: reference(role),
-            subject: who.bound(),
+            subject: user.bound(),
         };
         self.global_bindings.insert(binding.to_owned(), spec);
         self
@@ -271,7 +271,7 @@ impl World {
         binding: &str,
         role: &str,
         cluster: &str,
-        who: &TestUser,
+        user: &TestUser,
     ) -> Self {
         let spec = ClusterRoleTemplateBindingSpec {
             cluster: ClusterReference {
@@ -279,7 +279,7 @@ impl World {
                 uid: Some(ClusterUid::new(cluster)),
             },
             role: reference(role),
-            subject: who.bound(),
+            subject: user.bound(),
         };
         self.cluster_bindings.insert(binding.to_owned(), spec);
         self
@@ -290,7 +290,7 @@ impl World {
         binding: &str,
         role: &str,
         project: &str,
-        who: &TestUser,
+        user: &TestUser,
     ) -> Self {
         let spec = ProjectRoleTemplateBindingSpec {
             project: ProjectReference {
@@ -298,7 +298,7 @@ impl World {
                 uid: Some(ProjectUid::new(project)),
             },
             role: reference(role),
-            subject: who.bound(),
+            subject: user.bound(),
         };
         self.project_bindings.insert(binding.to_owned(), spec);
         self

@@ -61,13 +61,13 @@ pub(super) fn all() -> Vec<BuiltIn<RoleTemplateSpec>> {
         all.push(part(
             set.view,
             &format!("View {}", set.title),
-            &format!("Reads {}.", set.what),
+            &format!("Reads {}.", set.description),
             rules(set, VIEW),
         ));
         all.push(part(
             set.manage,
             &format!("Manage {}", set.title),
-            &format!("Creates, changes and deletes {}.", set.what),
+            &format!("Creates, changes and deletes {}.", set.description),
             rules(set, MANAGE),
         ));
     }
@@ -80,7 +80,7 @@ struct Set {
     view: &'static str,
     manage: &'static str,
     title: &'static str,
-    what: &'static str,
+    description: &'static str,
     /// API groups and resources that both roles can read and only the managing role can change.
     managed: &'static [(&'static str, &'static [&'static str])],
     /// API groups and resources that both roles can only read.
@@ -92,7 +92,7 @@ const SETS: &[Set] = &[
         view: "workloads-view",
         manage: "workloads-manage",
         title: "Workloads",
-        what: "workloads and their pods, which can use every Secret and service account of the \
+        description: "workloads and their pods, which can use every Secret and service account of the \
                project's namespaces",
         managed: &[
             ("", &["pods", "replicationcontrollers"]),
@@ -123,7 +123,7 @@ const SETS: &[Set] = &[
         view: "configmaps-view",
         manage: "configmaps-manage",
         title: "Config Maps",
-        what: "config maps",
+        description: "config maps",
         managed: &[("", &["configmaps"])],
         read: &[],
     },
@@ -131,7 +131,7 @@ const SETS: &[Set] = &[
         view: "secrets-view",
         manage: "secrets-manage",
         title: "Secrets",
-        what: "secrets",
+        description: "secrets",
         managed: &[("", &["secrets"])],
         read: &[],
     },
@@ -139,7 +139,7 @@ const SETS: &[Set] = &[
         view: "services-view",
         manage: "services-manage",
         title: "Services and Routes",
-        what: "services, ingresses, routes and network policies",
+        description: "services, ingresses, routes and network policies",
         managed: &[
             ("", &["services"]),
             ("networking.k8s.io", &["ingresses", "networkpolicies"]),
@@ -158,7 +158,7 @@ const SETS: &[Set] = &[
         view: "volumes-view",
         manage: "volumes-manage",
         title: "Volume Claims",
-        what: "volume claims",
+        description: "volume claims",
         managed: &[("", &["persistentvolumeclaims"])],
         read: &[],
     },
@@ -166,7 +166,7 @@ const SETS: &[Set] = &[
         view: "serviceaccounts-view",
         manage: "serviceaccounts-manage",
         title: "Service Accounts",
-        what: "service accounts, without their tokens",
+        description: "service accounts, without their tokens",
         managed: &[("", &["serviceaccounts"])],
         read: &[],
     },

@@ -42,9 +42,9 @@ impl Objects {
         let mut there = self.0.lock();
         let no = |code: u16| {
             let reason = if code == 404 { "NotFound" } else { "Conflict" };
-            let said = json!({ "kind": "Status", "status": "Failure", "code": code,
+            let status = json!({ "kind": "Status", "status": "Failure", "code": code,
                 "reason": reason, "message": "no" });
-            (code, said)
+            (code, status)
         };
         let name = body["metadata"]["name"].as_str().unwrap_or_default();
         let created = format!("{path}/{name}");

@@ -133,7 +133,7 @@ fn manifest_has_a_config_map_with_each_upgrade_plan_key() {
 #[test]
 fn manifest_contains_the_token_only_in_its_secret() {
     let yaml = manifest().write().unwrap();
-    let count = |what: &str| yaml.expose_secret().matches(what).count();
+    let count = |case: &str| yaml.expose_secret().matches(case).count();
     assert_eq!(count("secretsecret"), 0, "only base64 of it");
     let objects = objects();
     let secret = named(&objects, "Secret", "drover-agent-registration");

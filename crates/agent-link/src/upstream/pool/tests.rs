@@ -88,14 +88,14 @@ async fn connection_is_reused_for_later_requests() {
     let (pooled, _serving) = server.connect().await;
     let first = pooled.send(request("/first", ""), &idle).await;
     assert_eq!(read(first.map_err(|e| e.error).unwrap()).await, "/first");
-    for (path, body, wanted) in [
+    for (path, body, expected) in [
         ("/second", "", "/second"),
         ("/nothing", "", ""),
         ("/echo", "request body", "request body"),
         ("/last", "ignored", "/last"),
     ] {
         let response = idle.send(request(path, body)).await.unwrap().unwrap();
-        assert_eq!(read(response).await, wanted, "{path}");
+        assert_eq!(read(response).await, expected, "{path}");
     }
     assert_eq!(server.served.load(Ordering::SeqCst), 5);
 }

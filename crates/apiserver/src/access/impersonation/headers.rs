@@ -12,7 +12,7 @@ const EXTRA_PREFIX: &str = "impersonate-extra-";
 
 /// Removes the `Impersonate-*` headers, and returns the user in these headers.
 pub(crate) fn take(headers: &mut HeaderMap) -> Result<Option<Caller>, ApiError> {
-    let wanted = read(headers)?;
+    let requested = read(headers)?;
     let extras: Vec<HeaderName> = headers
         .keys()
         .filter(|name| name.as_str().starts_with(EXTRA_PREFIX))
@@ -24,33 +24,34 @@ pub(crate) fn take(headers: &mut HeaderMap) -> Result<Option<Caller>, ApiError> 
     for name in extras {
         headers.remove(name);
     }
-    Ok(wanted)
+    Ok(requested)
 }
 
 fn read(headers: &HeaderMap) -> Result<Option<Caller>, ApiError> {
     let first = |name: &str| headers.get(name).map_or(Ok(String::new()), text);
-    let mut wanted = Caller {
+    let mut requested = Caller {
         name: first(USER)?,
         uid: first(UID)?,
         ..Caller::default()
     };
     for group in headers.get_all(GROUP) {
-        wanted.groups.push(text(group)?);
+        requested.groups.push(text(group)?);
     }
     for (name, value) in headers {
         if let Some(key) = name.as_str().strip_prefix(EXTRA_PREFIX) {
             let key = percent_decode(key).unwrap_or_else(|| key.to_owned());
-            wanted.extra.entry(key).or_default().push(text(value)?);
+            requested.extra.entry(key).or_default().push(text(value)?);
         }
     }
-    let anything = !wanted.uid.is_empty() || !wanted.groups.is_empty() || !wanted.extra.is_empty();
-    match (wanted.name.is_empty(), anything) {
+    let anything =
+        !requested.uid.is_empty() || !requested.groups.is_empty() || !requested.extra.is_empty();
+    match (requested.name.is_empty(), anything) {
         (true, true) => Err(ApiError::bad_request(format!(
             "requested {attributes} without impersonating a user name",
-            attributes = go_syntax(&wanted)
+            attributes = go_syntax(&requested)
         ))),
         (true, false) => Ok(None),
-        (false, _) => Ok(Some(wanted)),
+        (false, _) => Ok(Some(requested)),
     }
 }
 
@@ -127,10 +128,13 @@ mod tests {
             ("impersonate-extra-acme.com%2Ffoo", "Baz"),
             ("accept", "*/*"),
         ]);
-        let wanted = take(&mut headers).unwrap().unwrap();
-        assert_eq!((wanted.name.as_str(), wanted.uid.as_str()), ("bob", "7"));
-        assert_eq!(wanted.groups, ["g1", "g2"]);
-        assert_eq!(wanted.extra["acme.com/foo"], ["Bar", "Baz"]);
+        let expected = take(&mut headers).unwrap().unwrap();
+        assert_eq!(
+            (expected.name.as_str(), expected.uid.as_str()),
+            ("bob", "7")
+        );
+        assert_eq!(expected.groups, ["g1", "g2"]);
+        assert_eq!(expected.extra["acme.com/foo"], ["Bar", "Baz"]);
         assert_eq!(headers.len(), 1);
     }
 

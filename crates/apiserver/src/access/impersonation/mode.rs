@@ -46,15 +46,15 @@ impl Mode {
         }
     }
 
-    /// Checks whether the requestor may impersonate the user `wanted` in this mode. Returns `None`
+    /// Checks whether the requestor may impersonate the user `requested` in this mode. Returns `None`
     /// if the mode does not apply to the user.
     pub(super) fn check(
         self,
-        wanted: &Caller,
+        requested: &Caller,
         attributes: &Attributes<'_>,
         authorizer: &dyn Authorizer,
     ) -> Option<Result<Caller, ApiError>> {
-        self.applies(wanted, attributes.caller).then(|| {
+        self.applies(requested, attributes.caller).then(|| {
             let requestor = self.requestor(attributes.caller);
             if let Some(mode) = self.name() {
                 let verb = format!("impersonate-on:{mode}:{}", attributes.verb);
@@ -69,15 +69,15 @@ impl Mode {
                 requestor: &requestor,
                 authorizer,
             }
-            .check(wanted)
+            .check(requested)
         })
     }
 
-    fn applies(self, wanted: &Caller, requestor: &Caller) -> bool {
+    fn applies(self, requested: &Caller, requestor: &Caller) -> bool {
         let only_name =
-            wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
-        let node = node_name(&wanted.name);
-        let account = ServiceAccountName::parse(&wanted.name);
+            requested.uid.is_empty() && requested.groups.is_empty() && requested.extra.is_empty();
+        let node = node_name(&requested.name);
+        let account = ServiceAccountName::parse(&requested.name);
         match self {
             Self::AssociatedNode => {
                 only_name
@@ -114,14 +114,14 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn check(&self, wanted: &Caller) -> Result<Caller, ApiError> {
-        let mut caller = wanted.clone();
-        self.name(wanted, &mut caller)?;
-        if !wanted.uid.is_empty() {
-            self.allow(AUTHENTICATION, "uids", "", &wanted.uid)?;
+    fn check(&self, requested: &Caller) -> Result<Caller, ApiError> {
+        let mut caller = requested.clone();
+        self.name(requested, &mut caller)?;
+        if !requested.uid.is_empty() {
+            self.allow(AUTHENTICATION, "uids", "", &requested.uid)?;
         }
-        self.groups(&wanted.groups)?;
-        self.extra(wanted)?;
+        self.groups(&requested.groups)?;
+        self.extra(requested)?;
         Ok(with_authenticated_group(caller))
     }
 
@@ -139,10 +139,10 @@ impl Check<'_> {
         }
     }
 
-    fn name(&self, wanted: &Caller, caller: &mut Caller) -> Result<(), ApiError> {
+    fn name(&self, requested: &Caller, caller: &mut Caller) -> Result<(), ApiError> {
         let group = self.group();
-        if let Some(account) = ServiceAccountName::parse(&wanted.name) {
-            if wanted.groups.is_empty() {
+        if let Some(account) = ServiceAccountName::parse(&requested.name) {
+            if requested.groups.is_empty() {
                 caller.groups = account.groups();
             }
             let target = Target::Resource {
@@ -155,7 +155,7 @@ impl Check<'_> {
             };
             return allow(self.authorizer, self.requestor, &self.verb, target);
         }
-        match node_name(&wanted.name) {
+        match node_name(&requested.name) {
             Some(node) if self.constrained() => {
                 caller.groups = vec![NODES.to_owned()];
                 let node = if self.mode == Mode::AssociatedNode {
@@ -165,19 +165,19 @@ impl Check<'_> {
                 };
                 self.allow(group, "nodes", "", node)
             }
-            _ => self.allow(group, "users", "", &wanted.name),
+            _ => self.allow(group, "users", "", &requested.name),
         }
     }
 
     fn groups(&self, groups: &[String]) -> Result<(), ApiError> {
         if self.constrained() {
             if groups.iter().any(String::is_empty) {
-                let why = "impersonating the empty string group is not allowed";
-                return Err(self.refuse("groups", "", why));
+                let reason = "impersonating the empty string group is not allowed";
+                return Err(self.refuse("groups", "", reason));
             }
             if groups.iter().any(|group| group == MASTERS) {
-                let why = "impersonating the system:masters group is not allowed";
-                return Err(self.refuse("groups", MASTERS, why));
+                let reason = "impersonating the system:masters group is not allowed";
+                return Err(self.refuse("groups", MASTERS, reason));
             }
             if groups.len() >= BULK_CHECK_FROM
                 && self.allow(self.group(), "groups", "", "*").is_ok()
@@ -190,20 +190,20 @@ impl Check<'_> {
             .try_for_each(|group| self.allow(self.group(), "groups", "", group))
     }
 
-    fn extra(&self, wanted: &Caller) -> Result<(), ApiError> {
+    fn extra(&self, requested: &Caller) -> Result<(), ApiError> {
         if self.constrained() {
-            for (key, values) in &wanted.extra {
-                if let Some(why) = unfit_extra(key, values) {
-                    return Err(self.refuse("userextras", "", &why));
+            for (key, values) in &requested.extra {
+                if let Some(reason) = unfit_extra(key, values) {
+                    return Err(self.refuse("userextras", "", &reason));
                 }
             }
-            let many = wanted.extra.len() >= BULK_CHECK_FROM
-                || wanted.extra.values().map(Vec::len).sum::<usize>() >= BULK_CHECK_FROM;
+            let many = requested.extra.len() >= BULK_CHECK_FROM
+                || requested.extra.values().map(Vec::len).sum::<usize>() >= BULK_CHECK_FROM;
             if many && self.allow(AUTHENTICATION, "userextras", "*", "*").is_ok() {
                 return Ok(());
             }
         }
-        wanted.extra.iter().try_for_each(|(key, values)| {
+        requested.extra.iter().try_for_each(|(key, values)| {
             values
                 .iter()
                 .try_for_each(|value| self.allow(AUTHENTICATION, "userextras", key, value))
@@ -228,7 +228,7 @@ impl Check<'_> {
         allow(self.authorizer, self.requestor, &self.verb, target)
     }
 
-    fn refuse(&self, resource: &str, name: &str, why: &str) -> ApiError {
+    fn refuse(&self, resource: &str, name: &str, reason: &str) -> ApiError {
         let target = Target::Resource {
             group: AUTHENTICATION,
             version: "v1",
@@ -242,7 +242,7 @@ impl Check<'_> {
             verb: &self.verb,
             target,
         };
-        forbidden(&attributes, why)
+        forbidden(&attributes, reason)
     }
 }
 

@@ -9,7 +9,7 @@ const GROUP: &str = "authorization.k8s.io";
 
 /// Validates a `SelfSubjectAccessReview`.
 pub(super) fn validate_self(request: &Value) -> Result<(), ApiError> {
-    let mut errors = what(&request["spec"]);
+    let mut errors = attribute_faults(&request["spec"]);
     errors.extend(selectors::validate(&request["spec"]["resourceAttributes"]));
     errors.extend(empty_metadata(&request["metadata"], false));
     refuse(&errors)
@@ -27,9 +27,9 @@ pub(super) fn validate_local(request: &Value) -> Result<(), ApiError> {
     let spec = &request["spec"];
     let mut errors = subject_spec(spec);
     errors.extend(empty_metadata(&request["metadata"], true));
-    let asked = &spec["resourceAttributes"];
-    let namespace = text(&asked["namespace"]);
-    if asked.is_object() && namespace != text(&request["metadata"]["namespace"]) {
+    let requested = &spec["resourceAttributes"];
+    let namespace = text(&requested["namespace"]);
+    if requested.is_object() && namespace != text(&request["metadata"]["namespace"]) {
         errors.push(invalid(
             "spec.resourceAttributes.namespace",
             namespace.into(),
@@ -47,7 +47,7 @@ pub(super) fn validate_local(request: &Value) -> Result<(), ApiError> {
 }
 
 fn subject_spec(spec: &Value) -> Vec<FieldError> {
-    let mut errors = what(spec);
+    let mut errors = attribute_faults(spec);
     let nobody =
         text(&spec["user"]).is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
     if nobody {
@@ -58,7 +58,7 @@ fn subject_spec(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn what(spec: &Value) -> Vec<FieldError> {
+fn attribute_faults(spec: &Value) -> Vec<FieldError> {
     match (
         spec["resourceAttributes"].is_object(),
         spec["nonResourceAttributes"].is_object(),
@@ -79,8 +79,8 @@ fn what(spec: &Value) -> Vec<FieldError> {
 
 /// Formats the attributes as Go prints the internal type of kube-apiserver.
 fn path_attributes(spec: &Value) -> Value {
-    let asked = &spec["nonResourceAttributes"];
-    json!({ "Path": text(&asked["path"]), "Verb": text(&asked["verb"]) })
+    let requested = &spec["nonResourceAttributes"];
+    json!({ "Path": text(&requested["path"]), "Verb": text(&requested["verb"]) })
 }
 
 fn empty_metadata(metadata: &Value, namespace_allowed: bool) -> Option<FieldError> {

@@ -31,11 +31,11 @@ impl Kind {
 }
 
 /// Validation errors of the selectors in `resourceAttributes`.
-pub(super) fn validate(asked: &Value) -> Vec<FieldError> {
+pub(super) fn validate(requested: &Value) -> Vec<FieldError> {
     Kind::ALL
         .into_iter()
-        .filter(|kind| asked[kind.key()].is_object())
-        .flat_map(|kind| validate_one(kind, &asked[kind.key()]))
+        .filter(|kind| requested[kind.key()].is_object())
+        .flat_map(|kind| validate_one(kind, &requested[kind.key()]))
         .collect()
 }
 
@@ -121,11 +121,11 @@ fn label_faults(key: &str, values: &[String], path: &str) -> Vec<FieldError> {
 
 /// Returns the evaluation error for selectors that cannot be parsed. The access check ignores these
 /// selectors, so the check includes all objects that the selectors can match.
-pub(super) fn evaluation_error(asked: &Value) -> Option<String> {
+pub(super) fn evaluation_error(requested: &Value) -> Option<String> {
     let ignored: Vec<String> = Kind::ALL
         .into_iter()
         .filter_map(|kind| {
-            let how = ignored(kind, &asked[kind.key()])?;
+            let how = ignored(kind, &requested[kind.key()])?;
             Some(format!("{ROOT}.{} {how} due to parse error", kind.key()))
         })
         .collect();

@@ -44,18 +44,18 @@ pub(crate) fn status(value: &Value, found: &mut Findings) {
     for name in bounded {
         let count = number(status, name).unwrap_or_default();
         if count > all {
-            let said = "cannot be greater than status.replicas";
-            found.invalid(&at.child(name), count, said);
+            let message = "cannot be greater than status.replicas";
+            found.invalid(&at.child(name), count, message);
         }
     }
     let ready = number(status, "readyReplicas").unwrap_or_default();
     let name = "availableReplicas";
     let count = number(status, name).unwrap_or_default();
     if count > ready {
-        let said = match text(value, "kind") {
+        let message = match text(value, "kind") {
             "StatefulSet" => "cannot be greater than status.readyReplicas",
             _ => "cannot be greater than readyReplicas",
         };
-        found.invalid(&at.child(name), count, said);
+        found.invalid(&at.child(name), count, message);
     }
 }

@@ -29,7 +29,7 @@ fn autoscaler_without_metrics_receives_the_default_cpu_metric() {
 
 #[test]
 fn autoscaler_errors_have_field_paths() {
-    for (spec, wanted) in [
+    for (spec, expected) in [
         (json!({}), "spec.maxReplicas"),
         (
             json!({"minReplicas": 4, "maxReplicas": 3}),
@@ -53,6 +53,6 @@ fn autoscaler_errors_have_field_paths() {
             "spec.behavior.scaleUp.policies",
         ),
     ] {
-        assert_eq!(messages("v2", &autoscaler(&spec)), [wanted]);
+        assert_eq!(messages("v2", &autoscaler(&spec)), [expected]);
     }
 }

@@ -189,14 +189,14 @@ fn renamed(metric: &Value, fields: fn(&str) -> &'static Fields) -> Value {
     let kind = text(metric, "type");
     let name = source_name(kind);
     let source = field(metric, &name);
-    let mut made = Map::new();
+    let mut converted = Map::new();
     for (path, new) in fields(&name) {
         let found = crate::json::at(source, path);
         if !found.is_null() {
-            made.insert((*new).to_owned(), found.clone());
+            converted.insert((*new).to_owned(), found.clone());
         }
     }
-    json!({"type": kind, name: made})
+    json!({"type": kind, name: converted})
 }
 
 /// Renames the fields of metrics from `v1` to `v2`. `part` is the `v2` field with the values of the
@@ -207,28 +207,28 @@ fn restored(kept: Option<&Value>, fields: fn(&str) -> &'static Fields, part: &st
         let kind = text(metric, "type");
         let name = source_name(kind);
         let source = field(metric, &name);
-        let mut made = json!({});
+        let mut converted = json!({});
         for (path, old) in fields(&name) {
             let found = field(source, old);
             if found.is_null() {
                 continue;
             }
             match path.split_once('.') {
-                None => made[*path] = found.clone(),
-                Some((outer, inner)) => made[outer][inner] = found.clone(),
+                None => converted[*path] = found.clone(),
+                Some((outer, inner)) => converted[outer][inner] = found.clone(),
             }
         }
-        if part == "target" && made[part].is_object() {
-            let goal = &made[part];
+        if part == "target" && converted[part].is_object() {
+            let goal = &converted[part];
             let has = |name: &str| goal.get(name).is_some();
             let kind = match (has("averageUtilization"), has("averageValue")) {
                 (true, _) => "Utilization",
                 (false, true) => "AverageValue",
                 (false, false) => "Value",
             };
-            made[part]["type"] = kind.into();
+            converted[part]["type"] = kind.into();
         }
-        json!({"type": kind, name: made})
+        json!({"type": kind, name: converted})
     };
     metrics.map(restore).collect()
 }

@@ -20,8 +20,8 @@ pub(crate) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             found.invalid(&under, schedule, wrong);
         }
         if schedule.contains("TZ") {
-            let said = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-            found.invalid(&under, schedule, said);
+            let message = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+            found.invalid(&under, schedule, message);
         }
     }
     if let Some(zone) = spec.get("timeZone").and_then(Value::as_str) {
@@ -29,9 +29,9 @@ pub(crate) fn validate(spec: &Value, at: &Path<'_>, found: &mut Findings) {
         if zone.is_empty() {
             found.invalid(&under, zone, "timeZone must be nil or non-empty string");
         } else if zone.eq_ignore_ascii_case("Local") {
-            let said = "timeZone must be an explicit time zone as defined in \
+            let message = "timeZone must be an explicit time zone as defined in \
                         https://www.iana.org/time-zones";
-            found.invalid(&under, zone, said);
+            found.invalid(&under, zone, message);
         } else if !TIME_ZONES.lines().any(|known| known == zone) {
             found.invalid(&under, zone, format!("unknown time zone {zone}"));
         }

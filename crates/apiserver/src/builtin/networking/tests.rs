@@ -16,7 +16,7 @@ fn ingress_requires_rules_or_default_backend_and_path_types() {
     let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
     let good = path(json!({"path": "/", "pathType": "Prefix", "backend": backend}));
     assert_eq!(messages(|found| ingress(&good, found)), [""; 0]);
-    for (value, wanted) in [
+    for (value, expected) in [
         (
             json!({"spec": {}}),
             "spec: either `defaultBackend` or `rules` must be specified",
@@ -34,7 +34,7 @@ fn ingress_requires_rules_or_default_backend_and_path_types() {
             "spec.rules[0].http.paths[0].backend: resource or service backend is required",
         ),
     ] {
-        assert_eq!(messages(|found| ingress(&value, found)), [wanted]);
+        assert_eq!(messages(|found| ingress(&value, found)), [expected]);
     }
 }
 

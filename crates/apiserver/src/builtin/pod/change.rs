@@ -15,8 +15,8 @@ pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
     let same_count = |name: &str| list(now, name).len() == list(before, name).len();
     for name in ["containers", "initContainers"] {
         if !same_count(name) {
-            let said = "pod updates may not add or remove containers";
-            return found.forbidden(&at.child(name), said);
+            let message = "pod updates may not add or remove containers";
+            return found.forbidden(&at.child(name), message);
         }
     }
     for name in ["containers", "initContainers"] {
@@ -34,24 +34,24 @@ pub(crate) fn update(new: &Value, old: &Value, found: &mut Findings) {
         .iter()
         .all(|old| tolerated.contains(old))
     {
-        let said = "existing toleration can not be modified except its tolerationSeconds";
-        found.forbidden(&at.child("tolerations"), said);
+        let message = "existing toleration can not be modified except its tolerationSeconds";
+        found.forbidden(&at.child("tolerations"), message);
     }
     let gates = list(before, "schedulingGates");
     if !list(now, "schedulingGates")
         .iter()
         .all(|gate| gates.contains(gate))
     {
-        let said = "only deletion is allowed, but found new scheduling gate";
-        found.forbidden(&at.child("schedulingGates"), said);
+        let message = "only deletion is allowed, but found new scheduling gate";
+        found.forbidden(&at.child("schedulingGates"), message);
     }
     if comparable(now) != comparable(before) {
-        let said = "pod updates may not change fields other than \
+        let message = "pod updates may not change fields other than \
                     `spec.containers[*].image`,`spec.initContainers[*].image`,\
                     `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
                     tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if \
                     it was previously negative)";
-        found.forbidden(&at, said);
+        found.forbidden(&at, message);
     }
 }
 
@@ -59,12 +59,12 @@ fn deadline(now: &Value, before: &Value, at: &Path<'_>, found: &mut Findings) {
     let name = "activeDeadlineSeconds";
     match (number(now, name), number(before, name)) {
         (Some(now), Some(before)) if now > before => {
-            let said = "must be less than or equal to previous value";
-            found.invalid(&at.child(name), now, said);
+            let message = "must be less than or equal to previous value";
+            found.invalid(&at.child(name), now, message);
         }
         (None, Some(_)) => {
-            let said = "must not update from a positive integer to nil value";
-            found.invalid(&at.child(name), Value::Null, said);
+            let message = "must not update from a positive integer to nil value";
+            found.invalid(&at.child(name), Value::Null, message);
         }
         _ => {}
     }
@@ -93,12 +93,14 @@ pub(crate) fn ephemeral(new: &Value, old: &Value, found: &mut Findings) {
         let name = text(kept, "name");
         match containers.iter().find(|other| text(other, "name") == name) {
             None => {
-                let said = format!("existing ephemeral containers {name:?} may not be removed\n");
-                found.forbidden(&under, said);
+                let message =
+                    format!("existing ephemeral containers {name:?} may not be removed\n");
+                found.forbidden(&under, message);
             }
             Some(other) if other != kept => {
-                let said = format!("existing ephemeral containers {name:?} may not be changed\n");
-                found.forbidden(&under, said);
+                let message =
+                    format!("existing ephemeral containers {name:?} may not be changed\n");
+                found.forbidden(&under, message);
             }
             Some(_) => {}
         }
@@ -122,8 +124,8 @@ pub(crate) fn ephemeral(new: &Value, old: &Value, found: &mut Findings) {
             "lifecycle",
         ] {
             if !field(one, name).is_null() {
-                let said = "cannot be set for an Ephemeral Container";
-                found.forbidden(&at.child(name), said);
+                let message = "cannot be set for an Ephemeral Container";
+                found.forbidden(&at.child(name), message);
             }
         }
     }

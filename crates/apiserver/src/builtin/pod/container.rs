@@ -141,9 +141,9 @@ fn environment(one: &Value, at: &Path<'_>, found: &mut Findings) {
         };
         let at = at.child("valueFrom");
         if from.is_empty() {
-            let said = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, \
+            let message = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, \
                         `secretKeyRef` or `fileKeyRef`";
-            found.invalid(&at, "", said);
+            found.invalid(&at, "", message);
         } else if !text(variable, "value").is_empty() {
             found.invalid(&at, "", "may not be specified when `value` is not empty");
         } else if from.len() > 1 {
@@ -176,13 +176,13 @@ fn environment(one: &Value, at: &Path<'_>, found: &mut Findings) {
             .count();
         match count {
             0 => {
-                let said = "must specify one of: `configMapRef` or `secretRef`";
-                found.invalid(&under, "", said);
+                let message = "must specify one of: `configMapRef` or `secretRef`";
+                found.invalid(&under, "", message);
             }
             1 => {}
             _ => {
-                let said = "may not have more than one field specified at a time";
-                found.invalid(&under, "", said);
+                let message = "may not have more than one field specified at a time";
+                found.invalid(&under, "", message);
             }
         }
     }
@@ -203,10 +203,10 @@ fn field_reference(reference: &Value, at: &Path<'_>, found: &mut Findings) {
             "metadata.annotations" => names::qualified_name(&key.to_lowercase()),
             "metadata.labels" => names::qualified_name(key),
             _ => {
-                let said = format!(
+                let message = format!(
                     "error converting fieldPath: field label does not support subscript: {path}"
                 );
-                return found.invalid(&under, path, said);
+                return found.invalid(&under, path, message);
             }
         };
         return found.all_invalid(at, key, wrong);
@@ -217,8 +217,8 @@ fn field_reference(reference: &Value, at: &Path<'_>, found: &mut Findings) {
     if OTHER_FIELDS.contains(&path) {
         found.not_supported(&under, path, &FIELDS);
     } else {
-        let said = format!("error converting fieldPath: field label not supported: {path}");
-        found.invalid(&under, path, said);
+        let message = format!("error converting fieldPath: field label not supported: {path}");
+        found.invalid(&under, path, message);
     }
 }
 
@@ -260,8 +260,8 @@ fn resources(resources: &Value, at: &Path<'_>, found: &mut Findings) {
             resource_name(resource, &at, found);
             let quantity = amount.as_str().and_then(|text| Quantity::parse(text).ok());
             if quantity.is_some_and(|quantity| quantity.nano() < 0) {
-                let said = "must be greater than or equal to 0";
-                found.invalid(&at, amount.clone(), said);
+                let message = "must be greater than or equal to 0";
+                found.invalid(&at, amount.clone(), message);
             }
         }
     }
@@ -272,8 +272,8 @@ fn resources(resources: &Value, at: &Path<'_>, found: &mut Findings) {
         };
         let request = amount.as_str().unwrap_or_default();
         if Quantity::parse(request).is_ok_and(|request| request.nano() > most.nano()) {
-            let said = format!("must be less than or equal to {resource} limit of {limit}");
-            found.invalid(&requests, request, said);
+            let message = format!("must be less than or equal to {resource} limit of {limit}");
+            found.invalid(&requests, request, message);
         }
     }
 }
@@ -286,8 +286,8 @@ fn resource_name(name: &str, at: &Path<'_>, found: &mut Findings) {
         return;
     }
     if is_name && !STANDARD.contains(&name) {
-        let said = "must be a standard resource type or fully qualified";
-        found.invalid(at, name, said);
+        let message = "must be a standard resource type or fully qualified";
+        found.invalid(at, name, message);
     }
     if !["cpu", "memory", "ephemeral-storage"].contains(&name) {
         found.invalid(at, name, "must be a standard resource for containers");

@@ -54,11 +54,11 @@ fn sysctls(context: &Value, under: &Path<'_>, found: &mut Findings) {
         if name.is_empty() {
             found.required(&at, "");
         } else if !is_sysctl(name) {
-            let said = format!(
+            let message = format!(
                 "must have at most {MAX_SYSCTL_LENGTH} characters and match regex \
                  ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
             );
-            found.invalid(&at, name, said);
+            found.invalid(&at, name, message);
         } else if seen.contains(name) {
             found.duplicate(&at, name);
         }
@@ -112,15 +112,15 @@ pub(crate) fn container(one: &Value, at: &Path<'_>, found: &mut Findings) {
     let under = at.child("securityContext");
     ids(context, &["runAsUser", "runAsGroup"], &under, found);
     if field(context, "allowPrivilegeEscalation") == false {
-        let said = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
+        let message = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
         if flag(context, "privileged") {
-            found.invalid_shown(&under, &shown(context), said);
+            found.invalid_shown(&under, &shown(context), message);
         }
         let added = list(field(context, "capabilities"), "add");
         if added.iter().any(|name| name == "CAP_SYS_ADMIN") {
-            let said = "cannot set `allowPrivilegeEscalation` to false and \
+            let message = "cannot set `allowPrivilegeEscalation` to false and \
                         `capabilities.Add` CAP_SYS_ADMIN";
-            found.invalid_shown(&under, &shown(context), said);
+            found.invalid_shown(&under, &shown(context), message);
         }
     }
 }
@@ -173,16 +173,16 @@ fn term(term: &Value, at: &Path<'_>, found: &mut Findings) {
         let (key, values) = (text(one, "key"), list(one, "values").len());
         match text(one, "operator") {
             "In" | "NotIn" if values == 0 => {
-                let said = "must be specified when `operator` is 'In' or 'NotIn'";
-                found.required(&at.child("values"), said);
+                let message = "must be specified when `operator` is 'In' or 'NotIn'";
+                found.required(&at.child("values"), message);
             }
             "Exists" | "DoesNotExist" if values > 0 => {
-                let said = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                found.forbidden(&at.child("values"), said);
+                let message = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                found.forbidden(&at.child("values"), message);
             }
             "Gt" | "Lt" if values != 1 => {
-                let said = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-                found.required(&at.child("values"), said);
+                let message = "must be specified single value when `operator` is 'Lt' or 'Gt'";
+                found.required(&at.child("values"), message);
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
             other => found.invalid(

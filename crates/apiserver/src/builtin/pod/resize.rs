@@ -18,12 +18,12 @@ pub(crate) fn validate(new: &Value, old: &Value, found: &mut Findings) {
     validation::spec(spec, &[], &at, found);
     if quality(new) != text(field(old, "status"), "qosClass") {
         let class = field(field(new, "status"), "qosClass").clone();
-        let said = "Pod QOS Class may not change as a result of resizing";
-        found.invalid(&at, class, said);
+        let message = "Pod QOS Class may not change as a result of resizing";
+        found.invalid(&at, class, message);
     }
     if !is_supported(old) {
-        let said = "Pod running on node without support for resize";
-        found.forbidden(&at, said);
+        let message = "Pod running on node without support for resize";
+        found.forbidden(&at, message);
     }
     let count = found.0.len();
     same_containers(spec, before, &at, found);
@@ -56,21 +56,21 @@ fn same_containers(spec: &Value, before: &Value, at: &Path<'_>, found: &mut Find
         let under = at.child(name);
         let (now, former) = (list(spec, name), list(before, name));
         if now.len() != former.len() {
-            let said = format!("{name} may not be added or removed on resize");
-            found.forbidden(&under, said);
+            let message = format!("{name} may not be added or removed on resize");
+            found.forbidden(&under, message);
             continue;
         }
         for (index, (container, former)) in now.iter().zip(former).enumerate() {
             if text(container, "name") != text(former, "name") {
-                let said = format!("{name} may not be renamed or reordered on resize");
-                found.forbidden(&under.index(index).child("name"), said);
+                let message = format!("{name} may not be renamed or reordered on resize");
+                found.forbidden(&under.index(index).child("name"), message);
             }
         }
     }
 }
 
 fn removed(container: &Value, former: &Value, at: &Path<'_>, found: &mut Findings) {
-    for (name, what) in [("requests", "requests"), ("limits", "limits")] {
+    for (name, case) in [("requests", "requests"), ("limits", "limits")] {
         let now = object(field(container, "resources"), name);
         let before = object(field(former, "resources"), name);
         let gone = before
@@ -78,8 +78,8 @@ fn removed(container: &Value, former: &Value, at: &Path<'_>, found: &mut Finding
             .flatten()
             .any(|(key, _)| now.is_none_or(|now| !now.contains_key(key)));
         if gone {
-            let said = format!("resource {what} cannot be removed");
-            found.forbidden(&at.child(name), said);
+            let message = format!("resource {case} cannot be removed");
+            found.forbidden(&at.child(name), message);
         }
     }
 }
@@ -151,14 +151,17 @@ mod tests {
         let best_effort = pod(&json!({}));
         let mut new = best_effort;
         only_resources(&mut new, &old);
-        let said = faults(&new, &old);
-        assert!(said[0].contains("Pod QOS Class may not change"), "{said:?}");
-        assert!(said[1].contains("requests cannot be removed"), "{said:?}");
+        let found = faults(&new, &old);
+        assert!(
+            found[0].contains("Pod QOS Class may not change"),
+            "{found:?}"
+        );
+        assert!(found[1].contains("requests cannot be removed"), "{found:?}");
         let mut renamed = old.clone();
         renamed["spec"]["containers"][0]["name"] = "d".into();
         only_resources(&mut renamed, &old);
-        let said = faults(&renamed, &old);
-        assert!(said[0].contains("may not be renamed"), "{said:?}");
+        let found = faults(&renamed, &old);
+        assert!(found[0].contains("may not be renamed"), "{found:?}");
         let mut disk = old.clone();
         disk["spec"]["containers"][0]["resources"]["requests"]["ephemeral-storage"] = "1".into();
         only_resources(&mut disk, &old);

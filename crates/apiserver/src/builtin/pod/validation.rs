@@ -21,8 +21,8 @@ pub(crate) fn pod(pod: &Value, found: &mut Findings) {
         found.forbidden(&at.child("ephemeralContainers"), "cannot be set on create");
     }
     if !text(body, "nodeName").is_empty() && !list(body, "schedulingGates").is_empty() {
-        let said = "cannot be set until all schedulingGates have been cleared";
-        found.forbidden(&at.child("nodeName"), said);
+        let message = "cannot be set until all schedulingGates have been cleared";
+        found.forbidden(&at.child("nodeName"), message);
     }
 }
 
@@ -33,8 +33,8 @@ pub(crate) fn trimmed_images(spec: &Value, at: &Path<'_>, found: &mut Findings) 
         for (index, container) in list(spec, name).iter().enumerate() {
             let image = text(container, "image");
             if image.trim() != image {
-                let said = "must not have leading or trailing whitespace";
-                found.invalid(&under.index(index).child("image"), image, said);
+                let message = "must not have leading or trailing whitespace";
+                found.invalid(&under.index(index).child("image"), image, message);
             }
         }
     }
@@ -50,8 +50,8 @@ pub(crate) fn template(template: &Value, claims: &[&str], at: &Path<'_>, found: 
     let at = at.child("spec");
     spec(body, claims, &at, found);
     if !list(body, "ephemeralContainers").is_empty() {
-        let said = "ephemeral containers not allowed in pod template";
-        found.forbidden(&at.child("ephemeralContainers"), said);
+        let message = "ephemeral containers not allowed in pod template";
+        found.forbidden(&at.child("ephemeralContainers"), message);
     }
 }
 
@@ -87,8 +87,8 @@ pub(crate) fn spec(spec: &Value, claims: &[&str], at: &Path<'_>, found: &mut Fin
                 "startupProbe",
             ] {
                 if !field(one, name).is_null() {
-                    let said = "may not be set for init containers without restartPolicy=Always";
-                    found.forbidden(&at.child(name), said);
+                    let message = "may not be set for init containers without restartPolicy=Always";
+                    found.forbidden(&at.child(name), message);
                 }
             }
         }
@@ -119,8 +119,8 @@ fn policies(spec: &Value, at: &Path<'_>, found: &mut Findings) {
     metadata::labels(selector, &at.child("nodeSelector"), found);
     let name = "activeDeadlineSeconds";
     if let Some(seconds) = number(spec, name).filter(|s| !(1..=i64::from(i32::MAX)).contains(s)) {
-        let said = "must be between 1 and 2147483647, inclusive";
-        found.invalid(&at.child(name), seconds, said);
+        let message = "must be between 1 and 2147483647, inclusive";
+        found.invalid(&at.child(name), seconds, message);
     }
     let name = "preemptionPolicy";
     let known = ["Never", "PreemptLowerPriority"];
@@ -157,13 +157,13 @@ fn tolerations(spec: &Value, at: &Path<'_>, found: &mut Findings) {
         if !key.is_empty() {
             found.all_invalid(&at.child("key"), key, names::qualified_name(key));
         } else if operator != "Exists" {
-            let said = "operator must be Exists when `key` is empty, which means \"match all \
+            let message = "operator must be Exists when `key` is empty, which means \"match all \
                         values and all keys\"";
-            found.invalid(&at.child("operator"), operator, said);
+            found.invalid(&at.child("operator"), operator, message);
         }
         if !field(toleration, "tolerationSeconds").is_null() && effect != "NoExecute" {
-            let said = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-            found.invalid(&at.child("effect"), effect, said);
+            let message = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+            found.invalid(&at.child("effect"), effect, message);
         }
         match operator {
             "" | "Equal" => {
@@ -174,8 +174,8 @@ fn tolerations(spec: &Value, at: &Path<'_>, found: &mut Findings) {
             }
             "Exists" => {
                 if !value.is_empty() {
-                    let said = "value must be empty when `operator` is 'Exists'";
-                    found.invalid(&at.child("operator"), value, said);
+                    let message = "value must be empty when `operator` is 'Exists'";
+                    found.invalid(&at.child("operator"), value, message);
                 }
             }
             other => found.not_supported(&at.child("operator"), other, &["Equal", "Exists"]),

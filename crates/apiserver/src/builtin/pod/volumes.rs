@@ -118,7 +118,7 @@ fn needed(name: &str, source: &Value, at: &Path<'_>, found: &mut Findings) {
     }
     let mode = field(source, "defaultMode").as_i64();
     if let Some(mode) = mode.filter(|mode| !(0..=0o777).contains(mode)) {
-        let said = "must be a number between 0 and 0777 (octal), both inclusive";
-        found.invalid(&at.child("defaultMode"), mode, said);
+        let message = "must be a number between 0 and 0777 (octal), both inclusive";
+        found.invalid(&at.child("defaultMode"), mode, message);
     }
 }

@@ -81,7 +81,7 @@ fn token_secret_receives_token_certificate_namespace_and_account_uid() {
 
 #[test]
 fn token_in_secret_has_at_most_the_maximum_lifetime() {
-    for (allowed, wanted) in [
+    for (allowed, expected) in [
         (None, 90 * DAY),
         (Some(400 * DAY), 90 * DAY),
         (Some(7 * DAY), 7 * DAY),
@@ -89,7 +89,7 @@ fn token_in_secret_has_at_most_the_maximum_lifetime() {
         let (tokens, _) = tokens(allowed);
         let claims = claims(&populated(&tokens, secret()));
         let lifetime = claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap();
-        assert_eq!(lifetime, wanted, "{allowed:?}");
+        assert_eq!(lifetime, expected, "{allowed:?}");
     }
 }
 

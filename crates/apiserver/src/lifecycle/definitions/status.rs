@@ -34,15 +34,15 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
     let accepted = names.all_accepted();
     let was_accepted = is_true(&status, "NamesAccepted");
     let part = |key: &str| names.condition[key].as_str().unwrap_or_default();
-    let said = (part("status"), part("reason"), part("message"));
-    set(&mut status, "NamesAccepted", said, now);
+    let condition = (part("status"), part("reason"), part("message"));
+    set(&mut status, "NamesAccepted", condition, now);
     let given = without_empty(&names.accepted);
     let fresh = without_empty(&status["acceptedNames"]) != given || was_accepted != accepted;
     if fresh {
         status["acceptedNames"] = given;
     }
     if !is_true(&status, "Established") {
-        let said = match (accepted, fresh) {
+        let condition = match (accepted, fresh) {
             (true, true) => ("False", INSTALLING, "the initial names have been accepted"),
             (true, false) => (
                 "True",
@@ -51,7 +51,7 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
             ),
             (false, _) => ("False", "NotAccepted", "not all names are accepted"),
         };
-        set(&mut status, "Established", said, now);
+        set(&mut status, "Established", condition, now);
     }
     (status != object["status"]).then_some(status)
 }
@@ -59,7 +59,7 @@ pub fn next_status(object: &Value, others: &[Value], now: Timestamp) -> Option<V
 /// Returns the status during the deletion of a CRD's objects, or `None` if the status is up to
 /// date.
 pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> Option<Value> {
-    let said = match cleanup {
+    let condition = match cleanup {
         Cleanup::Running => (
             "True",
             "InstanceDeletionInProgress",
@@ -84,19 +84,19 @@ pub(super) fn terminating(object: &Value, cleanup: &Cleanup, now: Timestamp) -> 
     if *cleanup == Cleanup::Running && is_true(&status, "Terminating") && !pending {
         return None;
     }
-    set(&mut status, "Terminating", said, now);
+    set(&mut status, "Terminating", condition, now);
     (status != object["status"]).then_some(status)
 }
 
 /// Sets the status of a CRD whose deletion starts.
 pub(crate) fn marked_for_deletion(object: &Value, now: Timestamp) -> Value {
     let mut status = object["status"].clone();
-    let said = (
+    let condition = (
         "True",
         "InstanceDeletionPending",
         "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
     );
-    set(&mut status, "Terminating", said, now);
+    set(&mut status, "Terminating", condition, now);
     status
 }
 

@@ -20,15 +20,18 @@ pub(super) fn conditions(
     now: Timestamp,
 ) -> Option<Vec<Value>> {
     let mut conditions = old.to_vec();
-    for wanted in wanted(remaining) {
-        let (status, reason, message) = match &wanted.trouble {
-            None => ("False", wanted.fine.0, wanted.fine.1),
+    for condition in desired_conditions(remaining) {
+        let (status, reason, message) = match &condition.trouble {
+            None => ("False", condition.fine.0, condition.fine.1),
             Some((reason, message)) => ("True", *reason, message.as_str()),
         };
         let now = seconds_only(now.as_second());
-        match conditions.iter_mut().find(|old| old["type"] == wanted.kind) {
+        match conditions
+            .iter_mut()
+            .find(|old| old["type"] == condition.kind)
+        {
             None => conditions.push(json!({
-                "type": wanted.kind, "status": status, "lastTransitionTime": now,
+                "type": condition.kind, "status": status, "lastTransitionTime": now,
                 "reason": reason, "message": message,
             })),
             Some(own) => {
@@ -44,7 +47,7 @@ pub(super) fn conditions(
     (conditions != old).then_some(conditions)
 }
 
-fn wanted(remaining: &Remaining) -> [Condition; 5] {
+fn desired_conditions(remaining: &Remaining) -> [Condition; 5] {
     [
         Condition {
             kind: "NamespaceDeletionDiscoveryFailure",

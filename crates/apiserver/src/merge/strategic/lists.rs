@@ -36,8 +36,8 @@ pub(super) fn merge(
     let (original, patch, merged) = match items {
         Items::Scalars if deletes => {
             let patch: HashSet<&Value> = patch.iter().collect();
-            let left = original.into_iter().filter(|item| !patch.contains(item));
-            return Ok(left.collect());
+            let remaining = original.into_iter().filter(|item| !patch.contains(item));
+            return Ok(remaining.collect());
         }
         Items::Scalars => {
             // Duplicates are reported relative to both lists.

@@ -141,8 +141,8 @@ fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchE
         }
     }
     let mut kept = kept.into_iter().peekable();
-    let mut wanted = order.iter().peekable();
-    while let (Some(item), Some(next)) = (kept.peek(), wanted.peek()) {
+    let mut desired = order.iter().peekable();
+    while let (Some(item), Some(next)) = (kept.peek(), desired.peek()) {
         // Items with other directives have no order.
         if item.get(DIRECTIVE).is_some() {
             kept.next();
@@ -151,7 +151,7 @@ fn check_order(patch: &[Value], order: &[Value], key: &str) -> Result<(), PatchE
         if named(item, key)? == named(next, key)? {
             kept.next();
         }
-        wanted.next();
+        desired.next();
     }
     if kept.next().is_none() {
         return Ok(());
@@ -186,16 +186,16 @@ pub(super) fn normalized(
     if items == Items::Objects && key.is_empty() {
         return Err(failed("cannot order objects without merge key"));
     }
-    let (wanted, known) = (names(listed)?, names(original)?);
-    let (wanted, known) = (places(&wanted), places(&known));
+    let (desired, known) = (names(listed)?, names(original)?);
+    let (desired, known) = (places(&desired), places(&known));
     let place = |order: &HashMap<&Value, usize>, item: &Value| -> Option<usize> {
         order.get(named(item, key).ok()?).copied()
     };
     names(&merged)?;
     let (mut ours, mut others): (Vec<Value>, Vec<Value>) = merged
         .into_iter()
-        .partition(|item| place(&wanted, item).is_some());
-    ours.sort_by_cached_key(|item| place(&wanted, item));
+        .partition(|item| place(&desired, item).is_some());
+    ours.sort_by_cached_key(|item| place(&desired, item));
     others.sort_by_cached_key(|item| place(&known, item));
     let mut out = Vec::with_capacity(ours.len() + others.len());
     let mut ours = ours.into_iter().peekable();

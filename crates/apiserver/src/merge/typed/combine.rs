@@ -149,9 +149,9 @@ impl Walk {
         for (index, item) in items.iter().enumerate() {
             let element = match list.element_of(item) {
                 Ok(element) => element,
-                Err(why) => {
+                Err(reason) => {
                     self.mismatches
-                        .add(&self.path, format!("element {index}: {why}"));
+                        .add(&self.path, format!("element {index}: {reason}"));
                     continue;
                 }
             };

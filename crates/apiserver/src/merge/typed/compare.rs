@@ -159,9 +159,9 @@ impl Walk {
             for (index, item) in items.iter().enumerate() {
                 match list.element_of(item) {
                     Ok(element) => groups.entry(element).or_default()[side].push(item),
-                    Err(why) => self
+                    Err(reason) => self
                         .mismatches
-                        .add(&self.path, format!("element {index}: {why}")),
+                        .add(&self.path, format!("element {index}: {reason}")),
                 }
             }
         }

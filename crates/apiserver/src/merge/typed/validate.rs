@@ -69,9 +69,9 @@ impl Walk {
             } else {
                 match list.element_of(item) {
                     Ok(element) => element,
-                    Err(why) => {
+                    Err(reason) => {
                         self.mismatches
-                            .add(&self.path, format!("element {index}: {why}"));
+                            .add(&self.path, format!("element {index}: {reason}"));
                         return;
                     }
                 }

@@ -26,19 +26,19 @@ pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
         }
         _ => call.func_name.as_str(),
     };
-    let made = Operands::of(call, scope);
+    let operands = Operands::of(call, scope);
     match name {
-        operators::ADD | operators::SUBSTRACT => made.sum(name),
+        operators::ADD | operators::SUBSTRACT => operands.sum(name),
         operators::CONDITIONAL => Bound {
-            cost: made.cost.saturating_add(1),
-            size: made.either(1),
+            cost: operands.cost.saturating_add(1),
+            size: operands.either(1),
         },
         operators::LOGICAL_AND
         | operators::LOGICAL_OR
         | operators::LOGICAL_NOT
-        | operators::NOT_STRICTLY_FALSE => Bound::new(made.cost, Size::scalar()),
+        | operators::NOT_STRICTLY_FALSE => Bound::new(operands.cost, Size::scalar()),
         operators::INDEX | operators::OPT_INDEX | operators::OPT_SELECT => {
-            let size = made.given.first().map(|whole| match call.args.get(1) {
+            let size = operands.given.first().map(|whole| match call.args.get(1) {
                 Some(IdedExpr {
                     expr: Expr::Literal(LiteralValue::String(name)),
                     ..
@@ -46,12 +46,12 @@ pub(super) fn called(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
                 _ => whole.size.item(),
             });
             copied(
-                made.cost.saturating_add(made.weight),
+                operands.cost.saturating_add(operands.weight),
                 size.unwrap_or_default(),
             )
         }
-        "matches" | "find" | "findAll" => made.matching(call.args.first()),
-        name => made.function(name),
+        "matches" | "find" | "findAll" => operands.matching(call.args.first()),
+        name => operands.function(name),
     }
 }
 
@@ -65,7 +65,7 @@ fn range(call: &CallExpr, scope: Option<&Scope<'_>>) -> Bound {
     let cost = call
         .args
         .iter()
-        .map(|given| bound(given, scope).cost)
+        .map(|operands| bound(operands, scope).cost)
         .fold(count, u64::saturating_add);
     Bound::new(cost, Size::numbers(count))
 }
@@ -80,20 +80,20 @@ struct Operands {
 
 impl Operands {
     fn of(call: &CallExpr, scope: Option<&Scope<'_>>) -> Self {
-        let given = call.target.as_deref().into_iter().chain(&call.args);
-        let given: Vec<Bound> = given.map(|given| bound(given, scope)).collect();
-        let sum = |of: fn(&Bound) -> u64| given.iter().map(of).fold(0, u64::saturating_add);
+        let operands = call.target.as_deref().into_iter().chain(&call.args);
+        let operands: Vec<Bound> = operands.map(|operands| bound(operands, scope)).collect();
+        let sum = |of: fn(&Bound) -> u64| operands.iter().map(of).fold(0, u64::saturating_add);
         Self {
-            cost: sum(|given| given.cost),
+            cost: sum(|operands| operands.cost),
             weight: sum(Bound::weight),
-            given,
+            given: operands,
         }
     }
 
     fn size(&self, at: usize) -> Arc<Size> {
         self.given
             .get(at)
-            .map(|given| Arc::clone(&given.size))
+            .map(|operands| Arc::clone(&operands.size))
             .unwrap_or_default()
     }
 
@@ -167,9 +167,9 @@ impl Operands {
             }
             _ => {
                 let mut size = Size::opaque(self.weight.saturating_mul(4).saturating_add(64));
-                for given in &self.given {
-                    size.years = size.years.max(given.size.years);
-                    size.timed |= given.size.timed;
+                for operands in &self.given {
+                    size.years = size.years.max(operands.size.years);
+                    size.timed |= operands.size.timed;
                 }
                 Bound::new(plain.saturating_add(size.weight), size)
             }

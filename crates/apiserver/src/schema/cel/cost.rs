@@ -109,7 +109,7 @@ fn comprehension(turns: &ComprehensionExpr, scope: Option<&Scope<'_>>) -> Bound 
     let range = bound(&turns.iter_range, scope);
     let init = bound(&turns.accu_init, scope);
     let (count, item) = (range.size.count, range.size.turned());
-    let made = Scope {
+    let accumulator = Scope {
         name: &turns.accu_var,
         size: Arc::clone(&init.size),
         outer: scope,
@@ -117,7 +117,7 @@ fn comprehension(turns: &ComprehensionExpr, scope: Option<&Scope<'_>>) -> Bound 
     let inner = Scope {
         name: &turns.iter_var,
         size: Arc::clone(&item),
-        outer: Some(&made),
+        outer: Some(&accumulator),
     };
     let (goes_on, step) = (
         bound(&turns.loop_cond, Some(&inner)),

@@ -71,7 +71,7 @@ impl Expression {
                 outer: Some(&old),
             };
             let is = types::check(self.program.expression(), Some(&names))
-                .map_err(|why| format!("compilation failed: ERROR: {why}"))?;
+                .map_err(|reason| format!("compilation failed: ERROR: {reason}"))?;
             match gives {
                 ResultType::Bool if !is.is_bool() => {
                     Err("cel expression must evaluate to a bool".to_owned())
@@ -87,7 +87,7 @@ impl Expression {
 
 /// Compiles an expression. The error is kube-apiserver's message.
 pub(crate) fn compile(text: &str) -> Result<Expression, String> {
-    let failed = |why: String| format!("compilation failed: {why}");
+    let failed = |reason: String| format!("compilation failed: {reason}");
     if text.len() > MAX_BYTES {
         return Err(failed(format!(
             "expression is longer than {MAX_BYTES} bytes"
@@ -134,10 +134,10 @@ fn on_stack<T: Send>(stack: Option<usize>, run: impl FnOnce() -> T + Send) -> Re
     })
 }
 
-/// Returns the depth of an expression. Returns `None` for a depth above `left`, and an error for
+/// Returns the depth of an expression. Returns `None` for a depth above `remaining`, and an error for
 /// unsupported syntax.
-fn depth(expr: &IdedExpr, left: usize) -> Option<Result<usize, String>> {
-    let left = left.checked_sub(1)?;
+fn depth(expr: &IdedExpr, remaining: usize) -> Option<Result<usize, String>> {
+    let remaining = remaining.checked_sub(1)?;
     if matches!(expr.expr, Expr::Struct(_) | Expr::Unspecified) {
         return Some(Err("messages cannot be made here".to_owned()));
     }
@@ -145,7 +145,7 @@ fn depth(expr: &IdedExpr, left: usize) -> Option<Result<usize, String>> {
     each(expr, &mut |inner| inside.push(inner));
     let mut deepest = 0;
     for inner in inside {
-        match depth(inner, left)? {
+        match depth(inner, remaining)? {
             Ok(depth) => deepest = deepest.max(depth),
             wrong => return Some(wrong),
         }

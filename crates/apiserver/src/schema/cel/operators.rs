@@ -75,22 +75,22 @@ const OF_TEXT: [&str; 9] = [
 /// Returns the result type of a call.
 pub(super) fn called<'n>(call: &CallExpr, names: Option<&Names<'_, 'n>>) -> Outcome<'n> {
     let target = call.target.as_deref();
-    let mut given = Vec::with_capacity(call.args.len() + 1);
+    let mut types = Vec::with_capacity(call.args.len() + 1);
     for part in target.into_iter().chain(&call.args) {
-        given.push(check(part, names)?);
+        types.push(check(part, names)?);
     }
     let name = call.func_name.as_str();
-    match (name, given.as_slice()) {
+    match (name, types.as_slice()) {
         (operators::LOGICAL_AND | operators::LOGICAL_OR, [left, right]) => {
-            must(name, &given, left.is_bool() && right.is_bool(), Type::Bool)
+            must(name, &types, left.is_bool() && right.is_bool(), Type::Bool)
         }
-        (operators::LOGICAL_NOT, [one]) => must(name, &given, one.is_bool(), Type::Bool),
+        (operators::LOGICAL_NOT, [one]) => must(name, &types, one.is_bool(), Type::Bool),
         (operators::CONDITIONAL, [test, one, other]) => {
             let is = one.clone().or(other);
-            must(name, &given, test.is_bool(), is)
+            must(name, &types, test.is_bool(), is)
         }
         (operators::EQUALS | operators::NOT_EQUALS, [left, right]) => {
-            must(name, &given, left.is_like(right), Type::Bool)
+            must(name, &types, left.is_like(right), Type::Bool)
         }
         (
             operators::LESS
@@ -100,17 +100,17 @@ pub(super) fn called<'n>(call: &CallExpr, names: Option<&Names<'_, 'n>>) -> Outc
             [left, right],
         ) => {
             let fits = left.is_like(right) && is_ordered(left) && is_ordered(right);
-            must(name, &given, fits, Type::Bool)
+            must(name, &types, fits, Type::Bool)
         }
         (operators::IN, [_, within]) => {
             let fits = matches!(within, Type::Any | Type::List(_) | Type::Map(_));
-            must(name, &given, fits, Type::Bool)
+            must(name, &types, fits, Type::Bool)
         }
         (operators::INDEX, [whole, _]) => Ok(match whole {
             Type::List(item) => Type::clone(item),
             Type::Map(value) => Type::clone(value),
             Type::Any | Type::Object(_) => Type::Any,
-            _ => return Err(no_overload(name, &given)),
+            _ => return Err(no_overload(name, &types)),
         }),
         (
             operators::ADD
@@ -119,28 +119,28 @@ pub(super) fn called<'n>(call: &CallExpr, names: Option<&Names<'_, 'n>>) -> Outc
             | operators::DIVIDE
             | operators::MODULO,
             [left, right],
-        ) => arithmetic(name, left, right).ok_or_else(|| no_overload(name, &given)),
+        ) => arithmetic(name, left, right).ok_or_else(|| no_overload(name, &types)),
         (operators::NEGATE, [one]) => {
             let fits = matches!(one, Type::Any | Type::Int | Type::Double);
-            must(name, &given, fits, one.clone())
+            must(name, &types, fits, one.clone())
         }
-        _ => function(name, target.is_some(), &given),
+        _ => function(name, target.is_some(), &types),
     }
 }
 
-fn must<'n>(name: &str, given: &[Type<'n>], fits: bool, is: Type<'n>) -> Outcome<'n> {
+fn must<'n>(name: &str, types: &[Type<'n>], fits: bool, is: Type<'n>) -> Outcome<'n> {
     if fits {
         Ok(is)
     } else {
-        Err(no_overload(name, given))
+        Err(no_overload(name, types))
     }
 }
 
-fn no_overload(name: &str, given: &[Type<'_>]) -> String {
-    let given: Vec<String> = given.iter().map(Type::name).collect();
+fn no_overload(name: &str, types: &[Type<'_>]) -> String {
+    let types: Vec<String> = types.iter().map(Type::name).collect();
     format!(
         "found no matching overload for '{name}' applied to '({})'",
-        given.join(", ")
+        types.join(", ")
     )
 }
 
@@ -176,16 +176,16 @@ fn arithmetic<'n>(name: &str, left: &Type<'n>, right: &Type<'n>) -> Option<Type<
     }
 }
 
-fn function<'n>(name: &str, of_target: bool, given: &[Type<'n>]) -> Outcome<'n> {
-    if of_target && OF_TEXT.contains(&name) && !given.first().is_none_or(Type::is_text) {
-        return Err(no_overload(name, given));
+fn function<'n>(name: &str, of_target: bool, types: &[Type<'n>]) -> Outcome<'n> {
+    if of_target && OF_TEXT.contains(&name) && !types.first().is_none_or(Type::is_text) {
+        return Err(no_overload(name, types));
     }
     if name == "size" {
         let sized = matches!(
-            given,
+            types,
             [Type::Any | Type::Text | Type::Bytes | Type::List(_) | Type::Map(_)]
         );
-        return must(name, given, sized, Type::Int);
+        return must(name, types, sized, Type::Int);
     }
     Ok(match name {
         "duration" => Type::Duration,

@@ -271,7 +271,7 @@ fn cel_rules_with_matching_types_are_accepted() {
 
 #[test]
 fn cel_rules_with_type_errors_are_rejected() {
-    for (rule, why) in [
+    for (rule, reason) in [
         ("self.other == 1", "undefined field 'other'"),
         ("self.list.all(e, e.w > 1)", "undefined field 'w'"),
         ("self.metadata.labels.a == 'b'", "undefined field 'labels'"),
@@ -300,7 +300,7 @@ fn cel_rules_with_type_errors_are_rejected() {
         ("self.int + 1", "must evaluate to a bool"),
     ] {
         assert!(
-            compile_error(rule).contains(why),
+            compile_error(rule).contains(reason),
             "{rule}: {}",
             compile_error(rule)
         );

@@ -304,7 +304,7 @@ fn comprehension<'n>(
         }
     };
     let init = check(&turns.accu_init, names)?;
-    let made = Names {
+    let accumulator = Names {
         name: &turns.accu_var,
         is: &init,
         outer: names,
@@ -312,7 +312,7 @@ fn comprehension<'n>(
     let one = Names {
         name: &turns.iter_var,
         is: &first,
-        outer: Some(&made),
+        outer: Some(&accumulator),
     };
     let two = Names {
         name: turns.iter_var2.as_deref().unwrap_or("@none"),
@@ -326,10 +326,10 @@ fn comprehension<'n>(
         (Type::List(_), Type::List(_)) => step,
         _ => init,
     };
-    let made = Names {
+    let accumulator = Names {
         name: &turns.accu_var,
         is: &is,
         outer: names,
     };
-    check(&turns.result, Some(&made))
+    check(&turns.result, Some(&accumulator))
 }

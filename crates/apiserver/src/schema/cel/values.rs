@@ -133,8 +133,8 @@ pub(super) fn escape(name: &str) -> String {
     }
     // Underscores are escaped first, because the other escape sequences contain underscores.
     let mut escaped = name.to_owned();
-    for (what, written) in ESCAPES {
-        escaped = escaped.replace(what, written);
+    for (text, written) in ESCAPES {
+        escaped = escaped.replace(text, written);
     }
     escaped
 }
@@ -158,12 +158,12 @@ pub(super) fn unescape(escaped: &str) -> Option<String> {
     let mut name = String::with_capacity(escaped.len());
     let mut rest = escaped;
     while let Some(first) = rest.chars().next() {
-        let found = ESCAPES.iter().find_map(|(what, written)| {
+        let found = ESCAPES.iter().find_map(|(text, written)| {
             let rest = rest.strip_prefix(written)?;
-            Some((*what, rest))
+            Some((*text, rest))
         });
-        if let Some((what, after)) = found {
-            name.push_str(what);
+        if let Some((text, after)) = found {
+            name.push_str(text);
             rest = after;
         } else {
             name.push(first);

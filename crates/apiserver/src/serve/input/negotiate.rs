@@ -199,19 +199,19 @@ fn shape(clause: &Clause<'_>, transforms: Transforms) -> Option<Representation> 
     if !matches!(stream, "" | "watch") {
         return None;
     }
-    let asked = ["as", "g", "v"].map(|name| clause.parameter(name));
-    if asked == [""; 3] {
+    let requested = ["as", "g", "v"].map(|name| clause.parameter(name));
+    if requested == [""; 3] {
         return Some(Representation::Plain);
     }
-    if transforms == Transforms::None || asked[1] != "meta.k8s.io" {
+    if transforms == Transforms::None || requested[1] != "meta.k8s.io" {
         return None;
     }
-    let version = match asked[2] {
+    let version = match requested[2] {
         "v1" => MetaVersion::V1,
         "v1beta1" => MetaVersion::V1Beta1,
         _ => return None,
     };
-    match asked[0] {
+    match requested[0] {
         "Table" => Some(Representation::Table(version)),
         "PartialObjectMetadata" => Some(Representation::Metadata(version)),
         "PartialObjectMetadataList" => Some(Representation::MetadataList(version)),

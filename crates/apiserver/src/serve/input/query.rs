@@ -72,8 +72,8 @@ impl Query {
 
 fn parse_integer(text: &str) -> Result<i64, String> {
     text.parse().map_err(|error| {
-        let why = number_fault(&error);
-        format!("strconv.ParseInt: parsing {text:?}: {why}")
+        let reason = number_fault(&error);
+        format!("strconv.ParseInt: parsing {text:?}: {reason}")
     })
 }
 
@@ -86,9 +86,9 @@ pub fn parse_resource_version(text: &str) -> Result<u64, String> {
     if text.is_empty() {
         return Ok(0);
     }
-    let fault = |why| {
+    let fault = |reason| {
         format!(
-            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}"
+            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {reason}"
         )
     };
     // Go's ParseUint accepts no sign; Rust's `parse` accepts a plus.

@@ -50,8 +50,8 @@ impl WorkCost {
 
     /// Returns the weight of merging and validating values of a kind.
     pub(crate) fn of_values(resource: &Resource, values: &[&Value]) -> Self {
-        let mut left = HEAVY_FROM_BYTES;
-        let fit = values.iter().all(|value| fits(value, &mut left));
+        let mut remaining = HEAVY_FROM_BYTES;
+        let fit = values.iter().all(|value| fits(value, &mut remaining));
         // CEL rules may be expensive on small values.
         if fit && resource.schema.cel.is_none() {
             Self::Light
@@ -61,19 +61,19 @@ impl WorkCost {
     }
 }
 
-fn fits(value: &Value, left: &mut usize) -> bool {
+fn fits(value: &Value, remaining: &mut usize) -> bool {
     let own = match value {
         Value::String(text) => text.len(),
         Value::Object(map) => map.keys().map(String::len).sum(),
         _ => 0,
     };
-    let Some(rest) = left.checked_sub(own + VALUE_OVERHEAD) else {
+    let Some(rest) = remaining.checked_sub(own + VALUE_OVERHEAD) else {
         return false;
     };
-    *left = rest;
+    *remaining = rest;
     match value {
-        Value::Array(items) => items.iter().all(|item| fits(item, left)),
-        Value::Object(map) => map.values().all(|item| fits(item, left)),
+        Value::Array(items) => items.iter().all(|item| fits(item, remaining)),
+        Value::Object(map) => map.values().all(|item| fits(item, remaining)),
         _ => true,
     }
 }

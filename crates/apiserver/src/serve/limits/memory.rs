@@ -88,13 +88,13 @@ impl MemoryLimiter {
     /// Returns 429 if the limit is exceeded. The first response of a caller without counted bytes may
     /// exceed the limit.
     pub(crate) fn hold(&self, caller: &str, bytes: usize) -> Result<CountedBytes, ApiError> {
-        let mut held = CountedBytes {
+        let mut reserved = CountedBytes {
             state: Arc::clone(&self.0),
             caller: caller.into(),
             bytes: 0,
         };
-        held.resize(bytes)?;
-        Ok(held)
+        reserved.resize(bytes)?;
+        Ok(reserved)
     }
 
     /// Counts a response until it is sent, or replaces it with 429.
@@ -108,9 +108,9 @@ impl MemoryLimiter {
         }
         match self.hold(caller, bytes) {
             // The body owns the counter. Its length is unchanged.
-            Ok(held) => response.map(|body| {
+            Ok(reserved) => response.map(|body| {
                 Body::new(body.map_err(move |error| {
-                    let _until_it_is_dropped = &held;
+                    let _until_it_is_dropped = &reserved;
                     error
                 }))
             }),

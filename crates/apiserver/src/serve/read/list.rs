@@ -23,7 +23,7 @@ const CHUNK: usize = 2000;
 pub(crate) async fn get(exchange: &Exchange, target: &Target) -> Result<Response, ApiError> {
     let accepted = accepted(&exchange.headers, Transforms::Allowed)?;
     let version = parse_resource_version(&exchange.query.text("resourceVersion"))
-        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))?;
+        .map_err(|reason| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", reason))?;
     check_not_future(exchange, version)?;
     let store = &exchange.shared.store;
     let stored = store.get(&target.key()).await.map_err(ApiError::internal)?;
@@ -193,8 +193,8 @@ pub(crate) async fn find(
         };
         let picked = exchange.shared.reads.run(weight, || picking.take(page));
         match picked.await? {
-            FilterState::Enough { left } => {
-                return Ok(page_of(picking.items, revision, left, selection));
+            FilterState::Enough { remaining } => {
+                return Ok(page_of(picking.items, revision, remaining, selection));
             }
             FilterState::All => return Ok(ListResult::last(picking.items, revision)),
             FilterState::More { after } => start.after = Some(after),
@@ -211,8 +211,8 @@ struct Filtering<'s> {
 
 /// The result of filtering one page of the store.
 enum FilterState {
-    /// The page is full, and `left` objects were not examined.
-    Enough { left: u64 },
+    /// The page is full, and `remaining` objects were not examined.
+    Enough { remaining: u64 },
     /// The store has more objects after this key.
     More { after: String },
     /// The store has no more objects.
@@ -222,19 +222,19 @@ enum FilterState {
 impl Filtering<'_> {
     fn take(&mut self, page: Page) -> Result<FilterState, ApiError> {
         let everything = self.selection.is_everything();
-        let mut left = page.items.len() as u64 + page.remaining;
+        let mut remaining = page.items.len() as u64 + page.remaining;
         let last = page.items.last().map(|last| last.key.to_string());
         for stored in page.items {
-            left -= 1;
+            remaining -= 1;
             if everything || self.selection.matches(&stored)? {
                 self.items.push(stored);
             }
             if self.limit.is_some_and(|limit| self.items.len() >= limit) {
-                return Ok(FilterState::Enough { left });
+                return Ok(FilterState::Enough { remaining });
             }
         }
         Ok(match last {
-            Some(after) if left > 0 => FilterState::More { after },
+            Some(after) if remaining > 0 => FilterState::More { after },
             _ => FilterState::All,
         })
     }
@@ -262,10 +262,15 @@ async fn one(
     Ok(ListResult::last(items, revision))
 }
 
-/// Returns a full page of a list. `left` is the number of later objects that the server did not
-/// read.
-fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) -> ListResult {
-    let Some(last) = items.last().filter(|_| left > 0) else {
+/// Returns a full page of a list. `remaining_count` is the number of later objects that the server did
+/// not read.
+fn page_of(
+    items: Vec<Stored>,
+    revision: u64,
+    remaining_count: u64,
+    selection: &Selection,
+) -> ListResult {
+    let Some(last) = items.last().filter(|_| remaining_count > 0) else {
         return ListResult::last(items, revision);
     };
     let position = Position {
@@ -274,7 +279,7 @@ fn page_of(items: Vec<Stored>, revision: u64, left: u64, selection: &Selection) 
     };
     ListResult {
         continue_token: Some(position.encode(&selection.prefix)),
-        remaining: selection.is_everything().then_some(left),
+        remaining: selection.is_everything().then_some(remaining_count),
         items,
         revision,
     }

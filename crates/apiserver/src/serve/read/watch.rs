@@ -98,14 +98,14 @@ pub(crate) async fn watch(
 
 fn start_version(options: &ListOptions) -> Result<u64, ApiError> {
     parse_resource_version(&options.resource_version)
-        .map_err(|why| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
+        .map_err(|reason| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "", reason))
 }
 
 fn lifetime(options: &ListOptions) -> Duration {
-    let asked = options
+    let requested = options
         .timeout
         .and_then(|seconds| u64::try_from(seconds).ok());
-    match asked {
+    match requested {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds).min(MAX_LIFETIME),
         _ => {
             // The timeout is random, so that watches that started together do not restart together.

@@ -40,8 +40,8 @@ pub(super) async fn evict(exchange: &Exchange, target: &Target) -> Result<Respon
         delete.dry_run = Some(options.dry_run);
     }
     let dry_run = delete.dry_run.unwrap_or(DryRun::No);
-    let made = Some(&eviction);
-    super::admit(exchange, target, Operation::Create, made, dry_run).await?;
+    let body = Some(&eviction);
+    super::admit(exchange, target, Operation::Create, body, dry_run).await?;
     let pod = Target {
         subresource: String::new(),
         ..target.clone()
@@ -143,8 +143,8 @@ async fn place(
             "target.name: Required value",
         ));
     }
-    let made = Some(binding);
-    super::admit(exchange, target, Operation::Create, made, options.dry_run).await?;
+    let body = Some(binding);
+    super::admit(exchange, target, Operation::Create, body, options.dry_run).await?;
     let edit = Bind {
         target,
         node,
@@ -163,7 +163,7 @@ struct Bind<'b> {
 impl Bind<'_> {
     fn placed(&self, live: &Value) -> Result<Value, ApiError> {
         let name = &self.target.name;
-        let conflict = |why: String| ApiError::conflict("", "pods/binding", name, why);
+        let conflict = |reason: String| ApiError::conflict("", "pods/binding", name, reason);
         if metadata::is_deleting(live) {
             return Err(conflict(format!(
                 "pod {name} is being deleted, cannot be assigned to a host"
@@ -205,8 +205,8 @@ impl Bind<'_> {
 
     fn next(&self, live: Option<&Live>) -> Result<Next, ApiError> {
         let live = live.ok_or_else(|| self.target.not_found())?;
-        let asked = metadata::uid(self.binding);
-        if !asked.is_empty() && asked != metadata::uid(&live.object) {
+        let requested = metadata::uid(self.binding);
+        if !requested.is_empty() && requested != metadata::uid(&live.object) {
             return Err(self.target.conflict("the pod's UID is another one"));
         }
         let mut pod = self.placed(&live.object)?;

@@ -36,18 +36,25 @@ pub(crate) fn check_preconditions(
     live: &Value,
 ) -> Result<(), ApiError> {
     let kind = &target.resource.kind;
-    let conflict = |why: String| Err(ApiError::conflict(target.group(), kind, &target.name, why));
+    let conflict = |reason: String| {
+        Err(ApiError::conflict(
+            target.group(),
+            kind,
+            &target.name,
+            reason,
+        ))
+    };
     let (uid, version) = (metadata::uid(live), metadata::resource_version(live));
-    if let Some(asked) = options.uid.as_deref().filter(|asked| *asked != uid) {
+    if let Some(requested) = options.uid.as_deref().filter(|requested| *requested != uid) {
         return conflict(format!(
-            "the UID in the precondition ({asked}) does not match the UID in record ({uid}). \
+            "the UID in the precondition ({requested}) does not match the UID in record ({uid}). \
              The object might have been deleted and then recreated"
         ));
     }
-    let asked = options.resource_version.as_deref();
-    if let Some(asked) = asked.filter(|asked| *asked != version) {
+    let requested = options.resource_version.as_deref();
+    if let Some(requested) = requested.filter(|requested| *requested != version) {
         return conflict(format!(
-            "the ResourceVersion in the precondition ({asked}) does not match the \
+            "the ResourceVersion in the precondition ({requested}) does not match the \
              ResourceVersion in record ({version}). The object might have been modified"
         ));
     }
@@ -119,10 +126,14 @@ impl Delete<'_> {
     /// removes the finalizer.
     fn namespace(&self, live: &Value) -> Next {
         if metadata::is_deleting(live) {
-            let held = live["spec"]["finalizers"]
+            let has_finalizers = live["spec"]["finalizers"]
                 .as_array()
                 .is_some_and(|finalizers| !finalizers.is_empty());
-            return if held { Next::Keep } else { self.object(live) };
+            return if has_finalizers {
+                Next::Keep
+            } else {
+                self.object(live)
+            };
         }
         let mut object = live.clone();
         metadata::set(&mut object, "deletionTimestamp", metadata::now());
@@ -174,9 +185,9 @@ impl Delete<'_> {
 
     /// Starts or shortens the grace period, for kinds with graceful deletion.
     fn grace(&self, object: &mut Value) -> GracePeriod {
-        let asked = self.options.grace_period;
+        let requested = self.options.grace_period;
         let live = object.clone();
-        let Some(period) = rules::grace_period(self.target, object, asked) else {
+        let Some(period) = rules::grace_period(self.target, object, requested) else {
             return GracePeriod::None;
         };
         if !metadata::is_deleting(object) {
@@ -187,9 +198,9 @@ impl Delete<'_> {
         if running == 0 {
             return GracePeriod::None;
         }
-        match asked.map(|asked| if asked < 0 { 1 } else { asked }) {
-            Some(asked) if asked < running => {
-                let period = shorten(object, running, asked);
+        match requested.map(|requested| if requested < 0 { 1 } else { requested }) {
+            Some(requested) if requested < running => {
+                let period = shorten(object, running, requested);
                 GracePeriod::Until(period)
             }
             _ => GracePeriod::Pending,
@@ -285,17 +296,17 @@ fn mark(object: &mut Value, live: &Value, period: i64) {
 }
 
 /// Shortens a running grace period, and returns the new period in seconds.
-fn shorten(object: &mut Value, running: i64, asked: i64) -> i64 {
+fn shorten(object: &mut Value, running: i64, requested: i64) -> i64 {
     let now = Timestamp::now();
     let end = metadata::text(object, "deletionTimestamp")
         .parse::<Timestamp>()
         .unwrap_or(now);
     let moved = end
-        .saturating_add(SignedDuration::from_secs(asked.saturating_sub(running)))
+        .saturating_add(SignedDuration::from_secs(requested.saturating_sub(running)))
         .unwrap_or(now);
     // The end cannot move into the past. A graceful request retains one second.
-    let (end, period) = match (moved < now, asked) {
-        (false, asked) => (moved, asked),
+    let (end, period) = match (moved < now, requested) {
+        (false, requested) => (moved, requested),
         (true, 0) => (now, 0),
         (true, _) => (now, 1),
     };

@@ -100,11 +100,11 @@ impl Patch {
     pub(crate) fn decode(kind: PatchKind, bytes: &Bytes) -> Result<Self, ApiError> {
         let decoded = match kind {
             PatchKind::Apply => {
-                body::yaml(bytes).map_err(|why| format!("error decoding YAML: {why}"))
+                body::yaml(bytes).map_err(|cause| format!("error decoding YAML: {cause}"))
             }
             PatchKind::Strategic => body::decode(BodyFormat::Json, bytes),
             PatchKind::Json | PatchKind::Merge => body::decode(BodyFormat::Json, bytes)
-                .map_err(|why| format!("error decoding patch: {why}")),
+                .map_err(|cause| format!("error decoding patch: {cause}")),
         };
         let Decoded {
             value, duplicates, ..
@@ -210,12 +210,12 @@ impl Patch {
             PatchKind::Strategic => go_map(&self.value),
             PatchKind::Json | PatchKind::Merge | PatchKind::Apply => patched.to_string(),
         };
-        let invalid = |why: String| {
+        let invalid = |reason: String| {
             let error = FieldError {
                 kind: FieldErrorKind::Invalid,
                 path: "patch".to_owned(),
                 value: Some(shown.as_str().into()),
-                detail: why,
+                detail: reason,
             };
             ApiError::invalid("", "", "", &[error])
         };

@@ -33,15 +33,15 @@ pub(crate) fn create(resource: &Resource, object: &mut Value) {
 
 /// Prepares a changed object.
 pub(crate) fn update(target: &Target, object: &mut Value, old: &Value) {
-    let asked = object["metadata"]["resourceVersion"].take();
+    let requested = object["metadata"]["resourceVersion"].take();
     metadata::copy(old, object, "generation");
     target
         .resource
         .prepare_update(object, old, write_target(target));
     keep_system_fields(object, old);
-    match asked {
+    match requested {
         Value::Null => drop(metadata::remove(object, "resourceVersion")),
-        asked => metadata::set(object, "resourceVersion", asked),
+        requested => metadata::set(object, "resourceVersion", requested),
     }
 }
 

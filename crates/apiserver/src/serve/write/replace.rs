@@ -96,10 +96,10 @@ impl Replace<'_> {
         if let Source::Object(_) = self.source
             && !metadata::uid(&object).is_empty()
         {
-            let asked = metadata::uid(&object);
+            let requested = metadata::uid(&object);
             return Err(self.target.conflict(precondition_failed(
                 self.target,
-                &format!("UID in precondition: {asked}, UID in object meta: "),
+                &format!("UID in precondition: {requested}, UID in object meta: "),
             )));
         }
         if let Source::Patch(_) = self.source
@@ -171,23 +171,25 @@ impl Replace<'_> {
 
     /// Rejects an update with the UID of an earlier object of this name.
     fn check_uid(&self, object: &Value, live: &Value) -> Result<(), ApiError> {
-        let (asked, there) = (metadata::uid(object), metadata::uid(live));
-        if matches!(self.source, Source::Patch(_)) || asked.is_empty() || asked == there {
+        let (requested, there) = (metadata::uid(object), metadata::uid(live));
+        if matches!(self.source, Source::Patch(_)) || requested.is_empty() || requested == there {
             return Ok(());
         }
         Err(self.target.conflict(precondition_failed(
             self.target,
-            &format!("UID in precondition: {asked}, UID in object meta: {there}"),
+            &format!("UID in precondition: {requested}, UID in object meta: {there}"),
         )))
     }
 
     fn check_version(&self, object: &mut Value, live: &Value) -> Result<(), ApiError> {
-        let asked = metadata::resource_version(object).to_owned();
-        let version = query::parse_resource_version(&asked).map_err(|why| {
+        let requested = metadata::resource_version(object).to_owned();
+        let version = query::parse_resource_version(&requested).map_err(|reason| {
             // kube-apiserver also returns a Status without details in this case.
-            let why = why.split_once("strconv").map_or("", |(_, why)| why);
+            let reason = reason
+                .split_once("strconv")
+                .map_or("", |(_, reason)| reason);
             let code = http::StatusCode::INTERNAL_SERVER_ERROR;
-            ApiError::new(code, "", format!("strconv{why}"))
+            ApiError::new(code, "", format!("strconv{reason}"))
         })?;
         if version == 0 {
             if rules::updates_unconditionally(&self.target.resource) {
@@ -209,7 +211,7 @@ impl Replace<'_> {
                 &[error],
             ));
         }
-        if asked == metadata::resource_version(live) {
+        if requested == metadata::resource_version(live) {
             Ok(())
         } else {
             Err(self.target.conflict(MODIFIED))
@@ -261,7 +263,7 @@ impl Edit for Replace<'_> {
 }
 
 /// Returns etcd's message for a failed precondition.
-pub(crate) fn precondition_failed(target: &Target, what: &str) -> String {
+pub(crate) fn precondition_failed(target: &Target, mismatch: &str) -> String {
     let resource = &target.resource;
     let group = match resource.origin {
         crate::resource::Origin::Custom => format!("{}/", target.group()),
@@ -273,7 +275,7 @@ pub(crate) fn precondition_failed(target: &Target, what: &str) -> String {
     };
     format!(
         "StorageError: invalid object, Code: 4, Key: /registry/{group}{}/{namespace}{}, \
-         ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what}",
+         ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {mismatch}",
         resource.plural, target.name
     )
 }

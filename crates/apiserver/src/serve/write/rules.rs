@@ -93,11 +93,11 @@ pub(crate) fn dependents(resource: &Resource) -> Dependents {
 }
 
 /// Returns the grace period in seconds, for kinds with graceful deletion (pods).
-pub(crate) fn grace_period(target: &Target, object: &Value, asked: Option<i64>) -> Option<i64> {
+pub(crate) fn grace_period(target: &Target, object: &Value, requested: Option<i64>) -> Option<i64> {
     if !target.is("", "pods") {
         return None;
     }
-    let period = asked
+    let period = requested
         .or_else(|| object["spec"]["terminationGracePeriodSeconds"].as_i64())
         .unwrap_or(0);
     let placed = object["spec"]["nodeName"]

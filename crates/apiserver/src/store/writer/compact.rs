@@ -114,8 +114,8 @@ impl Retention {
             None => forced,
         };
         let mut step = self.step_until(deadline, conn, floors, (revision, forced), rows)?;
-        let left = bytes.saturating_sub(step.cut_bytes);
-        step.more |= step.cut > 0 && left > self.history_bytes;
+        let remaining = bytes.saturating_sub(step.cut_bytes);
+        step.more |= step.cut > 0 && remaining > self.history_bytes;
         if !step.more {
             let shrunk = space::shrink(conn, deadline, shrinking)?;
             (step.pages, step.more) = (shrunk.pages, shrunk.more);

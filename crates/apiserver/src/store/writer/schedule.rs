@@ -164,10 +164,10 @@ mod tests {
     fn compaction_of_large_history_pauses_between_steps() {
         let start = Instant::now();
         let mut schedule = CompactionSchedule::new(start);
-        let mut left = 100;
+        let mut remaining = 100;
         let step = |_| {
-            left -= 1;
-            (left > 0, None)
+            remaining -= 1;
+            (remaining > 0, None)
         };
         assert_eq!(wakes(&mut schedule, start, DAY, step), 100);
     }

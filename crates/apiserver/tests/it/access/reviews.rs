@@ -52,20 +52,24 @@ const REASON: &str =
 
 #[tokio::test]
 async fn access_review_returns_decision_and_reason() {
-    let asked = json!({"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}});
-    let allowed = access(ReviewKind::SelfSubjectAccess, asked.clone())
+    let requested = json!({"spec": {"resourceAttributes": {"verb": "get", "resource": "pods"}}});
+    let allowed = access(ReviewKind::SelfSubjectAccess, requested.clone())
         .await
         .unwrap();
     assert_eq!(
         allowed["status"],
         json!({"allowed": true, "reason": REASON})
     );
-    assert_eq!(allowed["spec"], asked["spec"]);
-    let asked = json!({"spec": {"nonResourceAttributes": {"verb": "get", "path": "/x/y"}}});
-    let allowed = access(ReviewKind::SelfSubjectAccess, asked).await.unwrap();
+    assert_eq!(allowed["spec"], requested["spec"]);
+    let requested = json!({"spec": {"nonResourceAttributes": {"verb": "get", "path": "/x/y"}}});
+    let allowed = access(ReviewKind::SelfSubjectAccess, requested)
+        .await
+        .unwrap();
     assert_eq!(allowed["status"]["allowed"], true);
-    let asked = json!({"spec": {"resourceAttributes": {"verb": "list", "resource": "pods"}}});
-    let denied = access(ReviewKind::SelfSubjectAccess, asked).await.unwrap();
+    let requested = json!({"spec": {"resourceAttributes": {"verb": "list", "resource": "pods"}}});
+    let denied = access(ReviewKind::SelfSubjectAccess, requested)
+        .await
+        .unwrap();
     assert_eq!(denied["status"], json!({"allowed": false}));
 }
 
@@ -128,13 +132,13 @@ async fn rejections_of_malformed_reviews_match_kube_apiserver() {
 
 #[tokio::test]
 async fn invalid_selectors_in_reviews_are_rejected() {
-    let asked = json!({"spec": {"user": "a", "resourceAttributes": {
+    let requested = json!({"spec": {"user": "a", "resourceAttributes": {
         "verb": "get", "fieldSelector": {},
         "labelSelector": {"rawSelector": "a=b", "requirements": [{"key": "a", "operator": "In"}]},
     }}});
     let path = "spec.resourceAttributes";
     assert_eq!(
-        refusal(ReviewKind::SubjectAccess, asked).await,
+        refusal(ReviewKind::SubjectAccess, requested).await,
         format!(
             ".authorization.k8s.io \"\" is invalid: [{path}.fieldSelector.requirements: Required \
              value: when {path}.fieldSelector is specified, requirements or rawSelector is \
@@ -166,8 +170,8 @@ async fn unsupported_selectors_in_reviews_are_ignored_and_reported() {
             )),
         ),
     ];
-    for (asked, expected) in cases {
-        let request = json!({"spec": {"resourceAttributes": asked}});
+    for (requested, expected) in cases {
+        let request = json!({"spec": {"resourceAttributes": requested}});
         let answer = access(ReviewKind::SelfSubjectAccess, request)
             .await
             .unwrap();

@@ -281,10 +281,10 @@ async fn token_is_valid_for_its_audiences_only() {
         "token audiences [\"a\" \"b\"] is invalid for the target audiences \
          [\"https://kubernetes.default.svc\"]"
     );
-    let wanted = ["b".to_owned(), "c".to_owned()];
+    let expected = ["b".to_owned(), "c".to_owned()];
     let known = world
         .tokens
-        .authenticate(&token, &wanted)
+        .authenticate(&token, &expected)
         .await
         .unwrap()
         .unwrap();

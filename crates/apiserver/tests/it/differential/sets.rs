@@ -54,13 +54,13 @@ fn field_set_operations_match_the_go_implementation() {
     let cases: Vec<Value> = (0..2_000)
         .map(|index| {
             let broken = index % 10 == 0;
-            let left = fields(&mut random, 3, broken);
+            let remaining = fields(&mut random, 3, broken);
             let right = if random.once_in(2) {
                 fields(&mut random, 3, false)
             } else {
-                left.clone()
+                remaining.clone()
             };
-            json!({"ask": "fields", "left": left.to_string(), "right": right.to_string()})
+            json!({"ask": "fields", "left": remaining.to_string(), "right": right.to_string()})
         })
         .collect();
     let mut errors = 0;
@@ -68,7 +68,7 @@ fn field_set_operations_match_the_go_implementation() {
         let read = |field: &str| {
             Set::from_fields(&serde_json::from_str(case[field].as_str().unwrap()).unwrap())
         };
-        let (Ok(left), Ok(right)) = (read("left"), read("right")) else {
+        let (Ok(remaining), Ok(right)) = (read("left"), read("right")) else {
             assert!(matches!(answer, Answer::Error(_)), "{case}");
             errors += 1;
             continue;
@@ -76,17 +76,21 @@ fn field_set_operations_match_the_go_implementation() {
         let Answer::Result(theirs) = answer else {
             panic!("{case}: {answer:?}");
         };
-        let paths: Vec<String> = left.paths().iter().map(ToString::to_string).collect();
+        let paths: Vec<String> = remaining.paths().iter().map(ToString::to_string).collect();
         let ours = json!({
-            "left": left.to_json(),
-            "union": left.union(&right).to_json(),
-            "intersection": left.intersection(&right).to_json(),
-            "difference": left.difference(&right).to_json(),
-            "recursiveDifference": left.recursive_difference(&right).to_json(),
+            "left": remaining.to_json(),
+            "union": remaining.union(&right).to_json(),
+            "intersection": remaining.intersection(&right).to_json(),
+            "difference": remaining.difference(&right).to_json(),
+            "recursiveDifference": remaining.recursive_difference(&right).to_json(),
             "paths": paths.join("\n"),
         });
         assert_eq!(ours, theirs, "{case}");
-        assert_eq!(Set::from_fields(&left.to_fields()).unwrap(), left, "{case}");
+        assert_eq!(
+            Set::from_fields(&remaining.to_fields()).unwrap(),
+            remaining,
+            "{case}"
+        );
     }
     assert!(errors > 20, "{errors}");
 }

@@ -10,13 +10,13 @@ fn at(name: &str) -> String {
 }
 
 async fn owner_with(world: &World, dependents: &[(&str, bool)]) -> Value {
-    let made = world.create(MAPS, &map("owner", &[])).await;
+    let created = world.create(MAPS, &map("owner", &[])).await;
     for (name, blocks) in dependents {
         world
-            .create(MAPS, &map(name, &[owner(&made, *blocks)]))
+            .create(MAPS, &map(name, &[owner(&created, *blocks)]))
             .await;
     }
-    made
+    created
 }
 
 async fn hold(world: &World, name: &str) {
@@ -152,15 +152,15 @@ async fn orphaned_dependents_are_not_deleted_and_lose_the_owner_reference() {
 #[tokio::test]
 async fn object_with_missing_or_recreated_owner_is_deleted() {
     let world = World::new().await;
-    let made = owner_with(&world, &[]).await;
-    let mut stale = owner(&made, false);
+    let created = owner_with(&world, &[]).await;
+    let mut stale = owner(&created, false);
     stale["uid"] = "00000000-0000-0000-0000-000000000000".into();
     world.create(MAPS, &map("stale", &[stale])).await;
-    let mut misnamed = owner(&made, false);
+    let mut misnamed = owner(&created, false);
     misnamed["name"] = "nobody".into();
     world.create(MAPS, &map("misnamed", &[misnamed])).await;
     world
-        .create(MAPS, &map("right", &[owner(&made, false)]))
+        .create(MAPS, &map("right", &[owner(&created, false)]))
         .await;
     world.until_gone(&at("stale")).await;
     world.until_gone(&at("misnamed")).await;
@@ -198,20 +198,20 @@ async fn dependents_orphaned_before_a_server_restart_are_not_deleted() {
         let server = super::open(folder.path(), &options).await;
         let world = World::bare(&server);
         // The owner's key sorts before those of its dependents, so the owner is read first.
-        let made = world.create(MAPS, &map("a-owner", &[])).await;
+        let created = world.create(MAPS, &map("a-owner", &[])).await;
         let dependents: Vec<Value> = (0..MANY)
-            .map(|number| map(&format!("dependent-{number}"), &[owner(&made, true)]))
+            .map(|number| map(&format!("dependent-{number}"), &[owner(&created, true)]))
             .collect();
-        let made = futures::stream::iter(&dependents).map(|own| world.create(MAPS, own));
-        made.buffer_unordered(40).for_each(|_| async {}).await;
+        let created = futures::stream::iter(&dependents).map(|own| world.create(MAPS, own));
+        created.buffer_unordered(40).for_each(|_| async {}).await;
         world.delete(&at("a-owner"), "Orphan").await;
     }
     let world = World::at(folder.path(), options).await;
     world.until_gone(&at("a-owner")).await;
     world.settle().await;
-    let (_, left) = world.ask(http::Method::GET, MAPS, &Value::Null).await;
-    let left = left["items"].as_array().unwrap();
-    let free = left.iter().filter(|own| {
+    let (_, remaining) = world.ask(http::Method::GET, MAPS, &Value::Null).await;
+    let remaining = remaining["items"].as_array().unwrap();
+    let free = remaining.iter().filter(|own| {
         own["metadata"]["ownerReferences"]
             .as_array()
             .is_none_or(Vec::is_empty)

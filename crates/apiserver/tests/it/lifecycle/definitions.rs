@@ -87,9 +87,9 @@ async fn crd_deletion_deletes_its_custom_objects() {
     let first = definition("widgets", "Widget");
     world.create(DEFINITIONS, &first).await;
     served(&world).await;
-    let mut held = widget("held");
-    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
-    world.create(WIDGETS, &held).await;
+    let mut owned = widget("held");
+    owned["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    world.create(WIDGETS, &owned).await;
     world.create(WIDGETS, &widget("free")).await;
     world.delete(&path, "Background").await;
     world
@@ -133,13 +133,13 @@ async fn custom_objects_cannot_be_created_while_their_crd_is_terminating() {
         .create(DEFINITIONS, &definition("widgets", "Widget"))
         .await;
     served(&world).await;
-    let mut held = widget("held");
-    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
-    world.create(WIDGETS, &held).await;
+    let mut owned = widget("held");
+    owned["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    world.create(WIDGETS, &owned).await;
     let path = format!("{DEFINITIONS}/widgets.example.com");
     world.delete(&path, "Background").await;
-    let (code, said) = world.ask(Method::POST, WIDGETS, &widget("late")).await;
-    assert_eq!(code, StatusCode::METHOD_NOT_ALLOWED, "{said}");
+    let (code, body) = world.ask(Method::POST, WIDGETS, &widget("late")).await;
+    assert_eq!(code, StatusCode::METHOD_NOT_ALLOWED, "{body}");
     let release = json!({"metadata": {"finalizers": null}});
     world.patch(&format!("{WIDGETS}/held"), &release).await;
     world.until_gone(&path).await;

@@ -38,9 +38,9 @@ async fn namespace_deletion_deletes_its_content() {
 #[tokio::test]
 async fn terminating_namespace_waits_for_finalizers_and_reports_finalizer_names() {
     let world = shop().await;
-    let mut held = map("held", &[]);
-    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
-    world.create(MAPS, &held).await;
+    let mut owned = map("held", &[]);
+    owned["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    world.create(MAPS, &owned).await;
     world.delete(SHOP, "Background").await;
     let namespace = world
         .until(SHOP, |own| {

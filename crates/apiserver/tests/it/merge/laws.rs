@@ -161,12 +161,12 @@ proptest! {
         let kind = deployments();
         let live = apply(None, &applied, &kind, by("me")).unwrap();
         let bare = super::deployment(&json!({}));
-        let left = apply(Some(&live), &bare, &kind, by("me")).unwrap();
+        let remaining = apply(Some(&live), &bare, &kind, by("me")).unwrap();
         let nothing = apply(None, &bare, &kind, by("me")).unwrap();
-        prop_assert_eq!(left["metadata"].get("labels"), None);
+        prop_assert_eq!(remaining["metadata"].get("labels"), None);
         // Decoding as in Go restores empty structs.
-        let (left, nothing) = (super::stored(&kind, left), super::stored(&kind, nothing));
-        prop_assert_eq!(&left["spec"], &nothing["spec"]);
+        let (remaining, nothing) = (super::stored(&kind, remaining), super::stored(&kind, nothing));
+        prop_assert_eq!(&remaining["spec"], &nothing["spec"]);
     }
 
     #[test]
@@ -213,7 +213,7 @@ proptest! {
     }
 
     #[test]
-    fn field_set_operations_satisfy_the_laws_of_set_algebra(left in prop::collection::vec("[abc]{1,3}", 0..6),
+    fn field_set_operations_satisfy_the_laws_of_set_algebra(remaining in prop::collection::vec("[abc]{1,3}", 0..6),
                                   right in prop::collection::vec("[abc]{1,3}", 0..6)) {
         let set = |paths: &[String]| {
             Set::of(paths.iter().map(|path| {
@@ -221,12 +221,12 @@ proptest! {
                 Path::fields(&names)
             }))
         };
-        let (left, right) = (set(&left), set(&right));
-        let union = left.union(&right);
-        prop_assert_eq!(&union, &right.union(&left));
-        prop_assert_eq!(union.difference(&right), left.difference(&right));
-        prop_assert_eq!(left.intersection(&right).union(&left.difference(&right)), left.clone());
-        prop_assert_eq!(left.intersection(&union), left);
+        let (remaining, right) = (set(&remaining), set(&right));
+        let union = remaining.union(&right);
+        prop_assert_eq!(&union, &right.union(&remaining));
+        prop_assert_eq!(union.difference(&right), remaining.difference(&right));
+        prop_assert_eq!(remaining.intersection(&right).union(&remaining.difference(&right)), remaining.clone());
+        prop_assert_eq!(remaining.intersection(&union), remaining);
     }
 
     #[test]

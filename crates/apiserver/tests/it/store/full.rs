@@ -4,7 +4,7 @@ use super::*;
 
 /// Creates objects until the store is full; returns the created objects.
 async fn fill(fixture: &Fixture, names: &str) -> Vec<(String, u64)> {
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     for number in 0..10_000 {
         let name = format!("{names}{number}");
         let value = object(&name, &"x".repeat(3000));
@@ -13,8 +13,8 @@ async fn fill(fixture: &Fixture, names: &str) -> Vec<(String, u64)> {
             .commit(Change::create(key(&name), value))
             .await
         {
-            Ok(revision) => made.push((name, revision)),
-            Err(CommitError::Full) => return made,
+            Ok(revision) => created.push((name, revision)),
+            Err(CommitError::Full) => return created,
             Err(other) => panic!("unexpected result: {other:?}"),
         }
     }
@@ -27,25 +27,25 @@ async fn full_store_rejects_writes_until_objects_are_deleted() {
         max_bytes: Some(2 << 20),
         ..StoreOptions::default()
     });
-    let made = fill(&fixture, "n").await;
-    assert!((100..600).contains(&made.len()), "{}", made.len());
+    let created = fill(&fixture, "n").await;
+    assert!((100..600).contains(&created.len()), "{}", created.len());
     let revision = fixture.store.revision();
-    assert_eq!(revision, made.last().unwrap().1);
+    assert_eq!(revision, created.last().unwrap().1);
     // All written objects are readable, and rejected ones are absent.
-    assert_eq!(fixture.specs(At::Latest).await.len(), made.len());
-    for (name, revision) in &made {
+    assert_eq!(fixture.specs(At::Latest).await.len(), created.len());
+    for (name, revision) in &created {
         fixture.delete(name, *revision).await;
     }
     // Writes free the space of the history in slices.
     let mut again = 0;
     for round in 0..300 {
         again += fill(&fixture, &format!("again-{round}-")).await.len();
-        if again > made.len() / 2 {
+        if again > created.len() / 2 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert!(again > made.len() / 2, "{again} of {}", made.len());
+    assert!(again > created.len() / 2, "{again} of {}", created.len());
     let report = Store::check(fixture.store.path()).unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
     let figures = fixture.store.figures().await.unwrap();

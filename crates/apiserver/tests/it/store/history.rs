@@ -167,19 +167,19 @@ async fn short_lived_kinds_have_shorter_history() {
     });
     let thing = fixture.create("a", "one").await;
     let lease = "/coordination.k8s.io/leases/ns/l";
-    let held = fixture
+    let owned = fixture
         .store
         .commit(Change::create(lease, object("l", "1")))
         .await
         .unwrap();
     let renewed = fixture
         .store
-        .commit(Change::update(lease, held, object("l", "2")))
+        .commit(Change::update(lease, owned, object("l", "2")))
         .await
         .unwrap();
     let leases = "/coordination.k8s.io/leases/";
     let deadline = tokio::time::Instant::now() + TIMEOUT;
-    while fixture.store.watch(leases, held).is_ok() {
+    while fixture.store.watch(leases, owned).is_ok() {
         assert!(
             tokio::time::Instant::now() < deadline,
             "the store did not compact the history"
@@ -188,7 +188,7 @@ async fn short_lived_kinds_have_shorter_history() {
     }
     // A watch of all kinds would also miss these changes; a watch of other kinds does not.
     assert!(matches!(
-        fixture.store.watch("/", held),
+        fixture.store.watch("/", owned),
         Err(WatchError::Compacted { .. })
     ));
     fixture.store.watch(leases, renewed).unwrap();

@@ -137,22 +137,25 @@ async fn unread_watch_is_closed_without_blocking_writes() {
     for number in 0..50 {
         fixture.create(&format!("n{number}"), "x").await;
     }
-    let mut told = 0;
+    let mut reported = 0;
     let end = loop {
         match next(&mut slow).await {
-            Ok(batch) => told += batch.events.len(),
+            Ok(batch) => reported += batch.events.len(),
             Err(end) => break end,
         }
     };
     assert!(matches!(end, WatchEnd::Lagged), "{end:?}");
     // The store drops the queued events of the watch. The client can start again from its last
     // revision.
-    assert_eq!(told, 0);
+    assert_eq!(reported, 0);
     let mut resumed = fixture
         .store
         .watch("/core/things/", slow.revision())
         .unwrap();
-    assert_eq!(events(&mut resumed, 50 - told).await.len(), 50 - told);
+    assert_eq!(
+        events(&mut resumed, 50 - reported).await.len(),
+        50 - reported
+    );
 }
 
 #[tokio::test]

@@ -10,13 +10,13 @@ fn now() -> Timestamp {
 }
 
 fn member(id: &str, ready: Option<(&str, &str)>) -> MemberView {
-    let made: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
+    let created: Timestamp = "2026-11-20T12:00:00Z".parse().unwrap();
     let condition = |(status, reason): (&str, &str)| Condition {
         type_: "Ready".to_owned(),
         status: status.to_owned(),
         reason: reason.to_owned(),
         message: String::new(),
-        last_transition_time: Time(made),
+        last_transition_time: Time(created),
         observed_generation: None,
     };
     MemberView {
@@ -29,7 +29,7 @@ fn member(id: &str, ready: Option<(&str, &str)>) -> MemberView {
             login: "ann@corp.example".to_owned(),
         }],
         group: None,
-        created_at: made,
+        created_at: created,
         conditions: ready.map(condition).into_iter().collect(),
     }
 }

@@ -15,14 +15,14 @@ pub(super) fn is_ready(cluster: &ClusterView) -> bool {
 
 /// Describes the state of a cluster. Adds the message of the Ready condition if Ready is not True.
 pub(super) fn progress(cluster: &ClusterView) -> String {
-    let why = condition(cluster, READY)
+    let reason = condition(cluster, READY)
         .filter(|c| c.status != "True" && !c.message.is_empty())
         .map(|c| format!(" ({})", c.message));
     format!(
         "{}: {}{}",
         cluster.name,
         state(cluster).summary,
-        why.unwrap_or_default()
+        reason.unwrap_or_default()
     )
 }
 

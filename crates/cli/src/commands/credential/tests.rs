@@ -23,7 +23,7 @@ fn info(version: &str, server: &str) -> String {
 #[test]
 fn server_and_cluster_are_read_from_exec_info() {
     let text = info(V1BETA1, "https://d.example:8443/k8s/clusters/berlin");
-    let found = wanted(&args(&[]), Some(&text)).unwrap();
+    let found = token_request(&args(&[]), Some(&text)).unwrap();
     assert_eq!(
         found.server,
         Some("https://d.example:8443".parse().unwrap())
@@ -38,7 +38,7 @@ fn server_and_cluster_are_read_from_exec_info() {
 fn flags_take_precedence_over_exec_info() {
     let text = info(V1, "https://d.example/k8s/clusters/berlin/");
     let flags = args(&["--server", "https://e.example", "--cluster", "oslo"]);
-    let found = wanted(&flags, Some(&text)).unwrap();
+    let found = token_request(&flags, Some(&text)).unwrap();
     assert_eq!(found.server, Some("https://e.example".parse().unwrap()));
     assert_eq!(found.cluster.as_deref(), Some("oslo"));
 }
@@ -62,7 +62,7 @@ fn credential_error_for_missing_cluster_or_unknown_version_contains_advice() {
         ),
     ];
     for (text, advice) in tables {
-        let failure = wanted(&args(&[]), text.as_deref()).unwrap_err();
+        let failure = token_request(&args(&[]), text.as_deref()).unwrap_err();
         assert_eq!(failure.code(), 2);
         assert!(failure.text().contains(advice), "{}", failure.text());
     }

@@ -56,12 +56,12 @@ pub(crate) async fn logout(
 }
 
 async fn end(client: &super::Client, everywhere: bool) -> Result<(), Failure> {
-    let (method, what) = if everywhere {
+    let (method, path) = if everywhere {
         (Method::DELETE, "sessions")
     } else {
         (Method::POST, "logout")
     };
-    let result = client.command(method, &["v1", what], None::<&()>).await;
+    let result = client.command(method, &["v1", path], None::<&()>).await;
     match result {
         Err(CallError::Refused(refusal)) if refusal.code == 401 && !everywhere => Ok(()),
         other => Ok(other?),
@@ -104,11 +104,15 @@ impl Page for Identity {
 /// Prints the logged-in user.
 pub(crate) async fn whoami(args: &WhoamiArgs, environment: &Environment) -> Result<(), Failure> {
     let client = environment.client(&args.connection)?;
-    let who = Identity {
+    let identity = Identity {
         server: client.server().to_string(),
         me: client.get(&["v1", "me"]).await?,
     };
-    Ok(print(&one(&who, args.output.format, Timestamp::now())?)?)
+    Ok(print(&one(
+        &identity,
+        args.output.format,
+        Timestamp::now(),
+    )?)?)
 }
 
 /// The fields of a context that the CLI prints. The CLI does not print the token.

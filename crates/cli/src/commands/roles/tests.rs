@@ -71,7 +71,7 @@ fn role_file_with_complete_role_or_only_its_spec_is_read() {
     let printed = one(&deployer(), Format::Yaml, now()).unwrap();
     let spec = serde_json::to_value(deployer().spec).unwrap();
     let on_hub = "apiVersion: x\nkind: RoleTemplate\nmetadata: {resourceVersion: \"9\"}\nspec: {context: Project}\n";
-    for (text, wanted, version) in [
+    for (text, expected, version) in [
         (printed.as_str(), spec.clone(), Some("7")),
         (on_hub, json!({ "context": "Project" }), Some("9")),
         ("context: Project\n", json!({ "context": "Project" }), None),
@@ -80,7 +80,7 @@ fn role_file_with_complete_role_or_only_its_spec_is_read() {
         let found = read(&file).unwrap();
         assert_eq!(
             (found.spec, found.version.as_deref()),
-            (wanted, version),
+            (expected, version),
             "{text}"
         );
     }

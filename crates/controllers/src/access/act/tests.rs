@@ -209,11 +209,11 @@ fn assert_no_interruption(
                 .intersection(&after)
                 .find(|name| !now.contains(*name));
             assert_eq!(missing, None, "lost a permission that the user keeps");
-            let left = before.difference(&after).find(|name| now.contains(*name));
+            let remaining = before.difference(&after).find(|name| now.contains(*name));
             let came = after.difference(&before).find(|name| now.contains(*name));
             assert!(
-                left.is_none() || came.is_none(),
-                "{left:?} still has the permission that {came:?} received"
+                remaining.is_none() || came.is_none(),
+                "{remaining:?} still has the permission that {came:?} received"
             );
         }
     }
@@ -257,12 +257,12 @@ async fn users_keep_access_and_revoked_users_lose_access_after_failed_binding_wr
         let now = cluster.effective_access();
         assert_no_interruption(&before, &history, &now);
         for (before, has) in before.each().into_iter().zip(now.each()) {
-            let (left, stayed): (Vec<_>, Vec<_>) = (
+            let (remaining, stayed): (Vec<_>, Vec<_>) = (
                 before.iter().take(100).collect(),
                 before.iter().skip(100).collect(),
             );
             assert!(
-                left.iter().all(|name| !has.contains(*name)),
+                remaining.iter().all(|name| !has.contains(*name)),
                 "{rejected_path}"
             );
             assert!(

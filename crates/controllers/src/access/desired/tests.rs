@@ -37,15 +37,15 @@ fn bound(uid: &str, rights: Rights, scope: DownstreamScope, subjects: &[GrantSub
 
 /// Returns the desired objects of one administrator, also for the tests of other modules.
 pub(crate) fn desired_for_one_administrator() -> DesiredAccess {
-    let who = user("a");
+    let caller = user("a");
     in_cluster(&Downstream {
         bound: vec![bound(
             ADMINISTRATOR,
             Rights::everything(),
             DownstreamScope::Cluster,
-            &[GrantSubject::User(who.clone())],
+            &[GrantSubject::User(caller.clone())],
         )],
-        users: [who].into(),
+        users: [caller].into(),
         groups: BTreeSet::new(),
     })
 }

@@ -28,7 +28,7 @@ impl BoundSubjects {
             groups: BTreeSet::new(),
         };
         let cluster = stores.clusters.by_uid(uid.as_str());
-        let here = |said: &ClusterReference| is_named(said, uid, cluster.as_deref());
+        let here = |reference: &ClusterReference| is_named(reference, uid, cluster.as_deref());
         for binding in stores.global_role_bindings.all() {
             bound.add(&binding.spec.subject);
         }
@@ -38,10 +38,10 @@ impl BoundSubjects {
             }
         }
         for binding in stores.project_role_template_bindings.all() {
-            let said = &binding.spec.project;
-            let project = match &said.uid {
+            let reference = &binding.spec.project;
+            let project = match &reference.uid {
                 Some(uid) => stores.projects.by_uid(ProjectUid::as_str(uid)),
-                None => stores.projects.by_name(&said.name),
+                None => stores.projects.by_name(&reference.name),
             };
             let is_here = |project: &Project| here(&project.spec.cluster);
             if project.is_some_and(|project| is_here(&project)) {
@@ -80,9 +80,9 @@ impl BoundSubjects {
     }
 }
 
-fn is_named(said: &ClusterReference, uid: &ClusterUid, cluster: Option<&Cluster>) -> bool {
-    match &said.uid {
+fn is_named(reference: &ClusterReference, uid: &ClusterUid, cluster: Option<&Cluster>) -> bool {
+    match &reference.uid {
         Some(pinned) => pinned == uid,
-        None => cluster.is_some_and(|cluster| cluster.name_any() == said.name),
+        None => cluster.is_some_and(|cluster| cluster.name_any() == reference.name),
     }
 }

@@ -11,8 +11,8 @@ use super::*;
 /// Creates a fake hub that returns this response or error for every user. The counter contains the
 /// number of requests.
 fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&asked);
+    let request_count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&request_count);
     let answer = move |request: Request<Body>| {
         assert_eq!(request.method(), http::Method::GET);
         counted.fetch_add(1, Ordering::Relaxed);
@@ -31,7 +31,10 @@ fn hub(code: u16, uid: &'static str) -> (Client, Arc<AtomicUsize>) {
         *answer.status_mut() = http::StatusCode::from_u16(code).unwrap();
         std::future::ready(Ok::<_, tower::BoxError>(answer))
     };
-    (Client::new(tower::service_fn(answer), "default"), asked)
+    (
+        Client::new(tower::service_fn(answer), "default"),
+        request_count,
+    )
 }
 
 /// Returns `number` pending deletions of bindings whose subject is the user `ann` with UID 1.
@@ -65,7 +68,7 @@ async fn binding_is_deleted_only_after_hub_confirms_deletion_of_subject() {
         (503, "", false, true),
     ] {
         let stores = Stores::synced_empty();
-        let (client, asked) = hub(code, uid);
+        let (client, requested) = hub(code, uid);
         let mut orphans = Orphans::new(client, &stores);
         let kept = orphans
             .only(deletions(2), |it| Binding::Cluster(&it.spec))
@@ -73,7 +76,7 @@ async fn binding_is_deleted_only_after_hub_confirms_deletion_of_subject() {
         assert_eq!(kept.len(), if goes { 2 } else { 0 }, "{code} {uid}");
         assert_eq!(orphans.end().is_err(), fails, "{code} {uid}");
         assert_eq!(
-            asked.load(Ordering::Relaxed),
+            requested.load(Ordering::Relaxed),
             1,
             "both bindings share one request"
         );

@@ -208,15 +208,15 @@ fn agent_is_up_to_date_after_image_rollout() {
         facts.upgrade = upgrade;
         facts
     };
-    let asked = |seconds| UpgradeState::Requested {
+    let requested = |seconds| UpgradeState::Requested {
         image: IMAGE.into(),
         since: Duration::from_secs(seconds),
     };
     for (facts, status, expected) in [
         (with(IMAGE, 2, UpgradeState::Idle), "True", "UpToDate"),
         (with("old", 2, UpgradeState::Idle), "False", "Upgrading"),
-        (with(IMAGE, 1, asked(10)), "False", "RollingOut"),
-        (with(IMAGE, 1, asked(301)), "False", "UpgradeStuck"),
+        (with(IMAGE, 1, requested(10)), "False", "RollingOut"),
+        (with(IMAGE, 1, requested(301)), "False", "UpgradeStuck"),
         (
             with("old", 2, UpgradeState::Failed("no".into())),
             "False",

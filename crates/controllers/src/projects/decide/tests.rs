@@ -111,11 +111,11 @@ type Case<'a> = (
 );
 
 fn check(cases: Vec<Case<'_>>) {
-    for (what, p, others, there, expected, blocked_reasons) in cases {
+    for (case, p, others, there, expected, blocked_reasons) in cases {
         let mut projects = vec![p];
         projects.extend(others);
         let describe = describe(&projects, &found(there), "p");
-        assert_eq!(describe, (expected.to_owned(), blocked_reasons), "{what}");
+        assert_eq!(describe, (expected.to_owned(), blocked_reasons), "{case}");
     }
 }
 
@@ -349,7 +349,7 @@ fn uid_of_namespace_is_recorded_before_adoption() {
 
 #[test]
 fn project_cannot_own_namespace_owned_by_a_different_project() {
-    let held = || vec![OwnershipProblem::Taken("q".to_owned())];
+    let owned = || vec![OwnershipProblem::Taken("q".to_owned())];
     let older = project("p", 0, "a!");
     let no_claim = || project("q", 1, "a");
     check(vec![
@@ -359,7 +359,7 @@ fn project_cannot_own_namespace_owned_by_a_different_project() {
             vec![q("a=1")],
             "a=1",
             "//",
-            held(),
+            owned(),
         ),
         (
             "older or not",
@@ -367,7 +367,7 @@ fn project_cannot_own_namespace_owned_by_a_different_project() {
             vec![q("a=1")],
             "a=1",
             "//",
-            held(),
+            owned(),
         ),
         (
             "ending",
@@ -375,16 +375,16 @@ fn project_cannot_own_namespace_owned_by_a_different_project() {
             vec![ending(q("a=1"))],
             "a=1",
             "//",
-            held(),
+            owned(),
         ),
-        ("created again", older, vec![q("a=1")], "", "//", held()),
+        ("created again", older, vec![q("a=1")], "", "//", owned()),
         (
             "both make it",
             p("a", ""),
             vec![no_claim()],
             "",
             "//",
-            held(),
+            owned(),
         ),
         (
             "q may not",
@@ -400,7 +400,7 @@ fn project_cannot_own_namespace_owned_by_a_different_project() {
             vec![q("a=1")],
             "a=1",
             "//",
-            held(),
+            owned(),
         ),
     ]);
 }

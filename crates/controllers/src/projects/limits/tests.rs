@@ -69,9 +69,9 @@ fn namespace_has_its_original_metadata_after_adoption_and_release() {
 #[test]
 fn namespace_released_by_its_project_has_no_drover_labels() {
     let project = restricted();
-    let made = namespace(&project, "a", "secret");
-    assert_eq!(patch(&made, Some(&project)), None);
-    let free = patched(made.clone(), &patch(&made, None).unwrap());
+    let created = namespace(&project, "a", "secret");
+    assert_eq!(patch(&created, Some(&project)), None);
+    let free = patched(created.clone(), &patch(&created, None).unwrap());
     assert_eq!(free.labels, Some(texts(&[])));
     assert_eq!(free.annotations, Some(texts(&[])));
 }
@@ -133,9 +133,9 @@ fn quotas_and_limits_are_compared_by_value() {
 
     let expected = limits(&project, "a").unwrap();
     let item = &expected.spec.as_ref().unwrap().limits[0];
-    let asked = item.default_request.as_ref().unwrap();
+    let requested = item.default_request.as_ref().unwrap();
     assert_eq!(
-        (asked["cpu"].0.as_str(), asked["memory"].0.as_str()),
+        (requested["cpu"].0.as_str(), requested["memory"].0.as_str()),
         ("100m", "1024Mi")
     );
     let mut there = expected.clone();

@@ -107,7 +107,7 @@ impl SimulatedHub {
             let ours = self
                 .created_for
                 .get(&own.uid)
-                .is_some_and(|made| made == uid);
+                .is_some_and(|created| created == uid);
             let adopted = expected.is_some_and(|expected| expected.adopt);
             assert!(ours || adopted, "{uid} owns {own:?} without permission");
         }
@@ -176,9 +176,9 @@ impl SimulatedHub {
                 }
                 let secret = &self.memory.secrets[&(uid(project), name.clone())];
                 let meta = limits::namespace(project, name, secret);
-                let made = self.put(name, meta);
-                self.created_for.insert(made.clone(), uid(project));
-                own.insert(name.clone(), made);
+                let created = self.put(name, meta);
+                self.created_for.insert(created.clone(), uid(project));
+                own.insert(name.clone(), created);
             }
             self.step(interruption)?;
             self.write(&uid(project), resulting_status(project, Some(&own)));

@@ -13,11 +13,11 @@ fn blocked_reasons(whys: Vec<OwnershipProblem>) -> Decision {
 
 #[test]
 fn project_condition_contains_ownership_problem_and_fix() {
-    let held = || OwnershipProblem::Taken("bank".to_owned());
+    let owned = || OwnershipProblem::Taken("bank".to_owned());
     for (whys, reason, words) in [
         (vec![], "Applied", &["no namespace"][..]),
         (
-            vec![held()],
+            vec![owned()],
             "NamespaceTaken",
             &["\"n0\"", "\"bank\"", "remove it"],
         ),
@@ -42,7 +42,7 @@ fn project_condition_contains_ownership_problem_and_fix() {
             &["every 20 s"],
         ),
         (
-            vec![OwnershipProblem::Exists, held(), held(), held(), held()],
+            vec![OwnershipProblem::Exists, owned(), owned(), owned(), owned()],
             "NamespaceTaken",
             &["\"n2\"", "; and 2 more"],
         ),

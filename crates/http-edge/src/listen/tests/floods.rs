@@ -9,11 +9,11 @@ const CONNECT: &str = "/v1/connect";
 
 /// Opens a connection from each address. Returns the connections that receive a response.
 async fn flood(server: &Listening, from: impl Iterator<Item = [u8; 4]>) -> Vec<impl Sized> {
-    let mut held = Vec::new();
+    let mut owned = Vec::new();
     for address in from {
-        held.extend(is_served_from(server, address, CONNECT).await);
+        owned.extend(is_served_from(server, address, CONNECT).await);
     }
-    held
+    owned
 }
 
 #[tokio::test]
@@ -25,10 +25,10 @@ async fn connections_from_one_ipv4_slash_16_prefix_leave_slots_for_other_network
         ..Limits::SERVER
     };
     let server = Listening::start(limits).await;
-    let held = flood(&server, (0..20).map(|n| [127, 1, n, 1])).await;
-    assert_eq!(held.len(), 6, "half of the slots are used");
-    let held = flood(&server, (0..5).map(|n| [127, 2, 0, n + 1])).await;
-    assert_eq!(held.len(), 4, "a third of the slots is used by a /24");
+    let owned = flood(&server, (0..20).map(|n| [127, 1, n, 1])).await;
+    assert_eq!(owned.len(), 6, "half of the slots are used");
+    let owned = flood(&server, (0..5).map(|n| [127, 2, 0, n + 1])).await;
+    assert_eq!(owned.len(), 4, "a third of the slots is used by a /24");
 }
 
 #[tokio::test]
@@ -41,8 +41,8 @@ async fn agents_can_connect_while_all_general_connection_slots_are_in_use() {
         ..Limits::SERVER
     };
     let server = Listening::start(limits).await;
-    let held = flood(&server, (0..4).map(|n| [127, n + 1, 0, 1])).await;
-    assert_eq!(held.len(), 4);
+    let owned = flood(&server, (0..4).map(|n| [127, n + 1, 0, 1])).await;
+    assert_eq!(owned.len(), 4);
     let (status, _user) = answered_from(&server, [127, 9, 0, 1], "/").await.unwrap();
     assert_eq!(status, "503", "the remaining slots are for agents");
     let (status, _agent) = answered_from(&server, [127, 10, 0, 1], CONNECT)
@@ -69,9 +69,9 @@ async fn known_agents_can_reconnect_while_all_other_connection_slots_are_in_use(
     let server = Listening::start(limits).await;
     let agent = [127, 100, 0, 1];
     drop(is_served_from(&server, agent, "/proved").await);
-    let held = flood(&server, (0..20).map(|n| [127, n + 1, 0, 1])).await;
+    let owned = flood(&server, (0..20).map(|n| [127, n + 1, 0, 1])).await;
     assert_eq!(
-        held.len(),
+        owned.len(),
         6,
         "the flood holds all general slots and half of the agent slots"
     );

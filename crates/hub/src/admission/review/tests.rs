@@ -51,11 +51,11 @@ fn pending_body(bytes: usize) -> Body {
 }
 
 fn question(resource: &Value, object: &Value) -> Body {
-    let asked = json!({ "request": {
+    let requested = json!({ "request": {
         "uid": "1", "resource": resource, "name": "x", "operation": "CREATE",
         "userInfo": { "username": "drover:user:1" }, "object": object,
     } });
-    Body::from(serde_json::to_vec(&asked).unwrap())
+    Body::from(serde_json::to_vec(&requested).unwrap())
 }
 
 /// Returns a review whose decision needs no request to the hub.

@@ -83,12 +83,12 @@ fn webhook_named(name: &str) -> Value {
 fn webhook_covers_approved_and_auto_approved_certificates() {
     let webhook = webhook_named("certificates");
     let rules: Vec<_> = webhook["rules"].as_array().unwrap().iter().collect();
-    let asked: Vec<_> = rules
+    let requested: Vec<_> = rules
         .iter()
         .map(|rule| (&rule["resources"][0], &rule["operations"][0]))
         .collect();
     assert_eq!(
-        asked,
+        requested,
         [
             (&json!("certificatesigningrequests/*"), &json!("UPDATE")),
             (&json!("certificatesigningrequests"), &json!("CREATE")),
@@ -134,7 +134,7 @@ fn webhook_covers_every_deletion_that_a_rule_could_reject() {
     use drover_access::admission::{Operation, Write, depends_on_roles};
     let conditions = conditions(&webhook_named("kinds"));
     let definitions = drover_api::kinds::definitions();
-    let mut asked = 0;
+    let mut requested = 0;
     for definition in &definitions {
         let resource = &definition.spec.names.plural;
         let old = json!({ "metadata": { "uid": "1" }, "spec": {} });
@@ -152,12 +152,12 @@ fn webhook_covers_every_deletion_that_a_rule_could_reject() {
             old: Some(&old),
         };
         let expected = depends_on_roles(&write);
-        asked += usize::from(expected);
+        requested += usize::from(expected);
         let is_asked = conditions.contains(&format!("'{resource}'"));
         assert_eq!(is_asked, expected, "{resource}: {conditions}");
     }
     assert_eq!(
-        asked, 9,
+        requested, 9,
         "users, providers, settings, roles, bindings and projects"
     );
 }

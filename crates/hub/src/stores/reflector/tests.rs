@@ -30,8 +30,8 @@ fn listing(version: &str, items: &[Value]) -> Vec<Value> {
 /// Creates a hub that returns prepared responses in order and then sends no further events. The
 /// second value lists the requests.
 fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&asked);
+    let request_count = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&request_count);
     let mut answers = answers.into_iter();
     let service = tower::service_fn(move |request: Request<Body>| {
         let query = request.uri().query().unwrap_or_default();
@@ -62,12 +62,12 @@ fn hub(answers: Vec<Vec<Value>>) -> (Client, Arc<Mutex<Vec<String>>>) {
         };
         std::future::ready(Ok::<_, tower::BoxError>(Response::new(body)))
     });
-    (Client::new(service, "default"), asked)
+    (Client::new(service, "default"), request_count)
 }
 
 #[tokio::test(start_paused = true)]
 async fn reflector_resumes_after_watch_end_and_relists_after_expired_version() {
-    let (client, asked) = hub(vec![
+    let (client, requested) = hub(vec![
         listing(
             "5",
             &[
@@ -105,9 +105,9 @@ async fn reflector_resumes_after_watch_end_and_relists_after_expired_version() {
     assert_eq!(names(), ["c"]);
     // A silent watch is reopened at the last version after its end is overdue.
     tokio::time::sleep(MAX_SILENCE + Duration::from_secs(30)).await;
-    let asked = asked.lock().clone();
+    let requested = requested.lock().clone();
     assert_eq!(
-        asked[..6],
+        requested[..6],
         [
             "list",
             "watch resourceVersion=5",
@@ -126,7 +126,7 @@ async fn reflector_lists_all_pages() {
     let mut first = listing("5", &[object("a", "3", &json!("1"))]);
     first[0]["metadata"]["continue"] = json!("after-a");
     let last = listing("5", &[object("b", "4", &json!("1"))]);
-    let (client, asked) = hub(vec![first, last]);
+    let (client, requested) = hub(vec![first, last]);
     let store = Store::<Setting>::new(Changed::default());
     let stop = CancellationToken::new();
     tokio::spawn(reflect(client, store.clone(), stop.clone()));
@@ -137,7 +137,7 @@ async fn reflector_lists_all_pages() {
             .await
     );
     assert_eq!(store.all().len(), 2);
-    assert_eq!(asked.lock()[..2], ["list", "list after-a"]);
+    assert_eq!(requested.lock()[..2], ["list", "list after-a"]);
     stop.cancel();
 }
 
@@ -174,11 +174,11 @@ async fn store_omits_managed_fields() {
     let stop = CancellationToken::new();
     tokio::spawn(reflect(client, store.clone(), stop.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let held: Vec<_> = store
+    let owned: Vec<_> = store
         .all()
         .iter()
         .map(|s| s.metadata.managed_fields.clone())
         .collect();
-    assert_eq!(held, [None, None]);
+    assert_eq!(owned, [None, None]);
     stop.cancel();
 }

@@ -22,7 +22,7 @@ fn bob(change: impl FnOnce(&mut User)) -> User {
 }
 
 /// Links the identity of `from` at provider `p1` to `to`, and returns the error.
-fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
+fn link_result(enabled: bool, from: &User, to: &User) -> Result<(), String> {
     let hub = silent_hub();
     hub.stores()
         .auth_providers
@@ -42,8 +42,8 @@ fn said(enabled: bool, from: &User, to: &User) -> Result<(), String> {
 #[tokio::test]
 async fn identity_link_requires_a_recently_confirmed_identity_and_an_enabled_user() {
     let nobody = bob(|_| {});
-    assert_eq!(said(true, &confirmed(0), &nobody), Ok(()));
-    assert_eq!(said(true, &confirmed(23), &nobody), Ok(()));
+    assert_eq!(link_result(true, &confirmed(0), &nobody), Ok(()));
+    assert_eq!(link_result(true, &confirmed(23), &nobody), Ok(()));
 
     let with = |state| {
         let mut user = confirmed(0);
@@ -54,7 +54,7 @@ async fn identity_link_requires_a_recently_confirmed_identity_and_an_enabled_use
         let now = k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(Timestamp::now());
         bob.metadata.deletion_timestamp = Some(now);
     });
-    for (what, enabled, from, to, expected) in [
+    for (case, enabled, from, to, expected) in [
         (
             "an old confirmation",
             true,
@@ -119,7 +119,7 @@ async fn identity_link_requires_a_recently_confirmed_identity_and_an_enabled_use
             "does not have this identity",
         ),
     ] {
-        let error = said(enabled, &from, &to).expect_err(what);
-        assert!(error.contains(expected), "{what}: {error}");
+        let error = link_result(enabled, &from, &to).expect_err(case);
+        assert!(error.contains(expected), "{case}: {error}");
     }
 }

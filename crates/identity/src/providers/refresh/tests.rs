@@ -11,8 +11,8 @@ use drover_testkit::kinds::{person, provider};
 /// Creates a refresher with a fake hub that fails every request. The second value records the
 /// request paths.
 fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
-    let asked: Arc<Mutex<BTreeSet<String>>> = Arc::default();
-    let seen = Arc::clone(&asked);
+    let requested: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+    let seen = Arc::clone(&requested);
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         seen.lock().insert(request.uri().path().to_owned());
         async { Err::<http::Response<kube::client::Body>, tower::BoxError>("no hub".into()) }
@@ -20,7 +20,7 @@ fn refresher() -> (Refresher, Arc<Mutex<BTreeSet<String>>>) {
     let client = kube::Client::new(service, "default");
     let hub = Hub::new(client, Stores::synced_empty(), Keys::generate().unwrap());
     let refresher = Refresher::new(hub.clone(), Providers::new(hub), KeyedLock::default());
-    (refresher, asked)
+    (refresher, requested)
 }
 
 /// Returns a user with an identity at provider `p1`. The user's name, UID and ID at the provider
@@ -44,7 +44,7 @@ fn with_list(users: &[&str]) -> AuthProvider {
 
 #[tokio::test(start_paused = true)]
 async fn failed_write_for_one_removed_user_does_not_stop_writes_for_other_users() {
-    let (refresher, asked) = refresher();
+    let (refresher, requested) = refresher();
     let stores = refresher.hub.stores();
     for name in ["ann", "bob", "listed"] {
         stores.users.apply(somebody(name));
@@ -55,15 +55,19 @@ async fn failed_write_for_one_removed_user_does_not_stop_writes_for_other_users(
     let uid = ProviderUid::new("p1");
     let applied = refresher.apply_list(&uid, list.as_ref()).await;
     assert!(applied.is_err());
-    let asked = asked.lock();
-    let tried = |name: &str| asked.iter().any(|path| path.ends_with(&format!("/{name}")));
-    assert!(tried("ann") && tried("bob"), "{asked:?}");
-    assert!(!tried("listed"), "{asked:?}");
+    let requested = requested.lock();
+    let tried = |name: &str| {
+        requested
+            .iter()
+            .any(|path| path.ends_with(&format!("/{name}")))
+    };
+    assert!(tried("ann") && tried("bob"), "{requested:?}");
+    assert!(!tried("listed"), "{requested:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn user_readded_to_allow_list_before_the_lock_is_acquired_keeps_access() {
-    let (refresher, asked) = refresher();
+    let (refresher, requested) = refresher();
     let stores = refresher.hub.stores();
     stores.users.apply(somebody("ann"));
     stores.auth_providers.apply(with_list(&[]));
@@ -78,5 +82,5 @@ async fn user_readded_to_allow_list_before_the_lock_is_acquired_keeps_access() {
     };
     let (applied, ()) = tokio::join!(applying, change);
     applied.unwrap();
-    assert!(asked.lock().is_empty(), "no identity is written");
+    assert!(requested.lock().is_empty(), "no identity is written");
 }

@@ -215,11 +215,12 @@ impl Parser<'_> {
         if rest.get(length) != Some(&b'=') {
             return Err(self.error("missing \"=\" after an attribute"));
         }
-        let left = std::str::from_utf8(&rest[..length]);
-        let left = left.map_err(|_| self.error("invalid character in an attribute name"))?;
-        let (kind, attribute) = match left.as_bytes().last() {
-            Some(sign @ (b'>' | b'<' | b'~' | b':')) => (*sign, &left[..length - 1]),
-            _ => (b'=', left),
+        let attribute_name = std::str::from_utf8(&rest[..length]);
+        let attribute_name =
+            attribute_name.map_err(|_| self.error("invalid character in an attribute name"))?;
+        let (kind, attribute) = match attribute_name.as_bytes().last() {
+            Some(sign @ (b'>' | b'<' | b'~' | b':')) => (*sign, &attribute_name[..length - 1]),
+            _ => (b'=', attribute_name),
         };
         let filter = if kind == b':' {
             self.rule(attribute)?
@@ -235,8 +236,8 @@ impl Parser<'_> {
 
     /// Parses `attribute:dn:rule`. All three components are optional, but an attribute or a rule is
     /// required.
-    fn rule(&self, left: &str) -> Result<Filter, FilterError> {
-        let mut fields = left.split(':');
+    fn rule(&self, remaining: &str) -> Result<Filter, FilterError> {
+        let mut fields = remaining.split(':');
         let attribute = fields.next().filter(|name| !name.is_empty());
         let mut fields = fields.peekable();
         let dn_attributes = fields

@@ -22,10 +22,10 @@ async fn valid_configuration_passes_the_connection_test_without_a_sign_in() {
     let checks = github(&fake).check(now()).await;
     assert_eq!(outcomes(&checks), ["right", "right"], "{checks:?}");
     let web = super::endpoints(&fake).web.to_string();
-    let what: Vec<_> = checks.iter().map(|check| check.what.as_str()).collect();
+    let case: Vec<_> = checks.iter().map(|check| check.what.as_str()).collect();
     let web = web.trim_end_matches('/');
     assert_eq!(
-        what,
+        case,
         [
             format!("sign-in at {web}"),
             format!("REST API at {web}/api/v3")

@@ -48,7 +48,7 @@ async fn token_is_sent_only_to_its_github_server() {
     assert!(
         fake.asked()
             .iter()
-            .all(|asked| asked.path.starts_with("/api/v3/user"))
+            .all(|requested| requested.path.starts_with("/api/v3/user"))
     );
     fake.clear_faults();
     for status in [301, 302, 303, 307, 308] {
@@ -84,8 +84,8 @@ async fn token_is_sent_only_to_its_github_server() {
         assert_eq!(outcome(&error), "invalid_response", "{}", message(&error));
         fake.clear_faults();
     }
-    let asked = evil.asked();
-    assert!(asked.is_empty(), "{asked:?}");
+    let requested = evil.asked();
+    assert!(requested.is_empty(), "{requested:?}");
 }
 
 #[tokio::test]

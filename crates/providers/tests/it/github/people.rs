@@ -163,7 +163,7 @@ async fn team_members_are_also_members_of_all_parent_teams() {
     ];
     assert_eq!(groups(&alice.person), teams);
     let above = fake.asked().into_iter();
-    let above = above.filter(|asked| asked.path.contains("/organizations/"));
+    let above = above.filter(|requested| requested.path.contains("/organizations/"));
     assert_eq!(above.count(), 2, "each parent team is read once");
 
     // Invisible parent teams end the search, and cycles terminate.

@@ -57,7 +57,7 @@ async fn authorization_url_requests_the_minimal_scope_with_pkce() {
     let (page, pending) = github.authorize(&BACK.parse().unwrap(), now());
     assert_eq!(page.origin(), super::endpoints(&fake).web.origin());
     assert_eq!(page.path(), "/login/oauth/authorize");
-    let asked: HashMap<_, _> = page.query_pairs().into_owned().collect();
+    let requested: HashMap<_, _> = page.query_pairs().into_owned().collect();
     let challenge = pending.challenge();
     let expected = [
         ("client_id", CLIENT),
@@ -69,7 +69,7 @@ async fn authorization_url_requests_the_minimal_scope_with_pkce() {
         ("allow_signup", "false"),
     ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    assert_eq!(asked, HashMap::from(expected));
+    assert_eq!(requested, HashMap::from(expected));
     let (other, _) = github.authorize(&BACK.parse().unwrap(), now());
     assert_ne!(page, other);
 }

@@ -76,14 +76,14 @@ async fn token_revocation_invalidates_only_the_given_token() {
     assert!(github.refresh(&phone, "1", now()).await.is_ok());
     // Revoking a revoked token is not an error.
     github.revoke(&desk, now()).await.unwrap();
-    let asked = fake.asked();
+    let requested = fake.asked();
     let (method, path) = ("DELETE", format!("/api/v3/applications/{CLIENT}/token"));
-    let ends = asked
+    let ends = requested
         .iter()
         .filter(|it| it.method == method && it.path == path);
     assert_eq!(ends.count(), 2);
     // The user's authorization of the app stays.
-    assert!(!asked.iter().any(|it| it.path.ends_with("/grant")));
+    assert!(!requested.iter().any(|it| it.path.ends_with("/grant")));
 }
 
 #[tokio::test]
@@ -125,19 +125,19 @@ async fn client_secret_and_access_token_are_sent_only_to_their_endpoints() {
     let (fake, github) = with_alice().await;
     let alice = sign_in(&fake, &github, 1).await.unwrap();
     github.revoke(&alice.access_token, now()).await.unwrap();
-    for asked in fake.asked() {
-        let authorization = asked.authorization.as_deref().unwrap_or_default();
-        let expected = match asked.path.as_str() {
+    for requested in fake.asked() {
+        let authorization = requested.authorization.as_deref().unwrap_or_default();
+        let expected = match requested.path.as_str() {
             "/login/oauth/access_token" => "",
             path if path.starts_with("/api/v3/applications/") => "Basic ",
             _ => "Bearer ",
         };
-        assert!(authorization.starts_with(expected), "{}", asked.path);
+        assert!(authorization.starts_with(expected), "{}", requested.path);
         assert_eq!(
             authorization.is_empty(),
             expected.is_empty(),
             "{}",
-            asked.path
+            requested.path
         );
     }
 }

@@ -32,7 +32,7 @@ fn contains(bytes: &[u8], part: &str) -> bool {
 async fn server_that_strips_starttls_receives_no_bind() {
     let success = answer(START_TLS_ID, EXTENDED, 0);
     let authority = Authority::new();
-    for (what, answers) in [
+    for (case, answers) in [
         ("protocolError", vec![answer(START_TLS_ID, EXTENDED, 2)]),
         (
             "unwillingToPerform",
@@ -81,7 +81,7 @@ async fn server_that_strips_starttls_receives_no_bind() {
 
         let received = fake.received();
         for secret in [DROVER, DROVER_PASSWORD, "jane"] {
-            assert!(!contains(&received, secret), "{what}: {secret} was sent");
+            assert!(!contains(&received, secret), "{case}: {secret} was sent");
         }
         // A TLS record follows only after a successful StartTLS.
         let rest = received.strip_prefix(start_tls().as_slice()).unwrap();
@@ -90,7 +90,7 @@ async fn server_that_strips_starttls_receives_no_bind() {
         } else {
             &start_tls()[..3]
         };
-        assert!(rest.starts_with(next), "{what}: {rest:x?}");
+        assert!(rest.starts_with(next), "{case}: {rest:x?}");
     }
 }
 

@@ -158,8 +158,11 @@ impl Issuer {
     /// Returns the requests that the issuer has received for a path.
     pub(super) fn asked(&self, path: &str) -> Vec<ReceivedRequest> {
         let script = self.script.lock().unwrap();
-        let asked = script.asked.iter().filter(|asked| asked.path == path);
-        asked.cloned().collect()
+        let requested = script
+            .asked
+            .iter()
+            .filter(|requested| requested.path == path);
+        requested.cloned().collect()
     }
 }
 

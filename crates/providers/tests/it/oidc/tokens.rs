@@ -238,7 +238,7 @@ proptest! {
         thread_local! {
             static GOOD: std::cell::RefCell<std::collections::HashMap<Algorithm, (String, KeySet)>> = std::cell::RefCell::default();
         }
-        let (good, keys) = GOOD.with_borrow_mut(|made| made.entry(algorithm).or_insert_with(|| {
+        let (good, keys) = GOOD.with_borrow_mut(|created| created.entry(algorithm).or_insert_with(|| {
             let signer = Signer::new("one", algorithm);
             (signer.sign(&claims_with(&json!({}))), set(&[signer.published()]))
         }).clone());

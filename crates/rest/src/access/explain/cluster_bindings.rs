@@ -41,8 +41,8 @@ impl Default for ClusterQueryLimiter {
 
 impl ClusterQueryLimiter {
     /// Starts a query of the user with this UID. Returns the reason if the limit is reached.
-    pub(super) fn acquire(&self, who: &str) -> Result<ConcurrencyGuard, &'static str> {
-        self.0.take(who).map_err(|reason| match reason {
+    pub(super) fn acquire(&self, user: &str) -> Result<ConcurrencyGuard, &'static str> {
+        self.0.take(user).map_err(|reason| match reason {
             LimitReached::SameUser => {
                 "another of your queries is still running; wait for its end and try again"
             }
@@ -181,8 +181,8 @@ fn add<K: RoleBindingLike>(
 async fn read(client: &Client, name: &str) -> Result<Option<Rights>, ApplyError> {
     let api: Api<ClusterRole> = Api::all(client.clone());
     let params = ListParams::default().fields(&format!("metadata.name={name}"));
-    let what = format!("read the ClusterRole {name}");
-    let found = call(what, api.list(&params)).await?.items;
+    let operation = format!("read the ClusterRole {name}");
+    let found = call(operation, api.list(&params)).await?.items;
     // A name with special characters could select another role.
     let found = found.into_iter().find(|role| role.name_any() == name);
     Ok(found.map(|role| Rights::of(&role.rules.unwrap_or_default())))
@@ -210,7 +210,7 @@ mod tests {
         let ann = limiter.acquire("ann").unwrap();
         let error = limiter.acquire("ann").unwrap_err();
         assert!(error.contains("another of your queries"), "{error}");
-        let others = ["b", "c", "d"].map(|who| limiter.acquire(who));
+        let others = ["b", "c", "d"].map(|holder| limiter.acquire(holder));
         assert!(others.iter().all(Result::is_ok));
         let error = limiter.acquire("eve").unwrap_err();
         assert!(error.starts_with("the server runs too many"), "{error}");

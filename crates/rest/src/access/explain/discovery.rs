@@ -28,11 +28,11 @@ pub(super) async fn discover(
     }
     let _permit = limiter.acquire(user).map_err(str::to_owned)?;
     let client = tunnels.client(cluster, Lane::Controller);
-    let what = || "discover the resources of the cluster".to_owned();
+    let operation = || "discover the resources of the cluster".to_owned();
     let both = async {
         tokio::try_join!(
-            call(what(), client.list_core_api_versions_aggregated()),
-            call(what(), client.list_api_groups_aggregated()),
+            call(operation(), client.list_core_api_versions_aggregated()),
+            call(operation(), client.list_api_groups_aggregated()),
         )
     };
     let response = tokio::time::timeout(QUERY_TIMEOUT, both).await;

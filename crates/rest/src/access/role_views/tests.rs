@@ -52,8 +52,8 @@ fn role_that_inherits_a_locked_role_cannot_be_copied() {
             .role_templates
             .apply(object("RoleTemplate", name, &spec));
     }
-    for (name, given) in [("open", "free"), ("shut", "locked-role")] {
-        let spec = json!({ "inEveryCluster": [given] });
+    for (name, granted) in [("open", "free"), ("shut", "locked-role")] {
+        let spec = json!({ "inEveryCluster": [granted] });
         stores.global_roles.apply(object("GlobalRole", name, &spec));
     }
     let views = as_administrator(&stores);

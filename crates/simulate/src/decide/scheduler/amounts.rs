@@ -83,7 +83,7 @@ impl Amounts {
     /// Returns the free fraction of a node in thousandths: the minimum of the free fractions of CPU
     /// and memory.
     pub(super) fn score(&self, whole: &Self) -> i64 {
-        let share = |left: i64, whole: i64| left.saturating_mul(1000) / whole.max(1);
+        let share = |remaining: i64, whole: i64| remaining.saturating_mul(1000) / whole.max(1);
         share(self.cpu_millis, whole.cpu_millis)
             .min(share(self.memory_bytes, whole.memory_bytes))
             .min(share(self.pods, whole.pods))
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn quantities_of_pod_requests_are_parsed_in_milli_and_whole_units() {
-        for (text, unit, wanted) in [
+        for (text, unit, expected) in [
             ("100m", Unit::Milli, Some(100)),
             ("2", Unit::Milli, Some(2000)),
             ("0.1", Unit::Milli, Some(100)),
@@ -150,7 +150,7 @@ mod tests {
             ("many", Unit::Whole, None),
             ("-5", Unit::Whole, Some(0)),
         ] {
-            assert_eq!(units(text, unit), wanted, "{text}");
+            assert_eq!(units(text, unit), expected, "{text}");
         }
     }
 }

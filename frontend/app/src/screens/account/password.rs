@@ -57,7 +57,7 @@ pub(crate) fn ChangePassword() -> impl IntoView {
         let advice = t().password.at_provider_help();
         return view! {
             <div class="page">
-                <EmptyState why=EmptyReason::Empty title=t().password.at_provider(&provider) advice=advice/>
+                <EmptyState reason=EmptyReason::Empty title=t().password.at_provider(&provider) advice=advice/>
             </div>
         }
         .into_any();

@@ -132,14 +132,14 @@ fn here() -> String {
 type ProviderList = RwSignal<Option<Result<Arc<Vec<ProviderView>>, Problem>>>;
 
 fn providers() -> ProviderList {
-    let told = RwSignal::new(None);
+    let provider_list = RwSignal::new(None);
     spawn_local(async move {
         let answer = Request::get("/v1/providers").answer().await;
         let items = answer.map(|list: List<ProviderView>| Arc::new(list.items));
         // The user can be signed in before the response arrives.
-        let _ = told.try_set(Some(items));
+        let _ = provider_list.try_set(Some(items));
     });
-    told
+    provider_list
 }
 
 /// Shows the sign-in page: a form for user name and password, and buttons for providers. The page
@@ -147,10 +147,10 @@ fn providers() -> ProviderList {
 #[component]
 pub(crate) fn SignIn(
     /// The reason why the previous session ended.
-    why: Option<String>,
+    reason: Option<String>,
 ) -> impl IntoView {
     title(t().sign_in.sign_in());
-    let (attempt, told) = (Attempt::new(), providers());
+    let (attempt, provider_list) = (Attempt::new(), providers());
     let problem = move || {
         let refused = attempt.problem.get()?;
         Some(view! { <Banner mood=BannerKind::Error>{refused.message}</Banner> })
@@ -160,11 +160,11 @@ pub(crate) fn SignIn(
             <div class="sign-in-card">
                 <div class="brand"><Brand/></div>
                 <h1>{t().sign_in.sign_in()}</h1>
-                {why.map(|why| view! { <Banner mood=BannerKind::Info>{why}</Banner> })}
+                {reason.map(|reason| view! { <Banner mood=BannerKind::Info>{reason}</Banner> })}
                 {problem}
                 // Each account has a separate form, which takes the focus.
                 {move || view! { <PasswordForm account=attempt.account.get() attempt=attempt/> }}
-                <OtherMethods attempt=attempt told=told/>
+                <OtherMethods attempt=attempt provider_list=provider_list/>
                 <div class="sign-in-foot">
                     <CliCommand line=format!("drover login {}", shell::word(&origin()))/>
                 </div>
@@ -205,7 +205,7 @@ fn PasswordForm(account: Account, attempt: Attempt) -> impl IntoView {
 
 /// Shows a button for each sign-in method except the method of the form.
 #[component]
-fn OtherMethods(attempt: Attempt, told: ProviderList) -> impl IntoView {
+fn OtherMethods(attempt: Attempt, provider_list: ProviderList) -> impl IntoView {
     let button = move |way: SignInButton| {
         let (words, of) = (way.words(), way.clone());
         let busy = Signal::derive(move || attempt.doing.with(|doing| doing.as_ref() == Some(&of)));
@@ -219,7 +219,7 @@ fn OtherMethods(attempt: Attempt, told: ProviderList) -> impl IntoView {
             </Button>
         }
     };
-    move || match told.get()? {
+    move || match provider_list.get()? {
         Ok(providers) => {
             let ways = others(&providers, &attempt.account.get());
             let buttons: Vec<_> = ways.into_iter().map(button).collect();

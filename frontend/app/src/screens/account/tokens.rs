@@ -136,7 +136,7 @@ fn chosen(rows: Rows<TokenRow>, selection: RwSignal<Selection>) -> Vec<TokenRow>
 fn NoTokens() -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::Empty
+            reason=EmptyReason::Empty
             title=t().tokens.empty()
             advice=t().tokens.empty_advice()
         >

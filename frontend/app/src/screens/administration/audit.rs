@@ -167,7 +167,7 @@ pub(crate) fn Audit() -> impl IntoView {
 fn Managed() -> impl IntoView {
     let (looking, clock) = (AuditSearch::of_url(), expect_context::<Clock>());
     let opened = Opened::provide();
-    let command = Signal::derive(move || looking.asked.with(|asked| asked.command(clock.now())));
+    let command = Signal::derive(move || looking.asked.with(|filter| filter.command(clock.now())));
     view! {
         <div class="page">
             <header class="page-head"><h1>{t().frame.audit()}</h1></header>
@@ -217,7 +217,7 @@ fn List(looking: AuditSearch) -> impl IntoView {
         let ready = looking.asked.with(Filter::is_ready);
         !ready || of_fields.iter().any(|of| of.with(Option::is_some))
     });
-    let what = Memo::new(move |_| {
+    let list_state = Memo::new(move |_| {
         let found = looking.reading.with(|it| {
             let reading = it.as_ref()?;
             Some((reading.records.is_empty(), reading.older.is_some()))
@@ -225,7 +225,7 @@ fn List(looking: AuditSearch) -> impl IntoView {
         match (found, busy.get(), problem.get()) {
             (Some((false, _)), ..) => ListState::Rows,
             (None | Some((true, true)), true, _) => ListState::Loading,
-            (None, false, Some(why)) => ListState::Problem(why),
+            (None, false, Some(reason)) => ListState::Problem(reason),
             (None, false, None) if wrong.get() => ListState::NotAsked,
             (None, false, None) => ListState::Stopped,
             (Some((true, true)), false, _) => ListState::NotYet,
@@ -247,26 +247,26 @@ fn List(looking: AuditSearch) -> impl IntoView {
     let sorting = RwSignal::new(BY_TIME);
     let refused = move || {
         let read = looking.reading.with(Option::is_some);
-        let why = problem.get().filter(|_| read)?;
-        Some(view! { <Banner mood=BannerKind::Error>{why}</Banner> })
+        let reason = problem.get().filter(|_| read)?;
+        Some(view! { <Banner mood=BannerKind::Error>{reason}</Banner> })
     };
     view! {
         <div class="home-list">
-            {move || match what.get() {
+            {move || match list_state.get() {
                 ListState::Loading => view! { <Skeleton lines=8/> }.into_any(),
-                ListState::Problem(why) => view! {
-                    <EmptyState why=EmptyReason::Failed title=t().audit.failed() advice=why/>
+                ListState::Problem(reason) => view! {
+                    <EmptyState reason=EmptyReason::Failed title=t().audit.failed() advice=reason/>
                 }.into_any(),
                 ListState::NotAsked => view! {
-                    <EmptyState why=EmptyReason::NoMatch title=t().audit.invalid()
+                    <EmptyState reason=EmptyReason::NoMatch title=t().audit.invalid()
                         advice=t().audit.invalid_advice()/>
                 }.into_any(),
                 ListState::Stopped => view! {
-                    <EmptyState why=EmptyReason::Empty title=t().audit.stopped() advice=t().audit.stopped_advice()/>
+                    <EmptyState reason=EmptyReason::Empty title=t().audit.stopped() advice=t().audit.stopped_advice()/>
                 }.into_any(),
                 ListState::Empty => view! { <NoRecords looking=looking/> }.into_any(),
                 ListState::NotYet => view! {
-                    <EmptyState why=EmptyReason::NoMatch title=t().audit.no_match_yet()
+                    <EmptyState reason=EmptyReason::NoMatch title=t().audit.no_match_yet()
                         advice=t().audit.no_match_yet_advice()/>
                 }.into_any(),
                 ListState::Rows => view! {
@@ -281,8 +281,8 @@ fn List(looking: AuditSearch) -> impl IntoView {
 
 #[component]
 fn NoRecords(looking: AuditSearch) -> impl IntoView {
-    let filtered = looking.asked.with_untracked(|asked| !asked.is_empty());
-    let (why, title, advice) = if filtered {
+    let filtered = looking.asked.with_untracked(|filter| !filter.is_empty());
+    let (reason, title, advice) = if filtered {
         (
             EmptyReason::NoMatch,
             t().audit.no_match(),
@@ -295,7 +295,7 @@ fn NoRecords(looking: AuditSearch) -> impl IntoView {
             t().audit.empty_advice(),
         )
     };
-    view! { <EmptyState why=why title=title advice=advice/> }
+    view! { <EmptyState reason=reason title=title advice=advice/> }
 }
 
 /// Shows the number of records and the button for older records.

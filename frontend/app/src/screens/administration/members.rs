@@ -114,7 +114,7 @@ pub(crate) fn Members(
 fn NoMembers() -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::Empty
+            reason=EmptyReason::Empty
             title=t().members.empty()
             advice=t().members.empty_advice()
         />

@@ -79,7 +79,7 @@ fn NoProjects() -> impl IntoView {
     };
     view! {
         <EmptyState
-            why=EmptyReason::Empty
+            reason=EmptyReason::Empty
             title=title
             advice=t().projects.empty_advice()
         />

@@ -98,7 +98,7 @@ fn Managed() -> impl IntoView {
 fn NoProviders() -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::Empty
+            reason=EmptyReason::Empty
             title=t().providers.empty()
             advice=t().providers.empty_advice()
         />

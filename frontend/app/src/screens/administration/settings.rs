@@ -83,7 +83,7 @@ fn Managed() -> impl IntoView {
     let editing = Editing::of_url();
     let settings = Memo::new(move |_| listing.items().unwrap_or_default());
     let freshness = Signal::derive(move || listing.freshness());
-    let what = Memo::new(move |_| {
+    let list_state = Memo::new(move |_| {
         let count = settings.with(|it| it.len());
         ListState::of(listing.items().is_some(), freshness.get(), count, count)
     });
@@ -94,7 +94,7 @@ fn Managed() -> impl IntoView {
                 <FreshnessMark freshness=freshness/>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(move || listing.items().is_some())/>
-            {move || match what.get() {
+            {move || match list_state.get() {
                 ListState::Loading => view! { <Skeleton lines=10/> }.into_any(),
                 ListState::Problem(problem) => view! { <Refused problem=problem noun=Noun::Settings/> }.into_any(),
                 ListState::Empty | ListState::NoMatch | ListState::Rows => view! { <Parts settings=settings editing=editing/> }.into_any(),
@@ -155,7 +155,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
             let problem = setting.problem.clone();
             view! {
                 <div class="setting-value">{value}<Badge tone=tone words=words/></div>
-                {problem.map(|why| view! { <Banner mood=BannerKind::Warning>{why}</Banner> })}
+                {problem.map(|reason| view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })}
             }
         })
     };
@@ -171,7 +171,7 @@ fn SettingRow(name: String, settings: Settings, editing: Editing) -> impl IntoVi
                     </Button>
                 </Show>
             </div>
-            {move || read_only.get().map(|why| view! { <p class="muted">{t().settings.read_only(&why)}</p> })}
+            {move || read_only.get().map(|reason| view! { <p class="muted">{t().settings.read_only(&reason)}</p> })}
             {shown}
             <p>{described}</p>
             <p class="muted">{note.concerns}</p>

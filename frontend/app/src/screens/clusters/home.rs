@@ -136,7 +136,7 @@ fn NoClusters() -> impl IntoView {
     if session.rights().may_import_clusters {
         view! {
             <EmptyState
-                why=EmptyReason::Empty
+                reason=EmptyReason::Empty
                 title=t().home.empty()
                 advice=t().home.empty_advice()
             >
@@ -147,7 +147,7 @@ fn NoClusters() -> impl IntoView {
     } else {
         view! {
             <EmptyState
-                why=EmptyReason::NoPermission
+                reason=EmptyReason::NoPermission
                 title=t().home.no_role()
                 advice=t().home.no_role_advice()
             />

@@ -52,7 +52,7 @@ pub(crate) fn ImportCluster() -> impl IntoView {
         let advice = RequiredRight::ImportClusters.words();
         return view! {
             <div class="page">
-                <EmptyState why=EmptyReason::NoPermission title=t().import.forbidden()
+                <EmptyState reason=EmptyReason::NoPermission title=t().import.forbidden()
                     advice=t().lists.ask_for_role(advice)/>
             </div>
         }
@@ -239,7 +239,7 @@ fn Command(name: String, import: Import) -> impl IntoView {
 fn ImportStatus(name: String) -> impl IntoView {
     let clusters = expect_context::<Clusters>();
     let path = cluster_screen(&name);
-    let told = Memo::new(move |_| {
+    let cluster_state = Memo::new(move |_| {
         let items = clusters.items()?;
         let cluster = items.iter().find(|cluster| cluster.name == name)?;
         Some((state(cluster), cluster.hosts_hub))
@@ -253,12 +253,12 @@ fn ImportStatus(name: String) -> impl IntoView {
     view! {
         <section class="card" aria-live="polite">
             <h2>{t().import.status()}</h2>
-            {move || told.get().map(|(state, hosts_hub)| view! {
+            {move || cluster_state.get().map(|(state, hosts_hub)| view! {
                 <div class="row">
                     <Badge tone=tone(state.health) words=state.summary/>
                     <span>{next(state.health)}</span>
                 </div>
-                {state.detail.map(|why| view! { <p class="muted">{why}</p> })}
+                {state.detail.map(|reason| view! { <p class="muted">{reason}</p> })}
                 {hosts_hub.then(|| view! { <Banner mood=BannerKind::Warning>{t().cluster.hosts_hub()}</Banner> })}
             })}
             <div class="row"><a class="button" href=path>{t().import.open_cluster()}</a></div>

@@ -57,7 +57,7 @@ pub(crate) fn KindPage() -> impl IntoView {
 fn NoScreen(plural: String) -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::NotFound
+            reason=EmptyReason::NotFound
             title=t().kinds.no_screen(&plural)
             advice=t().kinds.no_screen_advice()
         />

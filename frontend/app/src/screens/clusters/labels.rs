@@ -22,9 +22,9 @@ type Shared = Arc<ClusterView>;
 #[component]
 pub(crate) fn ManyLabels(open: RwSignal<bool>, clusters: Signal<Vec<Shared>>) -> impl IntoView {
     let applying = Applying::new();
-    let held = Signal::derive(move || applying.is_running());
+    let is_running = Signal::derive(move || applying.is_running());
     view! {
-        <Dialog open=open title=t().cluster_labels.labels_title() held=held>
+        <Dialog open=open title=t().cluster_labels.labels_title() held=is_running>
             <Many open=open clusters=clusters applying=applying/>
         </Dialog>
     }
@@ -79,9 +79,9 @@ fn choices(chosen: &[Shared]) -> Vec<Choice> {
 #[component]
 pub(crate) fn OneLabels(open: RwSignal<bool>, cluster: Signal<Shared>) -> impl IntoView {
     let applying = Applying::new();
-    let held = Signal::derive(move || applying.is_running());
+    let is_running = Signal::derive(move || applying.is_running());
     view! {
-        <Dialog open=open title=t().cluster_labels.labels_title() held=held>
+        <Dialog open=open title=t().cluster_labels.labels_title() held=is_running>
             <One open=open cluster=cluster applying=applying/>
         </Dialog>
     }

@@ -66,7 +66,7 @@ pub(crate) fn ObjectPage() -> impl IntoView {
 fn NoKind(kind: String) -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::NotFound
+            reason=EmptyReason::NotFound
             title=t().object.no_page(&kind)
             advice=t().object.no_page_advice()
         />
@@ -139,7 +139,7 @@ fn Whole(named: KubectlObject) -> impl IntoView {
     let shown = LiveObject::follow(named);
     let in_sight = expect_context::<CurrentCluster>();
     in_sight.follows(Signal::derive(move || shown.followed.freshness()));
-    let what = Memo::new(move |_| {
+    let list_state = Memo::new(move |_| {
         let (answered, freshness) = (shown.followed.items().is_some(), shown.followed.freshness());
         match (shown.object.with(Option::is_some), answered, freshness) {
             (true, ..) => PageState::There,
@@ -148,7 +148,7 @@ fn Whole(named: KubectlObject) -> impl IntoView {
             (false, false, _) => PageState::Loading,
         }
     });
-    move || match what.get() {
+    move || match list_state.get() {
         PageState::Loading => view! { <Skeleton lines=8/> }.into_any(),
         PageState::Problem(problem) => {
             let of = shown.named.with_value(|named| named.kind.heading);
@@ -167,7 +167,7 @@ fn Missing(named: KubectlObject) -> impl IntoView {
         .not_found(kind.name, &named.name, named.namespace.as_deref());
     view! {
         <EmptyState
-            why=EmptyReason::NotFound
+            reason=EmptyReason::NotFound
             title=title
             advice=t().object.not_found_advice()
         >
@@ -186,11 +186,11 @@ fn There(shown: LiveObject) -> impl IntoView {
         object.with(|object| not_ready.with(|nodes| Overview::in_cluster(kind, object, nodes)))
     });
     let object_state = Memo::new(move |_| overview.with(|it| it.object_state.clone()));
-    let why = move || {
+    let reason = move || {
         object_state
             .get()
             .why
-            .map(|why| view! { <p class="object-message">{why}</p> })
+            .map(|reason| view! { <p class="object-message">{reason}</p> })
     };
     let created = Memo::new(move |_| object.with(Object::created));
     let place = match &named.namespace {
@@ -206,7 +206,7 @@ fn There(shown: LiveObject) -> impl IntoView {
             />
             <span class="muted">{place}{move || created.get().map(|at| view! { ", " <Age at=at form=AgeForm::Old/> })}</span>
         </header>
-        {why}
+        {reason}
         <Gone shown=shown/>
         <StaleBanner
             freshness=Signal::derive(move || shown.followed.freshness())

@@ -27,8 +27,8 @@ const COMMAND: &str = "drover cluster import berlin | kubectl --context berlin a
 #[component]
 pub(super) fn States() -> impl IntoView {
     let badges = TONES.map(|(tone, words)| view! { <Badge tone=tone words=words.to_owned()/> });
-    let absences = ABSENCES.map(|(why, title)| {
-        view! { <div class="card"><EmptyState why=why title=title advice="The cause and the next step."/></div> }
+    let absences = ABSENCES.map(|(reason, title)| {
+        view! { <div class="card"><EmptyState reason=reason title=title advice="The cause and the next step."/></div> }
     });
     view! {
         <div class="stack">

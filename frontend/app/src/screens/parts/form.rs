@@ -109,10 +109,10 @@ impl Sending {
 /// Scrolls to the error. A form can be longer than its dialog, and the submit button is at the end.
 fn show_problem() {
     let dialog = document().query_selector("dialog[open]").ok().flatten();
-    let find = |wanted: &str| match &dialog {
-        Some(dialog) => dialog.query_selector(wanted).ok().flatten(),
+    let find = |name: &str| match &dialog {
+        Some(dialog) => dialog.query_selector(name).ok().flatten(),
         None => document()
-            .query_selector(&format!("main {wanted}"))
+            .query_selector(&format!("main {name}"))
             .ok()
             .flatten(),
     };
@@ -139,7 +139,7 @@ pub(crate) fn FormDialog<F, V>(
     #[prop(into)] title: String,
     /// True if the dialog must stay open, for example while the dialog shows a secret.
     #[prop(optional, into)]
-    held: Signal<bool>,
+    is_locked: Signal<bool>,
     /// Renders the form.
     children: F,
 ) -> impl IntoView
@@ -148,9 +148,9 @@ where
     V: IntoView + 'static,
 {
     let (sending, form) = (Sending::new(), StoredValue::new(children));
-    let held = Signal::derive(move || sending.busy.get() || held.get());
+    let is_locked = Signal::derive(move || sending.busy.get() || is_locked.get());
     view! {
-        <Dialog open=open title=title held=held>
+        <Dialog open=open title=title held=is_locked>
             {
                 sending.forget();
                 form.with_value(|form| form(sending))
@@ -170,8 +170,8 @@ pub(crate) fn Refusal(
 ) -> impl IntoView {
     let elsewhere = sending.elsewhere(fields);
     move || {
-        let why = elsewhere.get()?;
-        Some(view! { <Banner mood=BannerKind::Error>{why}</Banner> })
+        let reason = elsewhere.get()?;
+        Some(view! { <Banner mood=BannerKind::Error>{reason}</Banner> })
     }
 }
 

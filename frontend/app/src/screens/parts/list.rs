@@ -91,7 +91,7 @@ pub(crate) fn Refused(
     noun: Noun,
 ) -> impl IntoView {
     let Problem { kind, message, .. } = problem;
-    let (why, title) = match kind {
+    let (reason, title) = match kind {
         ProblemKind::Offline => (
             EmptyReason::Offline,
             t().problems.offline_title().to_owned(),
@@ -100,7 +100,7 @@ pub(crate) fn Refused(
         _ => (EmptyReason::Failed, t().lists.failed(noun)),
     };
     let advice = t().problems.retrying(&message);
-    view! { <EmptyState why=why title=title advice=advice/> }
+    view! { <EmptyState reason=reason title=title advice=advice/> }
 }
 
 /// Shows that only administrators can open the screen.
@@ -112,7 +112,7 @@ pub(crate) fn AdministratorsOnly(
     view! {
         <div class="page">
             <EmptyState
-                why=EmptyReason::NoPermission
+                reason=EmptyReason::NoPermission
                 title=title
                 advice=t().lists.ask_administrator()
             />
@@ -131,7 +131,7 @@ pub(crate) fn NeedsRight(
     view! {
         <div class="page">
             <EmptyState
-                why=EmptyReason::NoPermission
+                reason=EmptyReason::NoPermission
                 title=t().lists.forbidden(noun)
                 advice=t().lists.ask_for_role(needs.words())
             />

@@ -26,14 +26,14 @@ fn events_are_grouped_by_object_with_the_newest_first() {
         of(event("3", "a", 30, "Normal")),
     ];
     let groups = grouped(events);
-    let told: Vec<(&str, Vec<&str>)> = groups
+    let reported: Vec<(&str, Vec<&str>)> = groups
         .iter()
         .map(|group| {
             let uids = group.events.iter().map(|event| event.uid.as_str());
             (group.about.name.as_str(), uids.collect())
         })
         .collect();
-    assert_eq!(told, [("a", vec!["3", "1"]), ("b", vec!["2"])]);
+    assert_eq!(reported, [("a", vec!["3", "1"]), ("b", vec!["2"])]);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn all_ansi_colors_are_parsed_and_incomplete_sequences_are_removed() {
 
 #[test]
 fn log_level_is_detected_from_the_line() {
-    for (line, wanted) in [
+    for (line, expected) in [
         ("E1122 10:04:05.123456 1 main.go:1] x", Level::Error),
         ("W1122 10:04:05.123456 1 main.go:1] x", Level::Warning),
         ("I1122 10:04:05.123456 1 ERROR in a text", Level::Plain),
@@ -80,7 +80,7 @@ fn log_level_is_detected_from_the_line() {
         ("", Level::Plain),
         ("Ü", Level::Plain),
     ] {
-        assert_eq!(Level::of(line), wanted, "{line}");
+        assert_eq!(Level::of(line), expected, "{line}");
     }
 }
 

@@ -179,12 +179,12 @@ fn ended(state: &Value) -> ObjectState {
         Some(reason) => t().pods.ended(reason, code),
         None => t().pods.ended("Terminated", code),
     };
-    let mut why = t().pods.exit_code(code, &meaning(code, reason));
+    let mut cause = t().pods.exit_code(code, &meaning(code, reason));
     if let Some(message) = read::text(state, "/message") {
-        why.push(' ');
-        why.push_str(message.trim());
+        cause.push(' ');
+        cause.push_str(message.trim());
     }
-    ObjectState::of(severity, words).because(why)
+    ObjectState::of(severity, words).because(cause)
 }
 
 /// Returns the state of a waiting container: severity, text, and cause with the next step.

@@ -26,9 +26,9 @@ pub(crate) fn object_state(job: &Object) -> ObjectState {
     if let Some(failed) = condition(job, "Failed") {
         let reason = read::text(failed, "/reason").unwrap_or_default();
         let message = read::text(failed, "/message").unwrap_or_default();
-        let why = format!("{}. {message}", words(reason));
+        let cause = format!("{}. {message}", words(reason));
         return ObjectState::of(Severity::Failing, t().workloads.failed())
-            .because(why.trim_start_matches(". "));
+            .because(cause.trim_start_matches(". "));
     }
     if condition(job, "Suspended").is_some() || read::is_true(job, "/spec/suspend") {
         return ObjectState::of(Severity::Degraded, t().workloads.suspended())
@@ -38,10 +38,10 @@ pub(crate) fn object_state(job: &Object) -> ObjectState {
         read::count(job, "/status/succeeded"),
         read::count(job, "/status/active"),
     );
-    let wanted = read::number(job, "/spec/completions");
-    let words = match (active, wanted) {
+    let desired = read::number(job, "/spec/completions");
+    let words = match (active, desired) {
         (0, _) => t().workloads.waiting_for_pods().to_owned(),
-        (_, Some(wanted)) => t().workloads.job_running(done, wanted),
+        (_, Some(desired)) => t().workloads.job_running(done, desired),
         (active, None) => t().workloads.job_running_parallel(active),
     };
     let failures = read::count(job, "/status/failed");
@@ -49,8 +49,8 @@ pub(crate) fn object_state(job: &Object) -> ObjectState {
         return ObjectState::of(Severity::Progressing, words);
     }
     let limit = read::number(job, "/spec/backoffLimit").unwrap_or(6);
-    let why = t().workloads.job_failures(failures, limit);
-    ObjectState::of(Severity::Degraded, words).because(why)
+    let cause = t().workloads.job_failures(failures, limit);
+    ObjectState::of(Severity::Degraded, words).because(cause)
 }
 
 /// Returns the overview fields of a Job.
@@ -93,7 +93,7 @@ pub(crate) fn sections(job: &Object) -> Vec<Section> {
 fn completions(job: &Value) -> String {
     let done = read::count(job, "/status/succeeded");
     match read::number(job, "/spec/completions") {
-        Some(wanted) => t().workloads.done_of(done, wanted),
+        Some(desired) => t().workloads.done_of(done, desired),
         None => t().workloads.done_first_success(done),
     }
 }

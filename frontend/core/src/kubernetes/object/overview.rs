@@ -32,9 +32,9 @@ impl ObjectState {
     }
 
     /// Adds the cause and the next step.
-    pub(crate) fn because(mut self, why: impl Into<String>) -> Self {
-        let why = why.into();
-        self.why = (!why.is_empty()).then(|| sentence(why));
+    pub(crate) fn because(mut self, reason: impl Into<String>) -> Self {
+        let reason = reason.into();
+        self.why = (!reason.is_empty()).then(|| sentence(reason));
         self
     }
 }

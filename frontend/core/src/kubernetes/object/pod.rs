@@ -102,12 +102,12 @@ pub(crate) fn object_state(pod: &Object) -> ObjectState {
 }
 
 fn leaving(pod: &Value) -> ObjectState {
-    let why = match read::number(pod, "/metadata/deletionGracePeriodSeconds") {
+    let reason = match read::number(pod, "/metadata/deletionGracePeriodSeconds") {
         Some(0) => t().pods.deleting_now().to_owned(),
         Some(seconds) => t().pods.deleting_within(seconds),
         None => t().pods.deleting().to_owned(),
     };
-    ObjectState::of(Severity::Progressing, "Terminating").because(why)
+    ObjectState::of(Severity::Progressing, "Terminating").because(reason)
 }
 
 fn failed(reason: Option<&str>, message: &str) -> String {
@@ -140,9 +140,9 @@ fn told(words: &str, sick: &Container) -> ObjectState {
         "" => t().pods.container(&sick.name),
         role => t().pods.container_of_role(role, &sick.name),
     };
-    let why = sick.state.why.as_deref().unwrap_or_default();
-    let why = format!("{which}: {}. {why}", sick.state.words);
-    ObjectState::of(Severity::Failing, words).because(why.trim_end())
+    let reason = sick.state.why.as_deref().unwrap_or_default();
+    let reason = format!("{which}: {}. {reason}", sick.state.words);
+    ObjectState::of(Severity::Failing, words).because(reason.trim_end())
 }
 
 fn running(pod: &Value, containers: &[Container]) -> ObjectState {
@@ -154,10 +154,10 @@ fn running(pod: &Value, containers: &[Container]) -> ObjectState {
         let sick = containers.iter().find(|it| {
             matches!(it.role, Role::Main | Role::Sidecar) && it.state.severity == Severity::Degraded
         });
-        let why =
+        let reason =
             sick.and_then(|sick| Some(format!("{}: {}", sick.name, sick.state.why.as_deref()?)));
         return ObjectState::of(Severity::Degraded, t().pods.some_ready(ready, all))
-            .because(why.unwrap_or_default());
+            .because(reason.unwrap_or_default());
     }
     ObjectState::of(Severity::Healthy, "Running")
 }

@@ -73,8 +73,8 @@ fn failing_pod_has_a_reason_and_advice() {
     let crashing = overview("pods", pod("Running", &one, &waiting("CrashLoopBackOff")));
     assert_eq!(crashing.object_state.severity, Severity::Failing);
     assert_eq!(crashing.object_state.words, "CrashLoopBackOff");
-    let why = crashing.object_state.why.unwrap();
-    assert!(why.contains("logs of the previous run"), "{why}");
+    let cause = crashing.object_state.why.unwrap();
+    assert!(cause.contains("logs of the previous run"), "{cause}");
     for (reason, severity, words) in [
         ("ImagePullBackOff", Severity::Failing, "ImagePullBackOff"),
         (
@@ -187,8 +187,8 @@ fn container_count_includes_sidecars_and_excludes_ephemeral_containers() {
         "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
     pod["status"]["initContainerStatuses"] = json!([prepared, running("proxy", false)]);
     let found = object_state("pods", pod.clone());
-    let wanted = (Severity::Degraded, "1 of 2 containers ready".to_owned());
-    assert_eq!(found, wanted);
+    let expected = (Severity::Degraded, "1 of 2 containers ready".to_owned());
+    assert_eq!(found, expected);
     pod["status"]["initContainerStatuses"] = json!([prepared, running("proxy", true)]);
     pod["spec"]["ephemeralContainers"] = json!([{"name": "debugger", "image": "x"}]);
     pod["status"]["ephemeralContainerStatuses"] = json!([{"name": "debugger",
@@ -246,9 +246,9 @@ fn owner_of_a_replica_set_pod_is_the_deployment() {
     );
 }
 
-fn deployment(wanted: i64, updated: i64, available: i64) -> Value {
+fn deployment(expected: i64, updated: i64, available: i64) -> Value {
     json!({"metadata": {"generation": 2, "name": "web", "namespace": "shop"},
-        "spec": {"replicas": wanted, "strategy": {"type": "RollingUpdate",
+        "spec": {"replicas": expected, "strategy": {"type": "RollingUpdate",
                 "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 1}},
             "selector": {"matchLabels": {"app": "web"},
                 "matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]}]},
@@ -259,8 +259,8 @@ fn deployment(wanted: i64, updated: i64, available: i64) -> Value {
 
 #[test]
 fn workload_status_shows_the_rollout_progress() {
-    let of = |wanted, updated, available| {
-        object_state("deployments", deployment(wanted, updated, available))
+    let of = |expected, updated, available| {
+        object_state("deployments", deployment(expected, updated, available))
     };
     assert_eq!(of(3, 3, 3), (Severity::Healthy, "3 of 3 ready".to_owned()));
     assert_eq!(

@@ -41,7 +41,7 @@ impl Replicas {
 pub(crate) fn object_state(kind: &str, object: &Object) -> ObjectState {
     let value = object.value();
     let Replicas {
-        wanted,
+        wanted: desired,
         ready,
         updated,
         available,
@@ -58,29 +58,29 @@ pub(crate) fn object_state(kind: &str, object: &Object) -> ObjectState {
         return ObjectState::of(Severity::Degraded, t().workloads.paused())
             .because(t().workloads.paused_help());
     }
-    if wanted == 0 {
+    if desired == 0 {
         return match kind {
             "DaemonSet" => ObjectState::of(Severity::Idle, t().workloads.no_node())
                 .because(t().workloads.no_node_help()),
             _ => ObjectState::of(Severity::Idle, t().workloads.scaled_to_zero()),
         };
     }
-    if updated < wanted && !is_partial_rollout(value) {
+    if updated < desired && !is_partial_rollout(value) {
         return ObjectState::of(
             Severity::Progressing,
-            t().workloads.rolling_out(updated, wanted),
+            t().workloads.rolling_out(updated, desired),
         );
     }
-    if available < wanted {
+    if available < desired {
         let severity = if available == 0 {
             Severity::Failing
         } else {
             Severity::Degraded
         };
-        let words = t().workloads.some_available(available, wanted);
+        let words = t().workloads.some_available(available, desired);
         return ObjectState::of(severity, words).because(t().workloads.check_pods());
     }
-    ObjectState::of(Severity::Healthy, t().workloads.all_ready(ready, wanted))
+    ObjectState::of(Severity::Healthy, t().workloads.all_ready(ready, desired))
 }
 
 /// Reports whether the update strategy is partial: `OnDelete`, or a partition above 0.
@@ -111,13 +111,13 @@ pub(crate) fn sections(kind: &str, object: &Object) -> Vec<Section> {
     let value = object.value();
     let of = |pointer| read::owned(value, pointer);
     let Replicas {
-        wanted,
+        wanted: desired,
         ready,
         updated,
         available,
     } = Replicas::of(kind, value);
     let numbers = Facts::default()
-        .text(t().workloads.desired(), Some(wanted.to_string()))
+        .text(t().workloads.desired(), Some(desired.to_string()))
         .text(t().workloads.ready(), Some(ready.to_string()))
         .text(t().workloads.updated(), Some(updated.to_string()))
         .text(t().workloads.available(), Some(available.to_string()))

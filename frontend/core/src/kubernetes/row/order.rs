@@ -90,7 +90,7 @@ fn value(row: &Row, place: usize) -> Value<'_> {
     let number = |text: &str| text.parse().ok().map(Value::Number);
     let read = match column.content {
         // Ages sort by creation time, newest first.
-        Content::Age => row.made.map(|made| Value::Number(-seconds(made))),
+        Content::Age => row.made.map(|created| Value::Number(-seconds(created))),
         Content::Ago => span::before(cell, row.told).map(|then| Value::Number(-seconds(then))),
         Content::Duration => span::parse(cell).map(|span| Value::Number(span.as_secs_f64())),
         Content::Restarts => number(restarts(cell).0),

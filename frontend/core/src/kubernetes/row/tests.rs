@@ -70,8 +70,8 @@ fn pod_row_has_the_severity_of_its_status() {
     ] {
         let row = row(&pods, &["web", ready, status, "0", "1m"]);
         assert_eq!(row.severity, severity, "{status}");
-        let told = (row.severity_of(1), row.severity_of(2).unwrap());
-        assert_eq!(told, tones, "{status}");
+        let reported = (row.severity_of(1), row.severity_of(2).unwrap());
+        assert_eq!(reported, tones, "{status}");
         assert_eq!(row.severity_of(0), None);
     }
 }

@@ -6,8 +6,8 @@ fn record(fields: &serde_json::Value) -> AuditView {
     let mut record = json!({
         "time": "2026-11-22T10:00:00Z", "stage": "end", "outcome": "complete", "durationMs": 12.4,
     });
-    let given = fields.as_object().unwrap().clone();
-    record.as_object_mut().unwrap().extend(given);
+    let value = fields.as_object().unwrap().clone();
+    record.as_object_mut().unwrap().extend(value);
     serde_json::from_value(record).unwrap()
 }
 
@@ -23,13 +23,13 @@ fn audit_request_contains_the_filter_with_fixed_times() {
         since: "2h".to_owned(),
         ..Filter::default()
     };
-    let asked = typed.at(now());
+    let requested = typed.at(now());
     assert_eq!(
-        asked.question(None),
+        requested.question(None),
         "/v1/audit?user=ann&path=%2Fv1%2Fusers&since=2026-11-22T10%3A00%3A00Z&limit=200"
     );
-    assert!(asked.question(Some("a b")).ends_with("&continue=a%20b"));
-    assert_eq!(asked.at(Timestamp::UNIX_EPOCH), asked);
+    assert!(requested.question(Some("a b")).ends_with("&continue=a%20b"));
+    assert_eq!(requested.at(Timestamp::UNIX_EPOCH), requested);
     assert_eq!(Filter::default().question(None), "/v1/audit?limit=200");
 }
 
@@ -95,22 +95,22 @@ fn audit_filter_with_invalid_time_or_code_is_not_sent() {
 
 #[test]
 fn audit_record_shows_request_and_outcome() {
-    let made = record(&json!({
+    let created = record(&json!({
         "user": "ann", "method": "POST", "path": "/v1/users/{name}", "object": "eve",
         "code": 204, "source": "192.0.2.7", "userUid": "u-1",
     }));
-    assert_eq!(what(&made), "/v1/users/{name} (eve)");
+    assert_eq!(subject_text(&created), "/v1/users/{name} (eve)");
     assert_eq!(
-        (end(&made).as_str(), weight(&made)),
+        (end(&created).as_str(), weight(&created)),
         ("204 complete", OutcomeSeverity::Fine)
     );
-    let facts = facts(&made);
+    let facts = facts(&created);
     assert!(facts.contains(&("Source", "192.0.2.7".to_owned())));
     assert!(facts.contains(&("User UID", "u-1".to_owned())));
     assert!(!facts.iter().any(|(name, _)| *name == "Cluster"));
     let strangers = record(&json!({ "count": 40, "outcome": "refused", "code": 401 }));
-    assert_eq!(what(&strangers), "40 unauthenticated requests");
-    for (outcome, code, wanted) in [
+    assert_eq!(subject_text(&strangers), "40 unauthenticated requests");
+    for (outcome, code, expected) in [
         ("complete", 403, OutcomeSeverity::Refused),
         ("complete", 502, OutcomeSeverity::Failed),
         ("refused", 503, OutcomeSeverity::Failed),
@@ -120,14 +120,14 @@ fn audit_record_shows_request_and_outcome() {
         ("open", 200, OutcomeSeverity::Fine),
     ] {
         let ended = record(&json!({ "outcome": outcome, "code": code }));
-        assert_eq!(weight(&ended), wanted, "{outcome} {code}");
+        assert_eq!(weight(&ended), expected, "{outcome} {code}");
     }
 }
 
 #[test]
 fn audit_record_duration_is_shown_in_milliseconds_seconds_or_minutes() {
-    for (ms, wanted) in [(12.4, "12 ms"), (1500.0, "1.5 s"), (600_000.0, "10 min")] {
-        assert_eq!(lasted(&record(&json!({ "durationMs": ms }))), wanted);
+    for (ms, expected) in [(12.4, "12 ms"), (1500.0, "1.5 s"), (600_000.0, "10 min")] {
+        assert_eq!(lasted(&record(&json!({ "durationMs": ms }))), expected);
     }
 }
 

@@ -155,11 +155,11 @@ mod tests {
         quota.project.insert("services".to_owned(), "3".to_owned());
         let (merged, changes) = mine.merged_into(&before, &now);
         assert_eq!(merged.made, "shop-web\nshop-mail");
-        let wanted = [
+        let expected = [
             "Namespace shop-db: removed",
             "Quota of services, project total: 3",
         ];
-        assert_eq!(changes, wanted);
+        assert_eq!(changes, expected);
         let patch = merged.patch(&now);
         assert_eq!(patch.generation, Some(5));
         assert_eq!(patch.description.as_deref(), Some("Sells"));

@@ -240,8 +240,8 @@ type Amounts = BTreeMap<String, String>;
 
 fn maps(pairs: &[TypedPair]) -> (Amounts, Amounts) {
     let of = |value: fn(&TypedPair) -> &str| {
-        let said = pairs.iter().filter(|pair| !value(pair).trim().is_empty());
-        let entries = said.map(|pair| (pair.resource.clone(), value(pair).trim().to_owned()));
+        let filled = pairs.iter().filter(|pair| !value(pair).trim().is_empty());
+        let entries = filled.map(|pair| (pair.resource.clone(), value(pair).trim().to_owned()));
         entries.collect::<Amounts>()
     };
     (of(|pair| &pair.first), of(|pair| &pair.second))
@@ -297,8 +297,8 @@ mod tests {
             .iter()
             .map(|it| (it.name.as_str(), it.adopt))
             .collect();
-        let wanted = [("shop-web", false), ("shop-db", false), ("legacy", true)];
-        assert_eq!(namespaces, wanted);
+        let expected = [("shop-web", false), ("shop-db", false), ("legacy", true)];
+        assert_eq!(namespaces, expected);
         let quota = wish.quota.unwrap();
         assert_eq!(
             (quota.project["requests.cpu"].as_str(), quota.project.len()),
@@ -324,14 +324,14 @@ mod tests {
         again.quota[0].first = String::new();
         again.quota[0].second = String::new();
         again.description = "Sells".to_owned();
-        let wanted = ProjectPatch {
+        let expected = ProjectPatch {
             description: Some("Sells".to_owned()),
             quota: Some(ProjectQuota::default()),
             ..nothing()
         };
         assert_eq!(
             again.patch(&project),
-            wanted,
+            expected,
             "empty fields remove the quota"
         );
     }

@@ -134,11 +134,11 @@ impl Draft {
         let mut spec = base.as_object().cloned().unwrap_or_default();
         put(&mut spec, &["displayName"], line(&self.display_name));
         // A missing field means false. The form does not add the field to the spec.
-        let said = self.sign_out_there || spec.contains_key(SIGN_OUT_THERE);
+        let sign_out_there = self.sign_out_there || spec.contains_key(SIGN_OUT_THERE);
         put(
             &mut spec,
             &[SIGN_OUT_THERE],
-            said.then_some(Value::Bool(self.sign_out_there)),
+            sign_out_there.then_some(Value::Bool(self.sign_out_there)),
         );
         let allowed = self
             .limited
@@ -202,13 +202,13 @@ fn put(within: &mut Map<String, Value>, path: &[&str], value: Option<Value>) {
         ([name], Some(value)) => drop(within.insert((*name).to_owned(), value)),
         ([name], None) => drop(within.remove(*name)),
         ([name, rest @ ..], value) => {
-            let wanted = value.is_some();
+            let desired = value.is_some();
             let next = within.entry((*name).to_owned());
             let next = next.or_insert_with(|| Value::Object(Map::new()));
             if let Some(next) = next.as_object_mut() {
                 put(next, rest, value);
                 // The function does not create empty objects.
-                if !wanted && next.is_empty() {
+                if !desired && next.is_empty() {
                     within.remove(*name);
                 }
             }

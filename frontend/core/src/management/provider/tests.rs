@@ -46,14 +46,14 @@ fn ldap_form_creates_a_spec_with_its_values() {
     draft.check(field(Protocol::Ldap, "spec.ldap.groups.nested"), true);
     assert!(draft.is_complete());
     let spec = draft.spec(&json!({}));
-    let wanted = json!({ "ldap": {
+    let expected = json!({ "ldap": {
         "schema": "ActiveDirectory",
         "servers": ["ldaps://a.example", "ldaps://b.example"],
         "bindDn": "CN=drover",
         "users": { "base": "OU=People" },
         "groups": { "base": "OU=Groups", "nested": true },
     }});
-    assert_eq!(spec, wanted);
+    assert_eq!(spec, expected);
     assert!(read(&spec).ldap.is_some());
     draft.set(
         field(Protocol::Ldap, "spec.ldap.groups.base"),
@@ -154,8 +154,8 @@ fn each_provider_field_has_a_unique_path() {
 
 #[test]
 fn redirect_uri_contains_the_provider_name() {
-    let wanted = "https://drover.example/v1/providers/corp/callback";
-    assert_eq!(callback("https://drover.example/", "corp"), wanted);
+    let expected = "https://drover.example/v1/providers/corp/callback";
+    assert_eq!(callback("https://drover.example/", "corp"), expected);
     assert!(callback("https://d", "").contains("/NAME/"));
 }
 
@@ -196,14 +196,14 @@ fn provider_filter_matches_displayed_values() {
         last_answer_at: None,
         conditions: Vec::new(),
     };
-    for (words, wanted) in [
+    for (words, expected) in [
         ("", true),
         ("OURS ldap", true),
         ("disabled", true),
         ("not checked", true),
         ("github", false),
     ] {
-        assert_eq!(passes(&view, words), wanted, "{words}");
+        assert_eq!(passes(&view, words), expected, "{words}");
     }
     assert!(is_enabled(&enabled(&view.spec, true)));
 }

@@ -297,8 +297,8 @@ impl Stored {
     /// role without loss of these fields.
     pub fn outdated(&self) -> Option<Problem> {
         let field = self.strange.as_ref()?;
-        let why = t().roles.page_outdated(field);
-        Some(Problem::new(ProblemKind::Failed, why))
+        let reason = t().roles.page_outdated(field);
+        Some(Problem::new(ProblemKind::Failed, reason))
     }
 
     /// Returns the roles that inherit the role and block its deletion.

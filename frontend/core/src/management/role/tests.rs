@@ -167,11 +167,11 @@ fn rules_that_differ_in_one_field_are_merged() {
         rule(&["get", "list"], &[""], &["services"]),
         rule(&["get"], &["apps"], &["deployments"]),
     ];
-    let wanted = [
+    let expected = [
         rule(&["get", "list"], &[""], &["pods", "services"]),
         rule(&["get"], &["apps"], &["deployments"]),
     ];
-    assert_eq!(merged(&rules), wanted);
+    assert_eq!(merged(&rules), expected);
 }
 
 #[test]
@@ -273,13 +273,13 @@ fn role_conflict_lists_fields_that_another_user_changed() {
         ..before.clone()
     };
     assert_eq!(changes(&before, &before), []);
-    let told = changes(&before, &now);
-    assert_eq!(told.len(), 1);
+    let reported = changes(&before, &now);
+    assert_eq!(reported.len(), 1);
     assert_eq!(
         (
-            told[0].field.as_str(),
-            told[0].before.as_str(),
-            told[0].now.as_str()
+            reported[0].field.as_str(),
+            reported[0].before.as_str(),
+            reported[0].now.as_str()
         ),
         ("description", "", "new")
     );
@@ -353,8 +353,8 @@ fn role_with_an_unknown_field_cannot_be_edited_or_copied() {
     let known = read(json!({ "description": "of us", "rules": [{ "verbs": ["get"] }] }));
     assert_eq!(known.outdated(), None);
     let newer = read(json!({ "rules": [{ "verbs": ["get"], "until": "noon" }] }));
-    let why = newer.outdated().unwrap().message;
-    assert!(why.contains("spec.rules[0].until"), "{why}");
+    let reason = newer.outdated().unwrap().message;
+    assert!(reason.contains("spec.rules[0].until"), "{reason}");
     assert!(Stored::read(Kind::Template, &answer(json!({}))).is_err());
 }
 

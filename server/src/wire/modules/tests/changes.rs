@@ -83,9 +83,9 @@ impl FakeHub {
         }
         if *method == Method::PATCH {
             let mut changed = old;
-            let (spec, wanted) = (changed["spec"].as_object_mut(), body["spec"].as_object());
-            if let (Some(spec), Some(wanted)) = (spec, wanted) {
-                spec.extend(wanted.clone());
+            let (spec, expected) = (changed["spec"].as_object_mut(), body["spec"].as_object());
+            if let (Some(spec), Some(expected)) = (spec, expected) {
+                spec.extend(expected.clone());
             }
             hub.insert(path.to_owned(), changed.clone());
             return (StatusCode::OK, changed);

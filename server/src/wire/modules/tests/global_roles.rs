@@ -135,19 +135,19 @@ async fn user_with_permission_to_manage_users_cannot_change_administrators() {
         let user = users.iter().find(|user| user["name"] == name).unwrap();
         user["rights"].clone()
     };
-    let told = |change, delete, password| {
+    let reported = |change, delete, password| {
         json!({
             "mayChange": change, "mayDelete": delete, "maySetPassword": password,
             "mayAdminister": false,
         })
     };
-    assert_eq!(rights("user-0"), told(false, false, false));
-    assert_eq!(rights("user-1"), told(true, true, false));
-    assert_eq!(rights("user-2"), told(true, true, true));
+    assert_eq!(rights("user-0"), reported(false, false, false));
+    assert_eq!(rights("user-1"), reported(true, true, false));
+    assert_eq!(rights("user-2"), reported(true, true, true));
 
-    for (what, method, path, body) in refused_requests() {
+    for (case, method, path, body) in refused_requests() {
         let (code, wrote, answer) = send(method, path, body).await;
-        assert_eq!((code, wrote), (403, false), "{what}: {answer}");
+        assert_eq!((code, wrote), (403, false), "{case}: {answer}");
     }
     // The fake hub refuses writes, but counts the attempts.
     for (method, path, body) in [
@@ -251,7 +251,7 @@ async fn token_can_be_deleted_by_its_user_and_by_users_with_delete_permission() 
     let elsewhere = with_rules(&server, "elsewhere", &rule("delete", Some("another")));
     let deleter = with_rules(&server, "deleter", &rule("delete", None));
     let path = format!("/v1/tokens/{id}");
-    for (who, token, deletes) in [
+    for (caller, token, deletes) in [
         ("another user", &other, false),
         ("a user who lists tokens", &lister, false),
         ("a user who deletes another token", &elsewhere, false),
@@ -262,7 +262,11 @@ async fn token_can_be_deleted_by_its_user_and_by_users_with_delete_permission() 
         let before = server.writes.load(Ordering::SeqCst);
         let (code, answer) = server.send(Method::DELETE, &path, token, Value::Null).await;
         let wrote = server.writes.load(Ordering::SeqCst) > before;
-        let wanted = if deletes { 204 } else { 404 };
-        assert_eq!((code.as_u16(), wrote), (wanted, deletes), "{who}: {answer}");
+        let expected = if deletes { 204 } else { 404 };
+        assert_eq!(
+            (code.as_u16(), wrote),
+            (expected, deletes),
+            "{caller}: {answer}"
+        );
     }
 }

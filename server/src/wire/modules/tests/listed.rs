@@ -20,7 +20,7 @@ async fn routes_in_the_route_table_exist_and_other_routes_return_404() {
         );
         assert_ne!(code, StatusCode::METHOD_NOT_ALLOWED, "{route:?}");
     }
-    for (method, path, wanted) in [
+    for (method, path, expected) in [
         (Method::GET, "/v1/nothing", 404),
         (Method::GET, "/clusters", 404),
         (Method::POST, "/", 405),
@@ -35,7 +35,7 @@ async fn routes_in_the_route_table_exist_and_other_routes_return_404() {
         let (code, body) = server.call(&route, None).await;
         assert_eq!(
             (code.as_u16(), &body["kind"]),
-            (wanted, &Value::from("Status")),
+            (expected, &Value::from("Status")),
             "{route:?}"
         );
     }

@@ -402,7 +402,7 @@ async fn audit_record_of_every_change_contains_the_object_name() {
     let other = drover_access::token::UserToken::parse(&other).unwrap();
     create_objects(&hub, &server);
     let changes = changes();
-    let (mut wanted, mut failed) = (Vec::new(), Vec::new());
+    let (mut expected, mut failed) = (Vec::new(), Vec::new());
     for (method, route, parameters, body, object, cluster) in &changes {
         let real = |text: &&str| {
             if *text == "TOKEN" {
@@ -420,7 +420,7 @@ async fn audit_record_of_every_change_contains_the_object_name() {
         if !code.is_success() {
             failed.push(format!("{method} {path}: {code} {said}"));
         }
-        wanted.push((
+        expected.push((
             method.to_string(),
             (*route).to_owned(),
             real(object),
@@ -429,8 +429,8 @@ async fn audit_record_of_every_change_contains_the_object_name() {
     }
     // The thread that writes the audit log needs real time.
     tokio::time::resume();
-    let lines = recorded(&server, |lines| lines.len() >= wanted.len()).await;
-    for ((method, route, object, cluster), line) in wanted.iter().zip(&lines) {
+    let lines = recorded(&server, |lines| lines.len() >= expected.len()).await;
+    for ((method, route, object, cluster), line) in expected.iter().zip(&lines) {
         assert_eq!(
             (line["method"].as_str(), line["path"].as_str()),
             (Some(&**method), Some(&**route))
@@ -451,7 +451,7 @@ async fn audit_record_of_every_change_contains_the_object_name() {
         }
     }
     let tried = changes.iter().map(|change| (change.0, change.1));
-    let elsewhere = ELSEWHERE.iter().map(|left| (left.0, left.1));
+    let elsewhere = ELSEWHERE.iter().map(|remaining| (remaining.0, remaining.1));
     let known = tried.chain(elsewhere);
     let known: BTreeSet<_> = known.map(|(m, p)| (m.to_owned(), p.to_owned())).collect();
     let differ = listed.symmetric_difference(&known);

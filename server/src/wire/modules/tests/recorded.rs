@@ -2,8 +2,11 @@
 
 use super::*;
 
-/// Waits until the audit records satisfy the function `wanted`.
-pub(super) async fn recorded(server: &TestServer, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+/// Waits until the audit records satisfy the function `expected`.
+pub(super) async fn recorded(
+    server: &TestServer,
+    expected: impl Fn(&[Value]) -> bool,
+) -> Vec<Value> {
     let reading = async {
         loop {
             let text = std::fs::read_to_string(server.folder.path().join("audit.log")).unwrap();
@@ -11,7 +14,7 @@ pub(super) async fn recorded(server: &TestServer, wanted: impl Fn(&[Value]) -> b
                 .lines()
                 .filter_map(|line| serde_json::from_str(line).ok())
                 .collect();
-            if wanted(&lines) {
+            if expected(&lines) {
                 return lines;
             }
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -27,7 +30,7 @@ async fn audit_log_contains_caller_of_every_change_and_refusal_under_v1() {
     let server = TestServer::new();
     let admin = server.person(true, TokenPurpose::Session, None);
     let person = server.person(false, TokenPurpose::Session, None);
-    let mut wanted = 0;
+    let mut expected = 0;
     for route in &routes::all() {
         // The excluded routes delete the token or are for agents.
         let special = ["/v1/logout", "/v1/me/password"].contains(&&*route.path);
@@ -36,16 +39,16 @@ async fn audit_log_contains_caller_of_every_change_and_refusal_under_v1() {
             continue;
         }
         let (code, _) = server.call(route, Some(&admin)).await;
-        wanted += usize::from(route.method != Method::GET);
+        expected += usize::from(route.method != Method::GET);
         let refused = [401, 403, 429].contains(&code.as_u16());
         assert!(!refused, "{route:?}: {code}");
         let (code, _) = server.call(route, Some(&person)).await;
-        wanted += usize::from(route.method != Method::GET || code == StatusCode::FORBIDDEN);
+        expected += usize::from(route.method != Method::GET || code == StatusCode::FORBIDDEN);
     }
-    let lines = recorded(&server, |lines| lines.len() >= wanted).await;
+    let lines = recorded(&server, |lines| lines.len() >= expected).await;
     assert_eq!(
         lines.len(),
-        wanted,
+        expected,
         "the audit log must not contain other records: {lines:#?}"
     );
     for line in &lines {

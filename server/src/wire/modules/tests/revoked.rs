@@ -32,7 +32,7 @@ async fn password_reset_revokes_all_tokens_unless_revoke_tokens_is_false() {
     let spec = json!({ "enabled": true, "administrator": false });
     hub.put("users", &object("User", "user-1", &spec));
     let (post, path) = (Method::POST, "/v1/users/user-1/password");
-    for (body, wanted) in [
+    for (body, expected) in [
         (json!({ "new": "long enough it is" }), vec![]),
         (
             json!({ "new": "long enough it is", "revokeTokens": false }),
@@ -42,7 +42,7 @@ async fn password_reset_revokes_all_tokens_unless_revoke_tokens_is_false() {
         give_tokens(&hub);
         let (code, said) = server.send(post.clone(), path, &admin, body.clone()).await;
         assert_eq!(code, StatusCode::NO_CONTENT, "{said}");
-        assert_eq!(left(&hub), wanted, "{body}");
+        assert_eq!(left(&hub), expected, "{body}");
     }
 }
 
@@ -54,7 +54,7 @@ async fn administrator_revokes_all_tokens_of_a_user() {
     server.person(false, TokenPurpose::Session, None);
     give_tokens(&hub);
     let path = "/v1/users/user-1/tokens";
-    let (code, said) = server.send(Method::DELETE, path, &admin, json!({})).await;
-    assert_eq!(code, StatusCode::NO_CONTENT, "{said}");
+    let (code, body) = server.send(Method::DELETE, path, &admin, json!({})).await;
+    assert_eq!(code, StatusCode::NO_CONTENT, "{body}");
     assert!(left(&hub).is_empty());
 }

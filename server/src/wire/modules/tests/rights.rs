@@ -18,23 +18,23 @@ async fn all_protected_routes_reject_unauthenticated_requests() {
     for route in &routes::all() {
         for token in [None, Some(unknown.token.expose_secret()), Some("nonsense")] {
             let (code, body) = server.call(route, token).await;
-            let what = format!("{route:?} with {token:?}: {code} {body}");
+            let case = format!("{route:?} with {token:?}: {code} {body}");
             match route.right {
-                Right::Anyone => assert_ne!(code, StatusCode::UNAUTHORIZED, "{what}"),
+                Right::Anyone => assert_ne!(code, StatusCode::UNAUTHORIZED, "{case}"),
                 // Agents authenticate by a signature in the body, so the handler may parse the body
                 // first.
                 Right::Agent => {
-                    assert!(code.is_client_error(), "{what}");
-                    assert_ne!(code, StatusCode::NOT_FOUND, "{what}");
+                    assert!(code.is_client_error(), "{case}");
+                    assert_ne!(code, StatusCode::NOT_FOUND, "{case}");
                 }
-                _ => assert_eq!(code, StatusCode::UNAUTHORIZED, "{what}"),
+                _ => assert_eq!(code, StatusCode::UNAUTHORIZED, "{case}"),
             }
             if code.is_client_error() {
-                assert_eq!(body["kind"], "Status", "{what}");
-                assert_eq!(body["code"], code.as_u16(), "{what}");
+                assert_eq!(body["kind"], "Status", "{case}");
+                assert_eq!(body["code"], code.as_u16(), "{case}");
                 assert!(
                     body["message"].as_str().is_some_and(|m| !m.is_empty()),
-                    "{what}"
+                    "{case}"
                 );
             }
         }
@@ -93,9 +93,9 @@ async fn all_protected_routes_reject_cross_site_requests_and_invalid_sessions() 
             refused.push((vec![("cookie", &*cookie_of), host, own], 403));
             refused.push((vec![("cookie", &*cookie_of), host, shown], 403));
         }
-        for (headers, wanted) in refused {
+        for (headers, expected) in refused {
             let (code, body) = server.call_with(route, &headers).await;
-            assert_eq!(code.as_u16(), wanted, "{route:?} {headers:?}: {body}");
+            assert_eq!(code.as_u16(), expected, "{route:?} {headers:?}: {body}");
         }
     }
     let sign_in = Route {
@@ -121,7 +121,7 @@ async fn token_is_accepted_only_by_routes_of_its_purpose() {
     let here = server.person(true, TokenPurpose::Kubeconfig, Some("shop-uid"));
     let credential = server.person(true, TokenPurpose::Credential, None);
     for route in &routes::all() {
-        for (who, token, opens) in [
+        for (user, token, opens) in [
             (
                 "the token of a user without a role",
                 &person,
@@ -164,7 +164,7 @@ async fn token_is_accepted_only_by_routes_of_its_purpose() {
             assert_eq!(
                 refused,
                 !opens.contains(&route.right),
-                "{who}: {route:?}: {code} {body}"
+                "{user}: {route:?}: {code} {body}"
             );
         }
     }
@@ -284,12 +284,12 @@ async fn security_settings_can_be_changed_only_by_administrators() {
             let body = serde_json::json!({ "value": "" });
             let (code, answer) = server.send(Method::PUT, &path, token, body).await;
             // The fake hub has no objects.
-            let wanted = if writable {
+            let expected = if writable {
                 StatusCode::NOT_FOUND
             } else {
                 StatusCode::FORBIDDEN
             };
-            assert_eq!(code, wanted, "{name}: {answer}");
+            assert_eq!(code, expected, "{name}: {answer}");
             if !writable {
                 assert_eq!(answer["message"], setting["readOnly"], "{name}");
             }

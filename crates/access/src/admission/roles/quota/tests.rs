@@ -28,7 +28,7 @@ fn defaults(requests: Value, limits: Value) -> Value {
 
 #[test]
 fn project_is_valid_if_its_quota_covers_all_namespace_quotas() {
-    for (what, count, more) in [
+    for (case, count, more) in [
         ("nothing", 3, json!({})),
         (
             "namespaces alone",
@@ -70,7 +70,7 @@ fn project_is_valid_if_its_quota_covers_all_namespace_quotas() {
             ),
         ),
     ] {
-        assert_eq!(check(&project(count, more)), Ok(()), "{what}");
+        assert_eq!(check(&project(count, more)), Ok(()), "{case}");
     }
 }
 

@@ -5,7 +5,7 @@ fn binding_can_be_created_and_deleted_only_with_all_permissions_of_its_role() {
     let cluster = |role, at| ("clusterroletemplatebindings", in_cluster(role, at));
     let project = |role, at| ("projectroletemplatebindings", in_project(role, at));
     let everywhere = |role| ("globalrolebindings", global(role));
-    for (who, (resource, spec), may) in [
+    for (user, (resource, spec), may) in [
         ("ann", cluster("reader", "a"), true),
         ("ann", cluster("writer", "a"), true),
         ("ann", cluster("heir", "a"), true),
@@ -23,10 +23,10 @@ fn binding_can_be_created_and_deleted_only_with_all_permissions_of_its_role() {
         ("eve", everywhere("roamer"), true),
         ("joe", cluster("reader", "a"), false),
     ] {
-        let made = attempt(resource, "new", None, Some(spec.clone())).as_user(who);
-        assert_eq!(made.is_ok(), may, "{who} {spec}: {made:?}");
-        let taken = attempt(resource, "new", Some(spec.clone()), None).as_user(who);
-        assert_eq!(taken.is_ok(), may, "{who} takes {spec}: {taken:?}");
+        let created = attempt(resource, "new", None, Some(spec.clone())).as_user(user);
+        assert_eq!(created.is_ok(), may, "{user} {spec}: {created:?}");
+        let taken = attempt(resource, "new", Some(spec.clone()), None).as_user(user);
+        assert_eq!(taken.is_ok(), may, "{user} takes {spec}: {taken:?}");
     }
 }
 
@@ -74,8 +74,8 @@ fn ineffective_binding_cannot_be_created_but_can_be_deleted() {
 fn binding_of_locked_role_can_be_deleted_but_not_created() {
     let world = world().locked("reader");
     let resource = "clusterroletemplatebindings";
-    let made = attempt(resource, "new", None, Some(in_cluster("reader", "a")));
-    let refused = made.by(&world, "root", true).unwrap_err();
+    let created = attempt(resource, "new", None, Some(in_cluster("reader", "a")));
+    let refused = created.by(&world, "root", true).unwrap_err();
     assert!(
         refused.starts_with("cannot create a binding of the locked role \"reader\""),
         "{refused}"
@@ -94,8 +94,8 @@ fn binding_is_immutable_and_only_server_stores_uids_of_its_references() {
         spec
     };
     for part in ["/role", "/cluster", "/subject/user"] {
-        let made = attempt(resource, "new", None, Some(pinned(part)));
-        let refused = made.by(&world(), "root", true).unwrap_err();
+        let created = attempt(resource, "new", None, Some(pinned(part)));
+        let refused = created.by(&world(), "root", true).unwrap_err();
         assert!(
             refused.contains("only Drover's server can write the uid"),
             "{part}: {refused}"
@@ -118,7 +118,7 @@ fn binding_is_immutable_and_only_server_stores_uids_of_its_references() {
 
 #[test]
 fn kubernetes_user_needs_all_permissions_on_hub_to_write_role_bindings() {
-    let made = attempt(
+    let created = attempt(
         "clusterroletemplatebindings",
         "new",
         None,
@@ -131,7 +131,7 @@ fn kubernetes_user_needs_all_permissions_on_hub_to_write_role_bindings() {
         // The name of a group is not a writer.
         ("drover:oidc:devs", false, false),
     ] {
-        let got = made.by(&world(), writer, everything);
+        let got = created.by(&world(), writer, everything);
         assert_eq!(got.is_ok(), may, "{writer}: {got:?}");
     }
 }
@@ -166,24 +166,24 @@ fn new_binding_references_its_objects_by_name_and_uid() {
             .map(|(kind, name)| (*kind, (*name).to_owned()))
             .collect::<Vec<_>>()
     };
-    let made = |resource, spec| names(attempt(resource, "new", None, Some(spec)));
+    let created = |resource, spec| names(attempt(resource, "new", None, Some(spec)));
     assert_eq!(
-        made("globalrolebindings", global("roamer")),
+        created("globalrolebindings", global("roamer")),
         own(&[(GlobalRole, "roamer")])
     );
     assert_eq!(
-        made("clusterroletemplatebindings", in_cluster("reader", "a")),
+        created("clusterroletemplatebindings", in_cluster("reader", "a")),
         own(&[(RoleTemplate, "reader"), (Cluster, "a")])
     );
     assert_eq!(
-        made("projectroletemplatebindings", in_project("worker", "p")),
+        created("projectroletemplatebindings", in_project("worker", "p")),
         own(&[(RoleTemplate, "worker"), (Project, "p")])
     );
     assert_eq!(
-        made("projects", json!({ "cluster": { "name": "a" } })),
+        created("projects", json!({ "cluster": { "name": "a" } })),
         own(&[(Cluster, "a")])
     );
-    assert_eq!(made("roletemplates", template(&["get"], &[])), []);
+    assert_eq!(created("roletemplates", template(&["get"], &[])), []);
     let deleted = attempt("globalrolebindings", "one", Some(global("roamer")), None);
     assert_eq!(names(deleted), []);
 }

@@ -41,7 +41,7 @@ fn change_of_project_namespaces_requires_permissions_in_project_or_cluster() {
             json!({}),
         )
     };
-    for (what, after, bob, ann) in [
+    for (case, after, bob, ann) in [
         (
             "another word",
             with_shop(json!({"description": "x"})),
@@ -108,17 +108,17 @@ fn change_of_project_namespaces_requires_permissions_in_project_or_cluster() {
         ),
     ] {
         let change = attempt("projects", "p", Some(own()), Some(after));
-        for (who, may) in [("bob", bob), ("ann", ann), ("joe", false)] {
-            let got = change.by(&owned(), &format!("drover:user:{who}"), false);
-            assert_eq!(got.is_ok(), may, "{what} by {who}: {got:?}");
+        for (user, may) in [("bob", bob), ("ann", ann), ("joe", false)] {
+            let got = change.by(&owned(), &format!("drover:user:{user}"), false);
+            assert_eq!(got.is_ok(), may, "{case} by {user}: {got:?}");
         }
     }
     let deleted = attempt("projects", "p", Some(own()), None);
     assert!(deleted.by(&owned(), "drover:user:bob", false).is_err());
     assert_eq!(deleted.by(&owned(), "drover:user:ann", false), Ok(()));
     // A project of a deleted cluster.
-    let left = json!({"cluster": {"name": "gone"}, "namespaces": [{"name": "shop"}]});
-    let deleted = attempt("projects", "p", Some(left), None);
+    let remaining = json!({"cluster": {"name": "gone"}, "namespaces": [{"name": "shop"}]});
+    let deleted = attempt("projects", "p", Some(remaining), None);
     assert!(deleted.by(&owned(), "drover:user:ann", false).is_err());
     assert_eq!(deleted.by(&owned(), "kubernetes-admin", true), Ok(()));
 }
@@ -138,7 +138,7 @@ fn project_creation_requires_permissions_for_all_fields_of_its_spec() {
             .extend(more.as_object().cloned().unwrap());
         spec
     };
-    for (what, more, eve, ann) in [
+    for (case, more, eve, ann) in [
         ("a project", json!({}), true, true),
         (
             "privileged pods",
@@ -166,10 +166,10 @@ fn project_creation_requires_permissions_for_all_fields_of_its_spec() {
             false,
         ),
     ] {
-        let made = attempt("projects", "new", None, Some(spec(more)));
-        for (who, may) in [("eve", eve), ("ann", ann), ("bob", false)] {
-            let got = made.by(&world, &format!("drover:user:{who}"), false);
-            assert_eq!(got.is_ok(), may, "{what} by {who}: {got:?}");
+        let created = attempt("projects", "new", None, Some(spec(more)));
+        for (caller, may) in [("eve", eve), ("ann", ann), ("bob", false)] {
+            let got = created.by(&world, &format!("drover:user:{caller}"), false);
+            assert_eq!(got.is_ok(), may, "{case} by {caller}: {got:?}");
         }
     }
 }

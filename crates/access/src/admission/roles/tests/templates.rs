@@ -6,43 +6,43 @@ fn role_write_requires_permissions_of_old_and_new_rules() {
         || Some(template(&["get"], &[])),
         || Some(template(&["*"], &[])),
     );
-    let made = |spec| attempt("roletemplates", "new", None, Some(spec));
+    let created = |spec| attempt("roletemplates", "new", None, Some(spec));
     let changed = |before, after| attempt("roletemplates", "reader", before, after);
-    for (what, attempt, who, may) in [
+    for (case, attempt, user, may) in [
         (
             "permissions that the writer has",
-            made(template(&["get"], &[])),
+            created(template(&["get"], &[])),
             "eve",
             true,
         ),
         (
             "beyond them",
-            made(template(&["get", "list"], &[])),
+            created(template(&["get", "list"], &[])),
             "eve",
             false,
         ),
         (
             "permissions in one cluster only",
-            made(template(&["get"], &[])),
+            created(template(&["get"], &[])),
             "ann",
             false,
         ),
-        ("no permissions", made(template(&[], &[])), "ann", true),
+        ("no permissions", created(template(&[], &[])), "ann", true),
         (
             "inheritance of permissions that the writer has",
-            made(template(&[], &["reader"])),
+            created(template(&[], &["reader"])),
             "eve",
             true,
         ),
         (
             "inheriting more",
-            made(template(&[], &["writer"])),
+            created(template(&[], &["writer"])),
             "eve",
             false,
         ),
         (
             "indirect inheritance of more permissions",
-            made(template(&[], &["heir"])),
+            created(template(&[], &["heir"])),
             "ann",
             false,
         ),
@@ -72,11 +72,13 @@ fn role_write_requires_permissions_of_old_and_new_rules() {
             true,
         ),
     ] {
-        let got = attempt.as_user(who);
-        assert_eq!(got.is_ok(), may, "{what}: {got:?}");
+        let got = attempt.as_user(user);
+        assert_eq!(got.is_ok(), may, "{case}: {got:?}");
     }
     assert_eq!(
-        made(template(&["list"], &[])).as_user("eve").unwrap_err(),
+        created(template(&["list"], &[]))
+            .as_user("eve")
+            .unwrap_err(),
         "your roles in every cluster lack permissions that this write requires: \
          {APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\"]}"
     );
@@ -161,9 +163,9 @@ fn built_in_roles_cannot_be_changed() {
 
 #[test]
 fn global_role_write_requires_permissions_of_the_role_in_all_clusters() {
-    let made = |spec| attempt("globalroles", "new", None, Some(spec));
+    let created = |spec| attempt("globalroles", "new", None, Some(spec));
     let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
-    for (what, spec, may) in [
+    for (case, spec, may) in [
         (
             "permissions that the writer has in every cluster",
             json!({"inEveryCluster": ["reader"]}),
@@ -186,8 +188,8 @@ fn global_role_write_requires_permissions_of_the_role_in_all_clusters() {
         ),
         ("nothing", json!({}), true),
     ] {
-        let got = made(spec).as_user("eve");
-        assert_eq!(got.is_ok(), may, "{what}: {got:?}");
+        let got = created(spec).as_user("eve");
+        assert_eq!(got.is_ok(), may, "{case}: {got:?}");
     }
     for (spec, expected) in [
         (
@@ -200,7 +202,7 @@ fn global_role_write_requires_permissions_of_the_role_in_all_clusters() {
              from the context of the binding or global role",
         ),
     ] {
-        let refused = made(spec).by(&world(), "root", true).unwrap_err();
+        let refused = created(spec).by(&world(), "root", true).unwrap_err();
         assert!(refused.starts_with(expected), "{refused}");
     }
     let change = |before, after| attempt("globalroles", "new", Some(before), after);
@@ -288,9 +290,10 @@ fn users_cannot_create_role_with_built_in_name_or_remove_built_in_label() {
         } else {
             template(&[], &[])
         };
-        let made = attempt(resource, name, None, Some(spec.clone()));
+        let created = attempt(resource, name, None, Some(spec.clone()));
         assert!(
-            made.by(&world(), "root", true)
+            created
+                .by(&world(), "root", true)
                 .unwrap_err()
                 .contains("use a different name")
         );
@@ -305,19 +308,19 @@ fn users_cannot_create_role_with_built_in_name_or_remove_built_in_label() {
 fn role_that_inherits_a_locked_role_is_rejected() {
     let world = world().locked("reader");
     let root = |attempt: Attempt| attempt.by(&world, "root", true);
-    let made = |resource, spec| root(attempt(resource, "new", None, Some(spec)));
+    let created = |resource, spec| root(attempt(resource, "new", None, Some(spec)));
     assert!(
-        made("roletemplates", template(&[], &["reader"]))
+        created("roletemplates", template(&[], &["reader"]))
             .unwrap_err()
             .contains("locked role")
     );
     assert!(
-        made("globalroles", json!({"inEveryCluster": ["reader"]}))
+        created("globalroles", json!({"inEveryCluster": ["reader"]}))
             .unwrap_err()
             .contains("locked role")
     );
     assert!(
-        made("globalrolebindings", global("roamer"))
+        created("globalrolebindings", global("roamer"))
             .unwrap_err()
             .contains("locked role")
     );
@@ -337,13 +340,18 @@ fn role_that_inherits_a_locked_role_is_rejected() {
 #[test]
 fn creation_of_new_user_default_role_requires_permission_to_create_global_bindings() {
     let spec = json!({"inEveryCluster": ["reader"], "newUserDefault": true});
-    let made = attempt("globalroles", "new", None, Some(spec));
-    assert!(made.as_user("eve").unwrap_err().contains("newUserDefault"));
+    let created = attempt("globalroles", "new", None, Some(spec));
+    assert!(
+        created
+            .as_user("eve")
+            .unwrap_err()
+            .contains("newUserDefault")
+    );
     let rule = crate::grants::tests::world::rule;
     let bind = rule("management.drover.dev", "globalrolebindings", "create");
     let world =
         world()
             .global_role("binder", &[bind], &["reader"])
             .global("four", "binder", &user("eve"));
-    assert_eq!(made.by(&world, "drover:user:eve", false), Ok(()));
+    assert_eq!(created.by(&world, "drover:user:eve", false), Ok(()));
 }

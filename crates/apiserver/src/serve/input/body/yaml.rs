@@ -122,7 +122,7 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
         let (anchor, made) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.as_ref().and_then(|tag| tag.core_suffix());
-                let value = resolve(&text, style, tag).map_err(|why| at_line(span, &why))?;
+                let value = resolve(&text, style, tag).map_err(|reason| at_line(span, &reason))?;
                 (anchor, MeasuredValue::scalar(value))
             }
             Event::SequenceStart(_, anchor, _) => (anchor, self.deeper(Self::sequence)?),
@@ -158,23 +158,23 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
     ) -> Result<MeasuredValue, String> {
         self.inside += 1;
         within(self.inside)?;
-        let made = read(self)?;
+        let value = read(self)?;
         self.inside -= 1;
-        Ok(made)
+        Ok(value)
     }
 
     fn sequence(&mut self) -> Result<MeasuredValue, String> {
         let mut items = Vec::new();
-        let mut made = MeasuredValue::empty(Value::Null);
+        let mut value = MeasuredValue::empty(Value::Null);
         loop {
             match self.next()? {
                 (Event::SequenceEnd, _) => {
-                    made.value = Value::Array(items);
-                    return Ok(made);
+                    value.value = Value::Array(items);
+                    return Ok(value);
                 }
                 (event, span) => {
                     let item = self.value(event, span)?;
-                    made.grow(item.weight, item.depth)?;
+                    value.grow(item.weight, item.depth)?;
                     items.push(item.value);
                 }
             }
@@ -183,12 +183,12 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
 
     fn mapping(&mut self) -> Result<MeasuredValue, String> {
         let mut map = Map::new();
-        let mut made = MeasuredValue::empty(Value::Null);
+        let mut value = MeasuredValue::empty(Value::Null);
         loop {
             let (event, span) = match self.next()? {
                 (Event::MappingEnd, _) => {
-                    made.value = Value::Object(map);
-                    return Ok(made);
+                    value.value = Value::Object(map);
+                    return Ok(value);
                 }
                 found => found,
             };
@@ -199,24 +199,24 @@ impl<'i, I: Iterator<Item = Result<(Event<'i>, Span), ScanError>>> Reader<I> {
             let key = self.value(event, span)?;
             let (event, span) = self.next()?;
             let inside = self.value(event, span)?;
-            made.grow(key.weight.saturating_add(inside.weight), inside.depth)?;
+            value.grow(key.weight.saturating_add(inside.weight), inside.depth)?;
             if merges {
-                merge(&mut map, inside.value).map_err(|why| at_line(span, why))?;
+                merge(&mut map, inside.value).map_err(|reason| at_line(span, reason))?;
                 continue;
             }
             let shown = key.value.to_string();
-            let key = key_text(key.value).map_err(|why| at_line(span, &why))?;
+            let key = key_text(key.value).map_err(|reason| at_line(span, &reason))?;
             if map.insert(key, inside.value).is_some() && self.duplicates.len() < MAX_REPORTED {
                 let line = span.start.line();
-                let said = format!("line {line}: key {shown} already set in map");
-                self.duplicates.push(said);
+                let message = format!("line {line}: key {shown} already set in map");
+                self.duplicates.push(message);
             }
         }
     }
 }
 
-fn at_line(span: Span, why: &str) -> String {
-    format!("yaml: line {}: {why}", span.start.line())
+fn at_line(span: Span, reason: &str) -> String {
+    format!("yaml: line {}: {reason}", span.start.line())
 }
 
 fn merge(map: &mut Map<String, Value>, value: Value) -> Result<(), &'static str> {

@@ -58,14 +58,14 @@ impl ListOptions {
             initial = Some(true);
             "NotOlderThan".clone_into(&mut version_match);
         }
-        let asked = RequestedVersion {
+        let requested = RequestedVersion {
             watch,
             version_match: &version_match,
             resource_version: &resource_version,
             continues: !continue_token.is_empty(),
             initial,
         };
-        refuse("ListOptions", &asked.faults())?;
+        refuse("ListOptions", &requested.faults())?;
         Ok(Self {
             label_selector: query.text("labelSelector"),
             field_selector: query.text("fieldSelector"),
@@ -108,8 +108,8 @@ impl RequestedVersion<'_> {
 
     fn list_faults(&self) -> Vec<FieldError> {
         let mut faults = Vec::new();
-        let mut forbid = |path: &str, why: &str| {
-            faults.push(fault(FieldErrorKind::Forbidden, path, None, why));
+        let mut forbid = |path: &str, reason: &str| {
+            faults.push(fault(FieldErrorKind::Forbidden, path, None, reason));
         };
         let matched = !self.version_match.is_empty();
         if matched && self.resource_version.is_empty() {
@@ -145,8 +145,8 @@ impl RequestedVersion<'_> {
 
     fn watch_faults(&self) -> Vec<FieldError> {
         let mut faults = Vec::new();
-        let mut forbid = |why: &str| {
-            faults.push(fault(FieldErrorKind::Forbidden, MATCH, None, why));
+        let mut forbid = |reason: &str| {
+            faults.push(fault(FieldErrorKind::Forbidden, MATCH, None, reason));
         };
         if self.initial.is_some() && self.version_match != "NotOlderThan" {
             forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");

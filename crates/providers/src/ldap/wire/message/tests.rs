@@ -68,8 +68,8 @@ fn paging_cookie_is_read_from_the_list_of_ldap_controls() {
 
 #[test]
 fn diagnostic_message_is_truncated_to_one_line() {
-    let said = format!("no\r\n\u{1b}[31m{}", "x".repeat(1000));
-    let bytes = answer(&result(0x61, 49, said.as_bytes()), &[]);
+    let message = format!("no\r\n\u{1b}[31m{}", "x".repeat(1000));
+    let bytes = answer(&result(0x61, 49, message.as_bytes()), &[]);
     let Answer::BindResult(outcome) = Message::parse(&bytes).unwrap().answer else {
         panic!("the message is not a bind response")
     };

@@ -118,7 +118,7 @@ async fn id_token_for_a_different_client_issuer_or_sign_in_is_rejected() {
         claims[name] = value;
         claims
     };
-    for (what, result) in [
+    for (case, result) in [
         (
             "signed with another key",
             world
@@ -155,7 +155,7 @@ async fn id_token_for_a_different_client_issuer_or_sign_in_is_rejected() {
         ),
         ("empty", world.sign_in_with(|_| String::new()).await),
     ] {
-        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{what}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{case}");
         let text = shown(result);
         assert!(!text.contains("eyJ"), "the error contains a token: {text}");
     }

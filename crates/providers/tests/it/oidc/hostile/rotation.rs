@@ -123,7 +123,7 @@ async fn sign_in_with_an_unusable_key_set_fails() {
     let many: Vec<Value> = (0..101)
         .map(|_| Signer::new("one", Algorithm::ES256).published())
         .collect();
-    for (what, answer) in [
+    for (case, answer) in [
         ("none", ScriptedResponse::Json(200, document(&[]))),
         (
             "for encryption",
@@ -140,6 +140,6 @@ async fn sign_in_with_an_unusable_key_set_fails() {
         let world = World::start().await;
         world.issuer.says("/keys", answer);
         let result = world.sign_in().await;
-        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{what}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{case}");
     }
 }

@@ -35,11 +35,11 @@ async fn sign_in_requests_contain_pkce_challenge_and_encoded_client_secret() {
     let refresh = signed_in.refresh_token.unwrap();
     assert_eq!(refresh.expose_secret(), "refresh-2");
 
-    let asked = &world.issuer.asked("/token")[0];
-    let header = asked.authorization.as_deref().unwrap();
+    let requested = &world.issuer.asked("/token")[0];
+    let header = requested.authorization.as_deref().unwrap();
     let encoded = "drover:s%3Ae%2Fc%2Br+e%25t%26%3D%7E";
     assert_eq!(basic_header(encoded), header);
-    let form: HashMap<String, String> = url::form_urlencoded::parse(asked.body.as_bytes())
+    let form: HashMap<String, String> = url::form_urlencoded::parse(requested.body.as_bytes())
         .into_owned()
         .collect();
     assert_eq!(form["grant_type"], "authorization_code");
@@ -72,10 +72,10 @@ async fn client_authentication_method_is_selected_from_provider_metadata() {
     let started = StartedSignIn::at(&world.oidc).await;
     world.sends_claims(&world.claims(started.nonce()));
     started.complete(&world.oidc).await.unwrap();
-    let asked = &world.issuer.asked("/token")[0];
-    assert_eq!(asked.authorization, None);
+    let requested = &world.issuer.asked("/token")[0];
+    assert_eq!(requested.authorization, None);
     let secret = "client_id=drover&client_secret=s%3Ae%2Fc%2Br+e%25t%26%3D%7E";
-    assert!(asked.body.ends_with(secret), "{}", asked.body);
+    assert!(requested.body.ends_with(secret), "{}", requested.body);
 
     methods(json!(["private_key_jwt"]));
     let oidc = client(&world.issuer);
@@ -93,9 +93,13 @@ async fn client_authentication_method_is_selected_from_provider_metadata() {
     let started = StartedSignIn::at(&oidc).await;
     world.sends_claims(&world.claims(started.nonce()));
     started.complete(&oidc).await.unwrap();
-    let asked = world.issuer.asked("/token").pop().unwrap();
-    assert_eq!(asked.authorization, None);
-    assert!(asked.body.ends_with("&client_id=drover"), "{}", asked.body);
+    let requested = world.issuer.asked("/token").pop().unwrap();
+    assert_eq!(requested.authorization, None);
+    assert!(
+        requested.body.ends_with("&client_id=drover"),
+        "{}",
+        requested.body
+    );
 }
 
 #[tokio::test]
@@ -150,14 +154,14 @@ async fn missing_groups_are_read_from_userinfo_of_the_same_user() {
     let person = world.sign_in_with(without_groups).await.unwrap().person;
     assert_eq!(person.groups[0].id, "team-b");
     assert_eq!(person.login, "ann", "the token takes precedence");
-    let asked = &world.issuer.asked("/me")[0];
+    let requested = &world.issuer.asked("/me")[0];
     assert_eq!(
-        asked.authorization.as_deref(),
+        requested.authorization.as_deref(),
         Some("Bearer an-access-token")
     );
 
     let raw = |media| ScriptedResponse::Raw(200, media, me("ann-1").to_string().into_bytes());
-    for (what, answer) in [
+    for (case, answer) in [
         ("another user", ScriptedResponse::Json(200, me("eve-1"))),
         ("another case", ScriptedResponse::Json(200, me("ANN-1"))),
         (
@@ -180,7 +184,7 @@ async fn missing_groups_are_read_from_userinfo_of_the_same_user() {
     ] {
         world.issuer.says("/me", answer);
         let result = world.sign_in_with(without_groups).await;
-        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{what}");
+        assert_eq!(result_kind(&result), ResultKind::InvalidResponse, "{case}");
     }
 }
 
@@ -193,9 +197,9 @@ async fn refresh_response_for_a_different_user_or_issuer_is_rejected() {
     world.sends_claims(&ann);
     let renewed = world.refresh().await.unwrap();
     assert_eq!(renewed.person.groups[0].id, "team-c");
-    let asked = &world.issuer.asked("/token")[0];
+    let requested = &world.issuer.asked("/token")[0];
     assert_eq!(
-        asked.body,
+        requested.body,
         "grant_type=refresh_token&refresh_token=refresh-1"
     );
 
@@ -312,7 +316,7 @@ async fn connection_test_reports_the_result_of_each_openid_connect_step() {
         "Refresh",
         "Sign-out",
     ];
-    assert_eq!(checks, all.map(|what| (what, ResultKind::Accepted)));
+    assert_eq!(checks, all.map(|case| (case, ResultKind::Accepted)));
     assert_eq!(world.issuer.asked("/keys").len(), 1);
 
     world.issuer.says("/token", error("invalid_client"));

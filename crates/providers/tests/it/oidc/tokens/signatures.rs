@@ -65,7 +65,7 @@ fn key_verifies_only_signatures_of_its_algorithm_and_use() {
         key[name] = value;
         set(&[key])
     };
-    for (what, keys, expected_error) in [
+    for (case, keys, expected_error) in [
         (
             "another key with the same ID",
             set(&[other.published()]),
@@ -119,7 +119,7 @@ fn key_verifies_only_signatures_of_its_algorithm_and_use() {
         ("too short", change("x", "AQ".into()), TokenError::Signature),
         ("no keys", set(&[]), TokenError::UnknownKey),
     ] {
-        assert_eq!(validate(&token, &keys), Err(expected_error), "{what}");
+        assert_eq!(validate(&token, &keys), Err(expected_error), "{case}");
     }
     let verifies = change("key_ops", json!(["sign", "verify"]));
     assert!(validate(&token, &verifies).is_ok());

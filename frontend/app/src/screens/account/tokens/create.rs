@@ -39,9 +39,9 @@ pub(super) fn CreateToken(open: RwSignal<bool>, listing: Listing<TokenView>) -> 
             issued.set(None);
         }
     });
-    let held = Signal::derive(move || issued.with(Option::is_some));
+    let is_shown = Signal::derive(move || issued.with(Option::is_some));
     view! {
-        <FormDialog open=open title=t().tokens.create() held=held let:sending>
+        <FormDialog open=open title=t().tokens.create() is_locked=is_shown let:sending>
             {move || match issued.get() {
                 None => view! { <Form issued=issued sending=sending listing=listing open=open/> }.into_any(),
                 Some(token) => view! { <Shown token=token open=open/> }.into_any(),

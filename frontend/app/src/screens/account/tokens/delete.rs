@@ -76,14 +76,14 @@ fn Question(
     let batch = Batch::new();
     let here = rows.with_untracked(|rows| rows.iter().any(|row| row.here));
     let go = move || {
-        let mut left = rows.get_untracked();
+        let mut remaining = rows.get_untracked();
         // The token of the current session is deleted last.
-        left.retain(|row| row.here || batch.wants(&row.name()));
-        let count = left.len();
-        left.retain(|row| !row.here);
+        remaining.retain(|row| row.here || batch.wants(&row.name()));
+        let count = remaining.len();
+        remaining.retain(|row| !row.here);
         spawn_local(async move {
             let delete = async |row: TokenRow| delete(session, &row).await;
-            let good = batch.run(left, TokenRow::name, delete).await;
+            let good = batch.run(remaining, TokenRow::name, delete).await;
             listing.again();
             if good && here {
                 sign_out(session, toasts, false);
@@ -134,8 +134,8 @@ fn deleted(count: usize) -> String {
 fn named(rows: &[TokenRow]) -> AnyView {
     let more = rows.len().saturating_sub(MAX_NAMES);
     let items = rows.iter().take(MAX_NAMES).map(|row| {
-        let (name, what) = (row.name(), ending(row.token.purpose));
-        view! { <li><b>{name}</b>" "<span class="muted">{what}</span></li> }
+        let (name, consequence) = (row.name(), ending(row.token.purpose));
+        view! { <li><b>{name}</b>" "<span class="muted">{consequence}</span></li> }
     });
     view! {
         <ul class="failures">

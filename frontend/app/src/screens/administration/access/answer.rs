@@ -16,7 +16,7 @@ use crate::screens::cells::two;
 struct BindingRow(ThroughView);
 
 impl BindingRow {
-    fn who(&self) -> &str {
+    fn subject_name(&self) -> &str {
         self.0.user.as_deref().unwrap_or(&self.0.subject)
     }
 }
@@ -38,9 +38,9 @@ fn columns() -> Vec<Column<BindingRow>> {
             "who",
             t().labels.subject(),
             "col-subject",
-            |row: &BindingRow| strong(row.who(), &row.0.subject),
+            |row: &BindingRow| strong(row.subject_name(), &row.0.subject),
         )
-        .by(|a, b| a.who().cmp(b.who())),
+        .by(|a, b| a.subject_name().cmp(b.subject_name())),
         Column::new("role", t().labels.role(), "col-role", |row: &BindingRow| {
             strong(&row.0.role, &how(&row.0))
         })
@@ -67,9 +67,9 @@ fn strong(first: &str, second: &str) -> AnyView {
 #[component]
 pub(super) fn Answer(answer: Explanation) -> impl IntoView {
     let (access_result, words) = access_result(&answer);
-    let about = resource(&answer).map(|told| view! { <p class="muted">{told}</p> });
+    let about = resource(&answer).map(|text| view! { <p class="muted">{text}</p> });
     let unasked =
-        unasked(&answer).map(|told| view! { <Banner mood=BannerKind::Info>{told}</Banner> });
+        unasked(&answer).map(|text| view! { <Banner mood=BannerKind::Info>{text}</Banner> });
     if access_result == AccessResult::No {
         let advice = if answer.user.is_some() {
             t().access.denied_user()
@@ -79,13 +79,13 @@ pub(super) fn Answer(answer: Explanation) -> impl IntoView {
         return view! {
             {about}
             {unasked}
-            <EmptyState why=EmptyReason::NoPermission title=words advice=advice/>
+            <EmptyState reason=EmptyReason::NoPermission title=words advice=advice/>
         }
         .into_any();
     }
     let more = answer.more.then(|| {
-        let told = t().access.more();
-        view! { <Banner mood=BannerKind::Info>{told}</Banner> }
+        let text = t().access.more();
+        view! { <Banner mood=BannerKind::Info>{text}</Banner> }
     });
     let sorting = RwSignal::new(Sorting {
         column: "who",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use drover_api::rest::{AuditStage, AuditView};
-use drover_ui_core::audit::{OutcomeSeverity, end, weight, what};
+use drover_ui_core::audit::{OutcomeSeverity, end, subject_text, weight};
 use drover_ui_core::messages::t;
 use drover_ui_core::token::ago;
 use drover_ui_kit::badge::{Badge, Tone};
@@ -38,7 +38,7 @@ impl Row for AuditRow {
 pub(super) fn columns() -> Vec<Column<AuditRow>> {
     vec![
         Column::new("time", t().audit.time(), "col-record-time", time),
-        Column::new("who", t().labels.user(), "col-request-user", who),
+        Column::new("who", t().labels.user(), "col-request-user", user_cell),
         Column::new("what", t().audit.request_column(), "col-request", action),
         Column::new("where", t().labels.cluster(), "col-scope", place),
         Column::new("end", t().audit.outcome(), "col-outcome", ended),
@@ -71,7 +71,7 @@ fn time(row: &AuditRow) -> AnyView {
         .into_any()
 }
 
-fn who(row: &AuditRow) -> AnyView {
+fn user_cell(row: &AuditRow) -> AnyView {
     let record = &row.record;
     let source = record.source.clone();
     let second = match (&record.acting_as, source) {
@@ -89,7 +89,7 @@ fn action(row: &AuditRow) -> AnyView {
     let record = &row.record;
     let verb = record.verb.clone().or_else(|| record.method.clone());
     let verb = view! { <span class="truncate">{verb.unwrap_or_default()}</span> };
-    two(verb, &what(record))
+    two(verb, &subject_text(record))
 }
 
 fn place(row: &AuditRow) -> AnyView {

@@ -92,7 +92,7 @@ pub(super) fn Filters(looking: AuditSearch) -> impl IntoView {
         typed.verb.set(verb.to_owned());
         looking.look();
     };
-    let changes_only = Memo::new(move |_| looking.asked.with(|asked| asked.verb == CHANGES));
+    let changes_only = Memo::new(move |_| looking.asked.with(|filter| filter.verb == CHANGES));
     let outcomes = AuditOutcome::ALL.map(|it| (it.as_str().to_owned(), outcome(it).to_owned()));
     let any = (String::new(), t().audit.any().to_owned());
     let outcomes = std::iter::once(any).chain(outcomes).collect();
@@ -141,7 +141,7 @@ pub(super) fn Filters(looking: AuditSearch) -> impl IntoView {
                         {t().audit.with_reads()}
                     </Button>
                 </Show>
-                <Show when=move || looking.asked.with(|asked| !asked.is_empty())>
+                <Show when=move || looking.asked.with(|filter| !filter.is_empty())>
                     <Button disabled=sending.busy() on_press=show_all>{t().audit.show_all()}</Button>
                 </Show>
                 <span class="muted">{t().audit.filter_help()}</span>

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use drover_api::rest::MemberView;
-use drover_ui_core::member::{beside, who};
+use drover_ui_core::member::{beside, subject_name};
 use drover_ui_core::messages::t;
 use drover_ui_core::readiness::Readiness;
 use drover_ui_kit::button::{Button, Weight};
@@ -38,7 +38,8 @@ impl Row for MemberRow {
     }
 
     fn name(&self) -> String {
-        t().members.membership(&self.role, who(&self.member))
+        t().members
+            .membership(&self.role, subject_name(&self.member))
     }
 }
 
@@ -54,7 +55,7 @@ pub(super) fn columns() -> Vec<Column<MemberRow>> {
 }
 
 fn by_who(a: &MemberRow, b: &MemberRow) -> Ordering {
-    let of = |row: &MemberRow| (who(&row.member).to_owned(), row.role.clone());
+    let of = |row: &MemberRow| (subject_name(&row.member).to_owned(), row.role.clone());
     of(a).cmp(&of(b))
 }
 
@@ -72,7 +73,7 @@ fn by_age(a: &MemberRow, b: &MemberRow) -> Ordering {
 }
 
 fn subject(row: &MemberRow) -> AnyView {
-    let name = who(&row.member).to_owned();
+    let name = subject_name(&row.member).to_owned();
     let name = view! { <b class="truncate" title=name.clone()>{name.clone()}</b> };
     two(name, &beside(&row.member))
 }

@@ -1,7 +1,7 @@
 //! The dialog that grants a role.
 
 use drover_api::rest::{MemberCreate, MemberView};
-use drover_ui_core::member::{Scope, who, wish};
+use drover_ui_core::member::{Scope, subject_name, wish};
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::picker::{Choice, Picker};
@@ -61,7 +61,7 @@ fn Form(
         let request = async move { session.send("POST", &path, &request).await };
         sending.send(request, move |member: MemberView| {
             listing.again();
-            toasts.say(t().members.granted_to(who(&member)));
+            toasts.say(t().members.granted_to(subject_name(&member)));
             // The dialog can be closed before the response arrives.
             let _ = open.try_set(false);
         });

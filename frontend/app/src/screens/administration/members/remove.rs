@@ -1,7 +1,7 @@
 //! The dialog that removes a role from a subject.
 
 use drover_api::rest::MemberView;
-use drover_ui_core::member::{Scope, who};
+use drover_ui_core::member::{Scope, subject_name};
 use drover_ui_core::messages::t;
 use drover_ui_kit::code::Code;
 use drover_ui_kit::confirm::Confirm;
@@ -45,9 +45,12 @@ pub(super) fn RemoveRole(
     scope: Scope,
     listing: Listing<MemberView>,
 ) -> impl IntoView {
-    let Removal { open, asked } = removal;
+    let Removal {
+        open,
+        asked: target,
+    } = removal;
     move || {
-        let row = asked.get()?;
+        let row = target.get()?;
         let scope = scope.clone();
         Some(view! { <Question row=row scope=scope open=open listing=listing/> })
     }
@@ -62,7 +65,7 @@ fn Question(
 ) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let sending = Sending::new();
-    let (id, name) = (row.member.id.clone(), who(&row.member).to_owned());
+    let (id, name) = (row.member.id.clone(), subject_name(&row.member).to_owned());
     let command = scope.revoke_command(&id);
     let path = scope.member(&id);
     let consequences = scope.remove_effect(&name);
@@ -79,7 +82,7 @@ fn Question(
     view! {
         <Confirm
             open=open
-            title=t().members.remove_title(&row.role, who(&row.member))
+            title=t().members.remove_title(&row.role, subject_name(&row.member))
             verb=t().members.remove_role()
             busy=sending.busy()
             refused=sending.elsewhere(&[])

@@ -74,8 +74,8 @@ impl SubjectPicker {
     /// Reports whether the form can be submitted: the text is not empty, and the search has a
     /// result.
     pub(super) fn is_ready(self) -> bool {
-        let asked = self.known.with(|known| *known == Known::Asked(None));
-        !asked && self.typed.with(|typed| !typed.is_empty())
+        let is_asked = self.known.with(|known| *known == Known::Asked(None));
+        !is_asked && self.typed.with(|typed| !typed.is_empty())
     }
 
     /// Records the submitted text. Returns true if the text identifies one subject.
@@ -96,7 +96,7 @@ impl SubjectPicker {
     }
 
     /// Returns the error of the field. Errors of the server apply only to the submitted text.
-    fn error(self, said: Signal<Option<String>>) -> Signal<Option<String>> {
+    fn error(self, problem: Signal<Option<String>>) -> Signal<Option<String>> {
         Signal::derive(move || {
             let sent = self.sent.get();
             if !self.typed.with(|typed| sent.as_ref() == Some(typed)) {
@@ -104,7 +104,7 @@ impl SubjectPicker {
             } else if self.is_one_of_several() {
                 Some(t().members.choose_user().to_owned())
             } else {
-                said.get()
+                problem.get()
             }
         })
     }

@@ -99,19 +99,19 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
     let begun = draft.get_untracked();
     let text = |text: String| RwSignal::new(text);
     let (shown, described) = (text(begun.display_name), text(begun.description));
-    let (made, adopted) = (text(begun.made), text(begun.adopted));
+    let (created, adopted) = (text(begun.made), text(begun.adopted));
     let security = text(begun.pod_security.map_or("", level).to_owned());
     let (quota, defaults) = (RwSignal::new(begun.quota), RwSignal::new(begun.defaults));
     let further = [(); 2].map(|()| text(String::new()));
     Effect::new(move || {
         let (shown, described) = (shown.get(), described.get());
-        let (made, adopted, security) = (made.get(), adopted.get(), security.get());
+        let (created, adopted, security) = (created.get(), adopted.get(), security.get());
         let (quota, defaults) = (quota.get(), defaults.get());
         let further = further.map(|further| further.get()).concat();
         draft.update(|draft| {
             draft.display_name = shown;
             draft.description = described;
-            draft.made = made;
+            draft.made = created;
             draft.adopted = adopted;
             draft.quota = quota;
             draft.defaults = defaults;
@@ -136,7 +136,7 @@ fn Fields(draft: RwSignal<Draft>, sending: Sending) -> impl IntoView {
             help=t().projects.display_name_help()/>
         <TextField label=t().labels.description() value=described error=sending.of("description")
             help=t().projects.description_help()/>
-        <TextArea label=t().projects.created_namespaces() value=made
+        <TextArea label=t().projects.created_namespaces() value=created
             help=t().projects.created_namespaces_help()/>
         <TextArea label=t().projects.adopted_namespaces() value=adopted lines=2
             help=t().projects.adopted_namespaces_help()/>

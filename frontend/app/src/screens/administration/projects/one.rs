@@ -65,8 +65,10 @@ fn Known(
 ) -> impl IntoView {
     let freshness = Signal::derive(move || listing.freshness());
     let (changing, deleting) = (RwSignal::new(false), RwSignal::new(false));
-    let has = move |what: fn(&ProjectView) -> bool| {
-        Memo::new(move |_| found.with(|it| it.as_ref().is_some_and(|it| !it.deleting && what(it))))
+    let has = move |has_field: fn(&ProjectView) -> bool| {
+        Memo::new(move |_| {
+            found.with(|it| it.as_ref().is_some_and(|it| !it.deleting && has_field(it)))
+        })
     };
     let (may_change, may_delete) = (has(|it| it.may_change), has(|it| it.may_delete));
     let of_members = RwSignal::new(None::<Signal<Freshness>>);
@@ -80,9 +82,9 @@ fn Known(
         let readiness = found.with(|it| it.as_ref().map(readiness))?;
         Some(view! { <Badge tone=tone(readiness.status) words=readiness.words/> })
     };
-    let why = move || {
-        let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
-        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
+    let reason = move || {
+        let reason = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
+        Some(view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })
     };
     let facts = move || {
         found
@@ -104,7 +106,7 @@ fn Known(
                 </Show>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
-            {why}
+            {reason}
             {facts}
             <h2>{t().palette.members()}</h2>
             <Members scope=scope follows=move |own| of_members.set(Some(own))/>

@@ -143,12 +143,12 @@ pub(super) fn ConfirmStep(
 /// Shows a warning if the provider is untested or the test failed.
 #[component]
 fn Untested(tested: LastTest) -> impl IntoView {
-    let why = match untrack(move || tested.works()) {
+    let reason = match untrack(move || tested.works()) {
         Some(true) => return None,
         Some(false) => t().providers.test_failed(),
         None => t().providers.untested(),
     };
-    Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
+    Some(view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })
 }
 
 /// Shows the number of users and valid tokens that depend on the provider.
@@ -171,6 +171,8 @@ async fn act(session: Session, step: Step, name: &str) -> Result<(), Problem> {
     if step == Step::Delete {
         return session.delete(&path(name)).await;
     }
-    let wanted = |spec: &serde_json::Value| enabled(spec, step == Step::Enable);
-    change(session, name, None, wanted, None).await.map(drop)
+    let is_enabled = |spec: &serde_json::Value| enabled(spec, step == Step::Enable);
+    change(session, name, None, is_enabled, None)
+        .await
+        .map(drop)
 }

@@ -121,8 +121,8 @@ pub(super) async fn change(
     loop {
         let now: AuthProviderView = session.get(&path).await?;
         if base.is_some_and(|base| *base != now.spec) {
-            let why = t().providers.conflict();
-            return Err(Problem::new(ProblemKind::Conflict, why));
+            let reason = t().providers.conflict();
+            return Err(Problem::new(ProblemKind::Conflict, reason));
         }
         let update = AuthProviderUpdate {
             spec: spec(&now.spec),

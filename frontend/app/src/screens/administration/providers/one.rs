@@ -73,7 +73,7 @@ fn Known(
     listing: Listing<AuthProviderView>,
 ) -> impl IntoView {
     let freshness = Signal::derive(move || listing.freshness());
-    let (asked, asking) = (RwSignal::new(None::<Step>), RwSignal::new(false));
+    let (requested, asking) = (RwSignal::new(None::<Step>), RwSignal::new(false));
     let url = server_url();
     let (changing, tested) = (RwSignal::new(false), LastTest::untested(found));
     let open =
@@ -86,7 +86,7 @@ fn Known(
         }
     };
     let ask = move |step: Step| {
-        asked.set(Some(step));
+        requested.set(Some(step));
         asking.set(true);
     };
     let heading = move || found.with(|it| it.as_ref().map(|it| words_of(it).to_owned()));
@@ -94,16 +94,16 @@ fn Known(
         let readiness = found.with(|it| it.as_ref().map(readiness))?;
         Some(view! { <Badge tone=tone(readiness.status) words=readiness.words/> })
     };
-    let why = move || {
-        let why = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
-        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
+    let reason = move || {
+        let reason = found.with(|it| it.as_ref().and_then(|it| readiness(it).why))?;
+        Some(view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })
     };
     let may = expect_context::<Session>().is_administrator();
     let missing = Signal::stored(RequiredRight::Administer.unless(may));
     let protocol = found.with_untracked(|it| it.as_ref().and_then(|it| Protocol::of(&it.spec)));
     let named = StoredValue::new(name.clone());
     let dialog = move || {
-        asked.get().map(|step| view! {
+        requested.get().map(|step| view! {
             <ConfirmStep step=step name=named.get_value() open=asking listing=listing tested=tested/>
         })
     };
@@ -120,7 +120,7 @@ fn Known(
                 <Button weight=Step::Delete.weight() missing=missing on_press=move |()| ask(Step::Delete)>{Step::Delete.words()}</Button>
             </header>
             <StaleBanner freshness=freshness shown=Signal::derive(|| true)/>
-            {why}
+            {reason}
             {move || found.get().map(|provider| view! { <Facts provider=provider url=url/> })}
             {may.then(|| view! {
                 <ConnectionTest name=name.clone() protocol=protocol tested=tested>
@@ -212,7 +212,7 @@ fn Allowed(draft: Draft) -> impl IntoView {
         let lines = lines.collect_view();
         (!text.is_empty()).then(|| view! { <h3>{heading}</h3><ul class="stack">{lines}</ul> })
     };
-    let told = if !draft.limited {
+    let summary = if !draft.limited {
         view! { <p>{t().providers.all_allowed()}</p> }.into_any()
     } else if draft.users.is_empty() && draft.groups.is_empty() {
         view! { <p>{t().providers.none_allowed()}</p> }.into_any()
@@ -220,5 +220,5 @@ fn Allowed(draft: Draft) -> impl IntoView {
         view! { {list(t().providers.users(), &draft.users)}{list(t().providers.group_members(), &draft.groups)} }
             .into_any()
     };
-    view! { <section class="card"><h2>{t().providers.allowed()}</h2>{told}</section> }
+    view! { <section class="card"><h2>{t().providers.allowed()}</h2>{summary}</section> }
 }

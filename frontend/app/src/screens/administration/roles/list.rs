@@ -65,7 +65,7 @@ pub(crate) fn Roles() -> impl IntoView {
 fn NoRoles() -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::Empty
+            reason=EmptyReason::Empty
             title=t().roles.empty()
             advice=t().roles.empty_advice()
         />

@@ -96,7 +96,7 @@ pub(super) fn RoleError(
     #[prop(into)]
     again: Callback<()>,
 ) -> impl IntoView {
-    let (why, title) = match problem.kind {
+    let (reason, title) = match problem.kind {
         ProblemKind::NotFound => (
             EmptyReason::NotFound,
             t().roles.not_found(&name.get_untracked()),
@@ -109,7 +109,7 @@ pub(super) fn RoleError(
         _ => (EmptyReason::Failed, t().roles.failed().to_owned()),
     };
     view! {
-        <EmptyState why=why title=title advice=problem.message>
+        <EmptyState reason=reason title=title advice=problem.message>
             <Button on_press=move |()| again.run(())>{t().buttons.try_again()}</Button>
             <A href="/roles">{t().roles.all_roles()}</A>
         </EmptyState>

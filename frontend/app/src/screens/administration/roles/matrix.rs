@@ -68,7 +68,7 @@ impl RulePosition {
 #[component]
 fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let section = NodeRef::<html::Section>::new();
-    let held = work.is_held();
+    let is_locked = work.is_held();
     let count = Memo::new(move |_| work.of(|spec| spec.rules(which).len()));
     let none = Memo::new(move |_| count.get() == 0);
     // The pressed button is removed together with its row.
@@ -96,7 +96,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
         let heads = heads.map(|verb| view! { <th scope="col" class="verb">{verb}</th> });
         view! {
             <div class="matrix" tabindex="0" role="region" aria-label=t().roles.rules_of(heading)>
-                <fieldset class="plain" disabled=held>
+                <fieldset class="plain" disabled=is_locked>
                 <table>
                     <thead>
                         <tr>
@@ -132,7 +132,7 @@ fn Matrix(work: Work, which: Rules, heading: &'static str) -> impl IntoView {
     let takes_paths = Memo::new(move |_| work.of(|spec| spec.takes_paths(which)));
     let buttons = move || {
         work.open.then(|| view! {
-        <fieldset class="plain row" disabled=held>
+        <fieldset class="plain row" disabled=is_locked>
             <Button icon=Icon::Plus on_press=move |()| add(new_rule)>{t().roles.add_rule()}</Button>
             <Show when=move || takes_paths.get()>
                 <Button icon=Icon::Plus on_press=move |()| add(new_paths)>{t().roles.add_paths()}</Button>

@@ -108,7 +108,7 @@ fn Form(spec: RoleSpec) -> impl IntoView {
     // Cluster roles have one list of rules. The signal contains rules that moved from the other
     // list.
     let moved = RwSignal::new(Vec::new());
-    let told = move || {
+    let summary = move || {
         let words = match moved.with(Vec::len) {
             0 => return None,
             count => t().roles.rules_moved(count),
@@ -120,11 +120,11 @@ fn Form(spec: RoleSpec) -> impl IntoView {
     };
     // The effect keeps the select and the YAML in sync.
     Effect::new(move || {
-        let wanted = match context.get().as_str() {
+        let desired = match context.get().as_str() {
             "Project" => RoleContext::Project,
             _ => RoleContext::Cluster,
         };
-        work.change(|spec| moved.update(|moved| spec.set_context(wanted, moved)));
+        work.change(|spec| moved.update(|moved| spec.set_context(desired, moved)));
     });
     Effect::new(move || {
         let spec = work.of(RoleSpec::context);
@@ -143,14 +143,14 @@ fn Form(spec: RoleSpec) -> impl IntoView {
         if disabled.get_untracked() {
             return;
         }
-        let (wanted, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
+        let (desired, navigate) = (name.get_untracked().trim().to_owned(), navigate.clone());
         let spec = work.draft.with_untracked(|draft| draft.spec().clone());
-        let request = async move { create(session, wanted, &spec).await };
-        sending.send(request, move |made| {
-            toasts.say(t().roles.created(&made.listed.title));
+        let request = async move { create(session, desired, &spec).await };
+        sending.send(request, move |created| {
+            toasts.say(t().roles.created(&created.listed.title));
             // The page navigates only if the screen still exists.
             if name.try_get_untracked().is_some() {
-                let screen = made.listed.kind.screen(&made.listed.name);
+                let screen = created.listed.kind.screen(&created.listed.name);
                 // The navigation replaces the form, so that Back skips it.
                 navigate(&screen, in_place());
             }
@@ -164,7 +164,7 @@ fn Form(spec: RoleSpec) -> impl IntoView {
             {is_template.then(|| view! {
                 <div>
                     <Select label=t().labels.scope() options=contexts.into() value=context/>
-                    <div aria-live="polite">{told}</div>
+                    <div aria-live="polite">{summary}</div>
                 </div>
             })}
             <WorkOn work=work/>

@@ -90,12 +90,12 @@ fn Known(role: Stored) -> impl IntoView {
     let role = RwSignal::new(role);
     let listed = Memo::new(move |_| role.with(|role| role.listed.clone()));
     let problem = move || {
-        let why = role.with(|role| role.problem.clone())?;
-        Some(view! { <Banner mood=BannerKind::Error>{why}</Banner> })
+        let reason = role.with(|role| role.problem.clone())?;
+        Some(view! { <Banner mood=BannerKind::Error>{reason}</Banner> })
     };
     let outdated = move || {
-        let why = role.with(Stored::outdated)?.message;
-        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
+        let reason = role.with(Stored::outdated)?.message;
+        Some(view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })
     };
     let built_in = move || {
         listed.with(|listed| listed.built_in).then(|| {

@@ -104,7 +104,7 @@ fn ByFields(work: Work) -> impl IntoView {
             }
         })
     };
-    let held = work.is_held();
+    let is_locked = work.is_held();
     let external = work
         .draft
         .with_untracked(|draft| draft.spec().external().is_some());
@@ -115,7 +115,7 @@ fn ByFields(work: Work) -> impl IntoView {
     };
     view! {
         {unreadable}
-        <fieldset class="plain stack" disabled=held>
+        <fieldset class="plain stack" disabled=is_locked>
             <Line work=work label=t().labels.display_name() read=|spec| spec.display_name().to_owned()
                 write=|spec, text| spec.call(text)/>
             <Line work=work label=t().labels.description() read=|spec| spec.description().to_owned()

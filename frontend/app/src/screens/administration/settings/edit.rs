@@ -47,7 +47,7 @@ pub(super) fn EditSetting(
                     .into_any()
             }
             None => view! {
-                <EmptyState why=EmptyReason::NotFound title=t().settings.not_found(&name)
+                <EmptyState reason=EmptyReason::NotFound title=t().settings.not_found(&name)
                     advice=t().settings.not_found_advice()/>
             }
             .into_any(),
@@ -131,7 +131,7 @@ fn ValueField(note: Note, value: RwSignal<String>, error: Signal<Option<String>>
             .map(|value| ((*value).to_owned(), (*value).to_owned()));
         return view! {
             <Select label=t().settings.value() options=options.collect() value=value/>
-            {move || error.get().map(|why| view! { <Banner mood=BannerKind::Error>{why}</Banner> })}
+            {move || error.get().map(|reason| view! { <Banner mood=BannerKind::Error>{reason}</Banner> })}
         }
         .into_any();
     }
@@ -162,7 +162,7 @@ fn Facts(setting: SettingView, note: Note) -> impl IntoView {
             <dt>{t().settings.in_effect()}</dt><dd>{shown(setting.in_effect)}</dd>
             <dt>{t().settings.default()}</dt><dd>{shown(setting.default)}</dd>
             {(!note.bounds.is_empty()).then(|| view! { <dt>{t().settings.allowed()}</dt><dd>{note.bounds}</dd> })}
-            {setting.problem.map(|why| view! { <dt>{t().settings.not_applied_label()}</dt><dd>{why}</dd> })}
+            {setting.problem.map(|reason| view! { <dt>{t().settings.not_applied_label()}</dt><dd>{reason}</dd> })}
         </dl>
     }
 }

@@ -78,8 +78,8 @@ fn Form(body: Body, now: CurrentFilter) -> impl IntoView {
         if unchanged.get_untracked() {
             return;
         }
-        let wanted = untrack(typed);
-        let request = async move { session.send("PUT", PATH, &wanted).await };
+        let desired = untrack(typed);
+        let request = async move { session.send("PUT", PATH, &desired).await };
         sending.send(request, move |body: Body| {
             toasts.say(t().settings.filter_applied());
             // The screen can be disposed before the response arrives.

@@ -69,9 +69,12 @@ impl Actions {
 /// Shows the dialog of the requested action.
 #[component]
 pub(super) fn ActionDialog(actions: Actions, listing: Listing<UserView>) -> impl IntoView {
-    let Actions { open, asked } = actions;
+    let Actions {
+        open,
+        asked: target,
+    } = actions;
     move || {
-        asked.get().map(|(action, row)| match action {
+        target.get().map(|(action, row)| match action {
             Action::Rename => {
                 view! { <Rename user=row.user open=open listing=listing/> }.into_any()
             }
@@ -98,12 +101,12 @@ impl GeneratedPassword {
         show: bool,
         name: String,
         password: Secret,
-        told: RwSignal<Option<Self>>,
+        generated: RwSignal<Option<Self>>,
         open: RwSignal<bool>,
     ) {
         // The dialog and its signals can be disposed before the response arrives.
         if show {
-            let _ = told.try_set(Some(Self { name, password }));
+            let _ = generated.try_set(Some(Self { name, password }));
         } else {
             let _ = open.try_set(false);
         }
@@ -112,8 +115,8 @@ impl GeneratedPassword {
 
 /// Shows the generated password once.
 #[component]
-pub(super) fn FirstPassword(told: GeneratedPassword, open: RwSignal<bool>) -> impl IntoView {
-    let GeneratedPassword { name, password } = told;
+pub(super) fn FirstPassword(generated: GeneratedPassword, open: RwSignal<bool>) -> impl IntoView {
+    let GeneratedPassword { name, password } = generated;
     let taken = RwSignal::new(false);
     let close = move || {
         if taken.get() {

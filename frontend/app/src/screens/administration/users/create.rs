@@ -19,23 +19,23 @@ use crate::session::Session;
 /// Shows the form. After the request, shows the generated password.
 #[component]
 pub(super) fn CreateUser(open: RwSignal<bool>, listing: Listing<UserView>) -> impl IntoView {
-    let told = RwSignal::new(None::<GeneratedPassword>);
-    let (made, lead) = (RwSignal::new(None::<String>), to_created());
+    let generated = RwSignal::new(None::<GeneratedPassword>);
+    let (created, lead) = (RwSignal::new(None::<String>), to_created());
     Effect::new(move || {
         if !open.get() {
-            told.set(None);
+            generated.set(None);
             // The dialog shows the password once, so the page navigates after the dialog closes.
-            if let Some(name) = made.try_update(Option::take).flatten() {
+            if let Some(name) = created.try_update(Option::take).flatten() {
                 lead(format!("/users/{}", segment(&name)));
             }
         }
     });
-    let held = Signal::derive(move || told.with(Option::is_some));
+    let is_shown = Signal::derive(move || generated.with(Option::is_some));
     view! {
-        <FormDialog open=open title=t().users.create() held=held let:sending>
-            {move || match told.get() {
-                None => view! { <Form told=told made=made sending=sending listing=listing open=open/> }.into_any(),
-                Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
+        <FormDialog open=open title=t().users.create() is_locked=is_shown let:sending>
+            {move || match generated.get() {
+                None => view! { <Form generated=generated created=created sending=sending listing=listing open=open/> }.into_any(),
+                Some(generated) => view! { <FirstPassword generated=generated open=open/> }.into_any(),
             }}
         </FormDialog>
     }
@@ -103,9 +103,9 @@ const FIELDS: &[&str] = &["name", "displayName", "password"];
 
 #[component]
 fn Form(
-    told: RwSignal<Option<GeneratedPassword>>,
+    generated: RwSignal<Option<GeneratedPassword>>,
     /// The name of the created user. The page then opens the screen of this user.
-    made: RwSignal<Option<String>>,
+    created: RwSignal<Option<String>>,
     sending: Sending,
     listing: Listing<UserView>,
     open: RwSignal<bool>,
@@ -123,8 +123,8 @@ fn Form(
         sending.send(request, move |user: UserView| {
             listing.again();
             toasts.say(t().users.created(&user.name));
-            let _ = made.try_set(Some(user.name.clone()));
-            GeneratedPassword::tell(show, user.name, password, told, open);
+            let _ = created.try_set(Some(user.name.clone()));
+            GeneratedPassword::tell(show, user.name, password, generated, open);
         });
     };
     view! {

@@ -192,7 +192,7 @@ fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
         .iter()
         .map(|role: &HeldRole| view! { <li>{held(role)}</li> });
     let roles = roles.collect_view();
-    let left = (!roles_left.is_empty()).then(|| {
+    let remaining_roles = (!roles_left.is_empty()).then(|| {
         view! {
             <p>{rich(t().users.roles_stay(&former.name))}</p>
             <ul class="failures" tabindex="0" aria-label=t().users.remaining_roles()>{roles}</ul>
@@ -203,7 +203,7 @@ fn Linked(linked: UserLinked, open: RwSignal<bool>) -> impl IntoView {
         <div class="dialog-body">
             <p role="status">{rich(t().users.merged(&user.name, &former.name))}</p>
             {disabled}
-            {left}
+            {remaining_roles}
             <p><A href=screen>{t().users.page_of(&former.name)}</A></p>
             <div class="dialog-foot">
                 <Button on_press=move |()| open.set(false)>{t().buttons.done()}</Button>
@@ -232,7 +232,7 @@ pub(super) fn UnlinkIdentity(
         shell::word(&name),
         shell::word(&provider)
     ));
-    let left = StoredValue::new(last.then(|| t().users.unlink_last(&name)));
+    let remaining_roles = StoredValue::new(last.then(|| t().users.unlink_last(&name)));
     let (name, provider) = (StoredValue::new(name), StoredValue::new(provider));
     let go = move |()| {
         let of_user = name.with_value(|name| path(name));
@@ -251,7 +251,7 @@ pub(super) fn UnlinkIdentity(
             <p>
                 {t().users.unlink_effect()}
             </p>
-            {left.get_value().map(|words| view! { <Banner mood=BannerKind::Warning>{words}</Banner> })}
+            {remaining_roles.get_value().map(|words| view! { <Banner mood=BannerKind::Warning>{words}</Banner> })}
             <Code label=t().labels.command() text=command.get_value()/>
         </Confirm>
     }

@@ -163,7 +163,7 @@ fn Identities(
 ) -> impl IntoView {
     let (session, toasts) = (expect_context::<Session>(), expect_context::<Toasts>());
     let (sending, linking) = (Sending::new(), RwSignal::new(false));
-    let asked = Unlinking {
+    let requested = Unlinking {
         open: RwSignal::new(false),
         identity: RwSignal::new(None),
     };
@@ -202,17 +202,17 @@ fn Identities(
     let rows = move || {
         let rows = identities.get().into_iter();
         rows.map(
-            |identity| view! { <Identity identity=identity oneself=oneself.get() missing=administer asked=asked/> },
+            |identity| view! { <Identity identity=identity oneself=oneself.get() missing=administer requested=requested/> },
         )
         .collect_view()
     };
     let unlink = move || {
-        let identity = asked.identity.get()?;
+        let identity = requested.identity.get()?;
         let name = name.get_value();
         // The polling must not render the dialog again.
         let last = identities.with_untracked(|it| it.len() == 1);
         Some(view! {
-            <UnlinkIdentity name=name identity=identity last=last open=asked.open listing=listing/>
+            <UnlinkIdentity name=name identity=identity last=last open=requested.open listing=listing/>
         })
     };
     view! {
@@ -251,13 +251,13 @@ fn Identity(
     oneself: bool,
     /// The text that names the missing permission; `None` if the user has the permission.
     missing: Signal<Option<String>>,
-    asked: Unlinking,
+    requested: Unlinking,
 ) -> impl IntoView {
     let whole = StoredValue::new(identity.clone());
     let unlink = (!oneself).then(|| {
         let press = move |()| {
-            asked.identity.set(Some(whole.get_value()));
-            asked.open.set(true);
+            requested.identity.set(Some(whole.get_value()));
+            requested.open.set(true);
         };
         let label = t().users.unlink_named(&identity.provider);
         view! { <Button missing=missing on_press=press>{t().users.unlink_menu()}<span class="visually-hidden">{label}</span></Button> }
@@ -278,7 +278,7 @@ fn Identity(
                 {unlink}
             </div>
             <p class="muted" title=in_full(at).to_string()>{move || t().users.last_confirmed(&ago(at, clock.now()))}</p>
-            {identity.message.map(|why| view! { <p class="check-message">{why}</p> })}
+            {identity.message.map(|reason| view! { <p class="check-message">{reason}</p> })}
             {left_out}
         </li>
     }
@@ -305,7 +305,7 @@ fn columns() -> Vec<Column<GroupRow>> {
             .by(|a, b| a.0.display_name.cmp(&b.0.display_name)),
         Column::new("name", t().labels.subject(), "col-binding", name)
             .by(|a, b| a.0.name.cmp(&b.0.name)),
-        Column::new("state", t().users.last_state(), "col-status", said)
+        Column::new("state", t().users.last_state(), "col-status", state_cell)
             .by(|a, b| state_words(a.0.state).cmp(state_words(b.0.state))),
     ]
 }
@@ -318,7 +318,7 @@ fn name(row: &GroupRow) -> AnyView {
     cell(&row.0.name)
 }
 
-fn said(row: &GroupRow) -> AnyView {
+fn state_cell(row: &GroupRow) -> AnyView {
     let state = row.0.state;
     view! { <Badge tone=state_tone(state) words=state_words(state).to_owned()/> }.into_any()
 }

@@ -48,11 +48,11 @@ impl NewPassword {
         if !self.generate.get_untracked() {
             return Some((Secret::new(self.typed.get_untracked()), false));
         }
-        let made = generated();
-        if made.is_none() {
+        let password = generated();
+        if password.is_none() {
             toasts.warn(t().users.no_random());
         }
-        Some((made?, true))
+        Some((password?, true))
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn PasswordFields(
             <Checkbox label=t().users.generate_password() checked=password.generate/>
             <Show
                 when=move || !password.generate.get()
-                fallback=move || error.get().map(|why| view! { <p class="field-note error">{why}</p> })
+                fallback=move || error.get().map(|reason| view! { <p class="field-note error">{reason}</p> })
             >
                 <TextField label=t().sign_in.password() content=Content::NewPassword value=password.typed
                     help=t().users.type_password_help(MIN_PASSWORD)

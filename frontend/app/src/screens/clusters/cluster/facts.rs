@@ -35,7 +35,7 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
         LastContact::Never => t().labels.never().to_owned(),
     };
     let nodes_screen = move || cluster.with(|cluster| Kind::NODES.list_screen(&cluster.name));
-    let made = move || cluster.with(|cluster| in_full(cluster.created_at).to_string());
+    let created_at = move || cluster.with(|cluster| in_full(cluster.created_at).to_string());
     view! {
         <dl class="facts">
             <dt>{t().labels.description()}</dt><dd>{of(|it| it.description.clone())}</dd>
@@ -46,7 +46,7 @@ pub(super) fn Overview(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
             <dt>{t().labels.agent()}</dt><dd>{of(agent)}</dd>
             <dt>{t().labels.agent_image()}</dt><dd>{of(|it| it.agent.as_ref()?.image.clone())}</dd>
             <dt>{t().labels.last_seen()}</dt><dd>{seen}</dd>
-            <dt>{t().labels.created()}</dt><dd>{made}</dd>
+            <dt>{t().labels.created()}</dt><dd>{created_at}</dd>
             <dt>{t().labels.uid()}</dt><dd><code>{of(|it| Some(it.uid.clone()))}</code></dd>
         </dl>
     }
@@ -172,11 +172,11 @@ pub(super) fn Conditions(cluster: Signal<Arc<ClusterView>>) -> impl IntoView {
                 _ => (Tone::Neutral, t().states.unknown()),
             };
             let since = condition.last_transition_time.0;
-            let told = [words(&condition.reason), condition.message].join(": ");
+            let text = [words(&condition.reason), condition.message].join(": ");
             view! {
                 <li class="condition">
                     <b>{words(&condition.type_)}</b>
-                    <span class="row"><Badge tone=tone words=status.to_owned()/><span>{told}</span></span>
+                    <span class="row"><Badge tone=tone words=status.to_owned()/><span>{text}</span></span>
                     <span class="muted">{move || t().durations.lasting(&age(since, clock.now()))}</span>
                 </li>
             }

@@ -95,7 +95,7 @@ fn Unknown(name: String) -> impl IntoView {
     view! {
         <div class="page">
             <EmptyState
-                why=EmptyReason::NotFound
+                reason=EmptyReason::NotFound
                 title=t().cluster.not_found(&name)
                 advice=t().cluster.not_found_advice()
             >
@@ -140,8 +140,8 @@ fn Known(
     });
     let advice = move || {
         let state = state.get();
-        let why = state.detail.filter(|_| state.health != Health::Ready);
-        why.map(|why| view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
+        let reason = state.detail.filter(|_| state.health != Health::Ready);
+        reason.map(|reason| view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })
     };
     view! {
         <div class="page">

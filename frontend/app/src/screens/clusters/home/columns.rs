@@ -204,6 +204,6 @@ fn agent_cell(row: &ClusterRow) -> AnyView {
 }
 
 fn age_cell(row: &ClusterRow) -> AnyView {
-    let (clock, made) = (expect_context::<Clock>(), row.cluster.created_at);
-    view! { <span>{move || age(made, clock.now())}</span> }.into_any()
+    let (clock, created_at) = (expect_context::<Clock>(), row.cluster.created_at);
+    view! { <span>{move || age(created_at, clock.now())}</span> }.into_any()
 }

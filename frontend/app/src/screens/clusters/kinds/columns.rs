@@ -106,12 +106,12 @@ pub(super) fn columns(
 }
 
 /// Returns the sort order for the selected column and direction.
-pub(super) fn order(told: &Columns, sorting: &Sorting<String>) -> Order {
+pub(super) fn order(columns: &Columns, sorting: &Sorting<String>) -> Order {
     match sorting.column.as_str() {
         TROUBLE => Order::Trouble,
         NAMESPACE => Order::Namespace,
         key => {
-            let place = told.iter().position(|column| column.key() == key);
+            let place = columns.iter().position(|column| column.key() == key);
             place.map_or(Order::Trouble, Order::Column)
         }
     }

@@ -90,17 +90,17 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
     let live = Live::begin::<Rows>(source);
     let freshness = Signal::derive(move || live.freshness());
     expect_context::<CurrentCluster>().follows(freshness);
-    let told = Memo::new(move |_| {
+    let columns = Memo::new(move |_| {
         let items = live.items().unwrap_or_default();
         items.first().map(|row| Arc::clone(&row.columns))
     });
-    let rows = sorted(live, told, view);
+    let rows = sorted(live, columns, view);
     let shown = passing(rows, view);
     Effect::new(move || {
         let (shown, all) = (shown.with(|it| it.len()), rows.with(|it| it.len()));
         words.set(counted(shown, all));
     });
-    let what = Memo::new(move |_| {
+    let list_state = Memo::new(move |_| {
         let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
         ListState::of(live.is_known(), live.freshness(), all, some)
     });
@@ -113,7 +113,7 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
             words=t().kinds.cut()
         />
         <Tally label=t().labels.filter_by_state() counts=counts(rows) chosen=view.severity/>
-        {move || match what.get() {
+        {move || match list_state.get() {
             ListState::Loading => view! { <Skeleton lines=10/> }.into_any(),
             ListState::Problem(problem) => {
                 let listed = place.get_value();
@@ -122,16 +122,16 @@ fn List(listed: Listed, view: View, words: RwSignal<String>) -> impl IntoView {
             }
             ListState::Empty => view! { <Empty listed=place.get_value()/> }.into_any(),
             ListState::NoMatch => view! { <NoMatch view=view/> }.into_any(),
-            ListState::Rows => view! { <Lines listed=place.get_value() told=told shown=shown view=view/> }.into_any(),
+            ListState::Rows => view! { <Lines listed=place.get_value() told=columns shown=shown view=view/> }.into_any(),
         }}
     }
 }
 
 /// Returns the sorted rows. A change of the text filter does not sort the rows again.
-fn sorted(live: Live, told: Memo<Option<Columns>>, view: View) -> Lines {
+fn sorted(live: Live, columns: Memo<Option<Columns>>, view: View) -> Lines {
     Memo::new(move |_| {
         let (items, sorting) = (live.items().unwrap_or_default(), view.sorting.get());
-        let order = order(&told.get().unwrap_or_default(), &sorting);
+        let order = order(&columns.get().unwrap_or_default(), &sorting);
         let sorted = sort(&items, order, sorting.descending).into_iter();
         Arc::new(sorted.map(Line).collect())
     })
@@ -225,13 +225,13 @@ fn Empty(listed: Listed) -> impl IntoView {
         None => (&*listed.cluster, t().kinds.empty_advice()),
     };
     let title = t().kinds.empty(things, place);
-    view! { <EmptyState why=EmptyReason::Empty title=title advice=advice/> }
+    view! { <EmptyState reason=EmptyReason::Empty title=title advice=advice/> }
 }
 
 #[component]
 fn NoMatch(view: View) -> impl IntoView {
     view! {
-        <EmptyState why=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match()>
+        <EmptyState reason=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match()>
             <Button on_press=move |()| view.show_all()>{t().kinds.show_all()}</Button>
         </EmptyState>
     }

@@ -78,7 +78,7 @@ pub(super) fn ChooseNamespace(
     let buttons = buttons.collect_view();
     view! {
         <div class="object-list">
-            <EmptyState why=EmptyReason::Empty title=t().kinds.choose_namespace() advice=advice>
+            <EmptyState reason=EmptyReason::Empty title=t().kinds.choose_namespace() advice=advice>
                 {buttons}
                 <Button weight=Weight::Quiet on_press=move |()| all.set(true)>{t().kinds.all_namespaces()}</Button>
             </EmptyState>

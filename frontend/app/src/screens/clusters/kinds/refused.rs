@@ -20,8 +20,8 @@ pub(super) fn Refused(
     namespace: Option<String>,
 ) -> impl IntoView {
     let CurrentCluster { name, state, .. } = expect_context();
-    let told = move || {
-        let (why, title, advice) = state.with(|state| match away(&problem, state) {
+    let content = move || {
+        let (reason, title, advice) = state.with(|state| match away(&problem, state) {
             Some(advice) => (
                 EmptyReason::Offline,
                 t().kinds.unreachable(&name.get(), &state.summary),
@@ -30,9 +30,9 @@ pub(super) fn Refused(
             None => words(&problem, kind, &name.get(), namespace.as_deref()),
         });
         let advice = t().problems.retrying(&advice);
-        view! { <EmptyState why=why title=title advice=advice/> }
+        view! { <EmptyState reason=reason title=title advice=advice/> }
     };
-    view! { <div class="object-list">{told}</div> }
+    view! { <div class="object-list">{content}</div> }
 }
 
 /// Returns the advice for a cluster that is not reachable.

@@ -129,7 +129,7 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
         let passing = items.iter().filter(|event| view.passes(&query, event));
         Arc::new(grouped(passing.cloned().collect()))
     });
-    let what = Memo::new(move |_| {
+    let list_state = Memo::new(move |_| {
         let (all, some) = (
             live.items().map_or(0, |it| it.len()),
             groups.with(|it| it.len()),
@@ -144,7 +144,7 @@ fn Events(cluster: String, namespace: Option<Arc<str>>, view: View) -> impl Into
             words=t().kinds.cut_events()
         />
         <Tally label=t().kinds.filter_by_type() counts=counts(live) chosen=view.warning/>
-        {move || match what.get() {
+        {move || match list_state.get() {
             ListState::Problem(problem) => {
                 let namespace = namespace.as_deref().map(str::to_owned);
                 view! { <Refused problem=problem kind=Kind::EVENTS namespace=namespace/> }.into_any()
@@ -182,7 +182,7 @@ fn counts(live: Store<Arc<Event>>) -> Signal<Vec<Count<bool>>> {
 fn Empty() -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::Empty
+            reason=EmptyReason::Empty
             title=t().kinds.no_events()
             advice=t().kinds.no_events_advice()
         />
@@ -196,7 +196,7 @@ fn NoMatch(view: View) -> impl IntoView {
         view.warning.set(None);
     };
     view! {
-        <EmptyState why=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match_events()>
+        <EmptyState reason=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().kinds.no_match_events()>
             <Button on_press=show_all>{t().kinds.show_all_events()}</Button>
         </EmptyState>
     }
@@ -209,10 +209,10 @@ fn Groups(cluster: String, groups: Memo<Arc<Vec<Group>>>) -> impl IntoView {
     let all = move || groups.with(|groups| groups.iter().map(|it| it.events.len()).sum::<usize>());
     let cluster = StoredValue::new(Arc::<str>::from(cluster));
     let shown = move || {
-        let (mut left, groups) = (most.get(), groups.get());
+        let (mut remaining, groups) = (most.get(), groups.get());
         let within = groups.iter().take_while(|group| {
-            let fits = left > 0;
-            left = left.saturating_sub(group.events.len());
+            let fits = remaining > 0;
+            remaining = remaining.saturating_sub(group.events.len());
             fits
         });
         within.cloned().collect::<Vec<_>>()

@@ -49,7 +49,7 @@ impl Applying {
     async fn go(self, session: Session) -> bool {
         let (batch, plan) = (self.batch, self.plan.get_untracked());
         let patches = plan.map(|plan| plan.patches.clone()).unwrap_or_default();
-        let left: Vec<Patch> = patches
+        let remaining: Vec<Patch> = patches
             .into_iter()
             .filter(|patch| batch.wants(&patch.name))
             .collect();
@@ -57,7 +57,7 @@ impl Applying {
             let path = format!("{CLUSTERS}/{}", segment(&patch.name));
             session.patch(&path, &patch.body).await
         };
-        batch.run(left, |patch| patch.name.clone(), send).await
+        batch.run(remaining, |patch| patch.name.clone(), send).await
     }
 }
 

@@ -50,7 +50,7 @@ fn List(source: Source) -> impl IntoView {
         (None, _) => view! { <Skeleton lines=5/> }.into_any(),
         (Some(events), _) if events.is_empty() => view! {
             <EmptyState
-                why=EmptyReason::Empty
+                reason=EmptyReason::Empty
                 title=t().object.no_events()
                 advice=t().object.no_events_advice()
             />

@@ -53,10 +53,12 @@ pub(super) fn Logs(
         return view! { <PodLog cluster=named.cluster pod=pod view=view/> }.into_any();
     }
     let kind = named.kind;
-    let what = Memo::new(move |_| object.with(|object| related(kind, object)));
+    let target = Memo::new(move |_| object.with(|object| related(kind, object)));
     let cluster = StoredValue::new(named.cluster);
-    (move || match what.get() {
-        Some(_) => view! { <PodsLog cluster=cluster.get_value() what=what view=view/> }.into_any(),
+    (move || match target.get() {
+        Some(_) => {
+            view! { <PodsLog cluster=cluster.get_value() target=target view=view/> }.into_any()
+        }
         None => view! { <NoPods/> }.into_any(),
     })
     .into_any()
@@ -66,7 +68,7 @@ pub(super) fn Logs(
 fn NoPods() -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::Empty
+            reason=EmptyReason::Empty
             title=t().log.no_pods()
             advice=t().log.no_pods_advice()
         />
@@ -77,7 +79,7 @@ fn NoPods() -> impl IntoView {
 fn NotThere() -> impl IntoView {
     view! {
         <EmptyState
-            why=EmptyReason::NotFound
+            reason=EmptyReason::NotFound
             title=t().log.pod_gone()
             advice=t().log.pod_gone_advice()
         />
@@ -94,12 +96,12 @@ enum LogPageState {
 
 /// Shows the pod selector of a workload and the log of the selected pod.
 #[component]
-fn PodsLog(cluster: String, what: Memo<Option<Related>>, view: LogView) -> impl IntoView {
-    let Some(what) = what.get_untracked() else {
+fn PodsLog(cluster: String, target: Memo<Option<Related>>, view: LogView) -> impl IntoView {
+    let Some(target) = target.get_untracked() else {
         return view! { <NoPods/> }.into_any();
     };
-    let followed = follow(&cluster, &what);
-    let pods = Memo::new(move |_| belonging(followed, &what));
+    let followed = follow(&cluster, &target);
+    let pods = Memo::new(move |_| belonging(followed, &target));
     let options = Memo::new(move |_| pods.with(|pods| options_of(pods.as_deref())));
     choose_first(view, pods);
     let pod = chosen_of(view, pods);

@@ -52,7 +52,7 @@ pub(super) fn OverviewTab(
             </div>
             {move || containers.with(|it| !it.is_empty()).then(|| view! { <Containers containers=containers/> })}
             {move || conditions.with(|it| !it.is_empty()).then(|| view! { <Conditions conditions=conditions/> })}
-            {move || belongings.get().map(|what| view! { <RelatedObjects cluster=cluster what=what of=kind crashing=crashing/> })}
+            {move || belongings.get().map(|target| view! { <RelatedObjects cluster=cluster target=target of=kind crashing=crashing/> })}
             <footer class="page-foot"><CliCommand line=command/></footer>
         </div>
     }
@@ -103,7 +103,7 @@ fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoVi
             view! { <dt>{t().object.owners()}</dt><dd><Value worth=worth cluster=cluster/></dd> }
         })
     };
-    let made = move || {
+    let created_at = move || {
         created
             .get()
             .map(|at| view! { <dt>{t().labels.created()}</dt><dd><Age at=at/></dd> })
@@ -113,7 +113,7 @@ fn Metadata(object: Signal<Object>, cluster: StoredValue<String>) -> impl IntoVi
             <h3>{t().object.metadata()}</h3>
             <dl class="facts">
                 {owners}
-                {made}
+                {created_at}
                 <dt>{t().labels.uid()}</dt><dd><code class="object-code">{uid}</code></dd>
                 <dt>{t().labels.labels()}</dt><dd><Pairs pairs=labels/></dd>
                 <dt>{t().object.annotations()}</dt><dd><Pairs pairs=annotations/></dd>
@@ -206,7 +206,7 @@ fn OneContainer(container: Container) -> impl IntoView {
 fn State(object_state: ObjectState) -> impl IntoView {
     view! {
         <Badge tone=tone_of(object_state.severity) words=object_state.words/>
-        {object_state.why.map(|why| view! { <p class="object-message">{why}</p> })}
+        {object_state.why.map(|reason| view! { <p class="object-message">{reason}</p> })}
     }
 }
 

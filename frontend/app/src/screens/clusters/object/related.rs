@@ -20,15 +20,15 @@ use crate::screens::kinds::tone_of;
 const MAX_SHOWN: usize = 200;
 
 /// Starts the live list of related objects.
-pub(super) fn follow(cluster: &str, what: &Related) -> Store<Object> {
-    Store::begin::<Objects>(what.source(cluster))
+pub(super) fn follow(cluster: &str, target: &Related) -> Store<Object> {
+    Store::begin::<Objects>(target.source(cluster))
 }
 
 /// Returns the related objects. Returns `None` before the list is loaded.
-pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<Object>> {
+pub(super) fn belonging(followed: Store<Object>, target: &Related) -> Option<Vec<Object>> {
     let items = followed.items()?;
     let ours = items.iter().filter(|item| {
-        let owner = what.owner.as_ref();
+        let owner = target.owner.as_ref();
         owner.is_none_or(|owner| item.is_owned_by(owner))
     });
     Some(ours.cloned().collect())
@@ -38,16 +38,16 @@ pub(super) fn belonging(followed: Store<Object>, what: &Related) -> Option<Vec<O
 #[component]
 pub(super) fn RelatedObjects(
     cluster: StoredValue<String>,
-    what: Related,
+    target: Related,
     /// The kind of the owner.
     of: Kind,
     /// The signal that the component sets to the crashes of the pods.
     crashing: RwSignal<Vec<Crash>>,
 ) -> impl IntoView {
-    let followed = cluster.with_value(|cluster| follow(cluster, &what));
-    let kind = what.kind;
-    let what = StoredValue::new(what);
-    let ours = Memo::new(move |_| what.with_value(|what| belonging(followed, what)));
+    let followed = cluster.with_value(|cluster| follow(cluster, &target));
+    let kind = target.kind;
+    let target = StoredValue::new(target);
+    let ours = Memo::new(move |_| target.with_value(|target| belonging(followed, target)));
     // Pages of nodes do not show crashes, because the pods of a node have many owners.
     let tells = kind == Kind::PODS && of != Kind::NODES;
     Effect::new(move || {

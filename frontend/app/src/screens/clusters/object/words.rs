@@ -60,7 +60,7 @@ pub(super) fn Link(cluster: StoredValue<String>, to: Reference) -> impl IntoView
 #[component]
 pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
     let Problem { kind, message, .. } = problem;
-    let (why, title, advice) = match kind {
+    let (reason, title, advice) = match kind {
         ProblemKind::Forbidden => (
             EmptyReason::NoPermission,
             t().object.forbidden(of),
@@ -93,5 +93,5 @@ pub(super) fn Refused(problem: Problem, of: &'static str) -> impl IntoView {
         ),
     };
     let advice = format!("{message} {advice}");
-    view! { <EmptyState why=why title=title advice=advice/> }
+    view! { <EmptyState reason=reason title=title advice=advice/> }
 }

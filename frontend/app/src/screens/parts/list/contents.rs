@@ -54,7 +54,7 @@ pub(crate) struct Contents<R: Row> {
     /// The rows that the filters show.
     pub(crate) shown: Rows<R>,
     /// The state that the list shows: rows, loading, an error or an empty state.
-    pub(crate) what: Memo<ListState>,
+    pub(crate) state: Memo<ListState>,
 }
 
 impl<R: Row> Copy for Contents<R> {}
@@ -80,7 +80,7 @@ impl<R: Row> Contents<R> {
             Arc::new(passing.cloned().collect::<Vec<_>>())
         });
         // The memo renders the list again only when the state changes.
-        let what = Memo::new(move |_| {
+        let state = Memo::new(move |_| {
             let (all, some) = (rows.with(|it| it.len()), shown.with(|it| it.len()));
             ListState::of(status.known.get(), status.freshness.get(), all, some)
         });
@@ -90,7 +90,7 @@ impl<R: Row> Contents<R> {
             columns,
             rows,
             shown,
-            what,
+            state,
         }
     }
 

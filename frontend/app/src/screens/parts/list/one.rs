@@ -26,11 +26,11 @@ pub(crate) fn OneScreen<T: Listed>(
 ) -> impl IntoView {
     // The memo renders the screen again only when the state changes. The content subscribes to the
     // object.
-    let what = Memo::new(move |_| {
+    let state = Memo::new(move |_| {
         let count = usize::from(found.with(Option::is_some));
         ListState::of(listing.items().is_some(), listing.freshness(), count, count)
     });
-    move || match what.get() {
+    move || match state.get() {
         ListState::Loading => view! { <div class="page"><Skeleton lines=8/></div> }.into_any(),
         ListState::Problem(problem) => {
             view! { <div class="page"><Refused problem=problem noun=kind.noun/></div> }.into_any()
@@ -55,7 +55,7 @@ pub(crate) fn NotFoundState(
 ) -> impl IntoView {
     view! {
         <div class="page">
-            <EmptyState why=EmptyReason::NotFound title=title advice=advice>
+            <EmptyState reason=EmptyReason::NotFound title=title advice=advice>
                 <A href=all>{t().lists.all(kind.noun)}</A>
             </EmptyState>
         </div>

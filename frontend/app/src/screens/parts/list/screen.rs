@@ -94,7 +94,7 @@ pub(crate) fn ListBody<R: Row>(
     let no_match = move || view! { <NoMatch kind=kind on_all=move |()| view.show_all()/> };
     view! {
         <div class="home-list">
-            {move || match contents.what.get() {
+            {move || match contents.state.get() {
                 ListState::Loading => view! { <Skeleton lines=kind.lines/> }.into_any(),
                 ListState::Problem(problem) => view! { <Refused problem=problem noun=kind.noun/> }.into_any(),
                 ListState::Empty => match &empty {
@@ -120,7 +120,7 @@ pub(crate) fn ListBody<R: Row>(
 fn NoMatch(kind: ListKind, #[prop(into)] on_all: Callback<()>) -> impl IntoView {
     let noun = kind.noun;
     view! {
-        <EmptyState why=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().lists.no_match(noun)>
+        <EmptyState reason=EmptyReason::NoMatch title=t().lists.no_match_title() advice=t().lists.no_match(noun)>
             <Button on_press=move |()| on_all.run(())>{t().lists.show_all(noun)}</Button>
         </EmptyState>
     }

@@ -117,7 +117,7 @@ impl Filter {
         Self {
             name,
             word: Signal::derive(move || if only.get() { word } else { "" }.to_owned()),
-            choose: Callback::new(move |told: String| only.set(told == word)),
+            choose: Callback::new(move |chosen: String| only.set(chosen == word)),
         }
     }
 }

@@ -177,14 +177,14 @@ fn RejectionWarnings(name: String, administers: bool, oneself: bool) -> impl Int
     let users = administers.then(|| Listing::<UserView>::follow(PATH));
     move || {
         let users = users.and_then(Listing::items);
-        let why = if users.is_some_and(|users| is_last_administrator(&users, &name)) {
+        let reason = if users.is_some_and(|users| is_last_administrator(&users, &name)) {
             t().users.last_administrator()
         } else if oneself {
             t().users.own_account()
         } else {
             return None;
         };
-        Some(view! { <Banner mood=BannerKind::Warning>{why}</Banner> })
+        Some(view! { <Banner mood=BannerKind::Warning>{reason}</Banner> })
     }
 }
 

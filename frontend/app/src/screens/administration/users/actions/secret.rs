@@ -25,15 +25,15 @@ pub(super) fn SetPassword(
     open: RwSignal<bool>,
     listing: Listing<UserView>,
 ) -> impl IntoView {
-    let told = RwSignal::new(None::<GeneratedPassword>);
-    let held = Signal::derive(move || told.with(Option::is_some));
+    let generated = RwSignal::new(None::<GeneratedPassword>);
+    let is_shown = Signal::derive(move || generated.with(Option::is_some));
     let title = t().users.set_password_title(&row.user.name);
     let row = StoredValue::new(row);
     view! {
-        <FormDialog open=open title=title held=held let:sending>
-            {move || match told.get() {
-                None => view! { <Form row=row.get_value() told=told open=open sending=sending listing=listing/> }.into_any(),
-                Some(told) => view! { <FirstPassword told=told open=open/> }.into_any(),
+        <FormDialog open=open title=title is_locked=is_shown let:sending>
+            {move || match generated.get() {
+                None => view! { <Form row=row.get_value() generated=generated open=open sending=sending listing=listing/> }.into_any(),
+                Some(generated) => view! { <FirstPassword generated=generated open=open/> }.into_any(),
             }}
         </FormDialog>
     }
@@ -42,7 +42,7 @@ pub(super) fn SetPassword(
 #[component]
 fn Form(
     row: UserRow,
-    told: RwSignal<Option<GeneratedPassword>>,
+    generated: RwSignal<Option<GeneratedPassword>>,
     open: RwSignal<bool>,
     sending: Sending,
     listing: Listing<UserView>,
@@ -67,7 +67,7 @@ fn Form(
         sending.send(request, move |()| {
             listing.again();
             toasts.say(t().users.password_set(&name));
-            GeneratedPassword::tell(show, name, secret, told, open);
+            GeneratedPassword::tell(show, name, secret, generated, open);
         });
     };
     let command = move || {

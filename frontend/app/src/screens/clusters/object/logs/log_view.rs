@@ -35,7 +35,7 @@ pub(super) fn LogView(
         scroll.show_end();
     });
     pause_unless_at_end(scroll, log, view);
-    let what = Memo::new(move |_| {
+    let target = Memo::new(move |_| {
         let has_lines = log.with(|log| !log.lines().is_empty());
         if has_lines {
             None
@@ -46,7 +46,7 @@ pub(super) fn LogView(
     view! {
         <div class="log-view-bar"><Finding pages=pages view=view scroll=scroll/></div>
         <div class="log-scroll">
-            {move || match what.get() {
+            {move || match target.get() {
                 None => view! { <Lines pages=pages scroll=scroll view=view/> }.into_any(),
                 Some(reading) => view! { <Empty reading=reading/> }.into_any(),
             }}
@@ -108,11 +108,11 @@ impl Pages {
                 Layout::of(lines.map(|line| height(&line.entry.text, columns)))
             })
         });
-        let wanted = Memo::new(move |_| log.with(|log| log.wanted().clone()));
+        let desired = Memo::new(move |_| log.with(|log| log.wanted().clone()));
         let look = look(move || {
             columns.track();
             gutter.track();
-            wanted.track();
+            desired.track();
         });
         let current = RwSignal::new(None);
         Self {
@@ -240,20 +240,20 @@ fn Empty(reading: ReaderState) -> impl IntoView {
     match reading {
         ReaderState::Opening => view! { <Skeleton lines=8/> }.into_any(),
         ReaderState::Following => view! {
-            <EmptyState why=EmptyReason::Empty title=t().log.no_lines_yet() advice=t().log.no_lines_yet_advice()/>
+            <EmptyState reason=EmptyReason::Empty title=t().log.no_lines_yet() advice=t().log.no_lines_yet_advice()/>
         }
         .into_any(),
         ReaderState::Waiting(words) => view! {
-            <EmptyState why=EmptyReason::Empty title=t().log.not_running() advice=t().problems.retrying(&words)/>
+            <EmptyState reason=EmptyReason::Empty title=t().log.not_running() advice=t().problems.retrying(&words)/>
         }
         .into_any(),
         ReaderState::Over(words) => view! {
-            <EmptyState why=EmptyReason::Empty title=t().log.no_lines() advice=words/>
+            <EmptyState reason=EmptyReason::Empty title=t().log.no_lines() advice=words/>
         }
         .into_any(),
         ReaderState::Cut { problem, .. } => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),
         ReaderState::Refused(problem) if problem.kind == ProblemKind::Invalid => view! {
-            <EmptyState why=EmptyReason::Empty title=t().log.not_found() advice=problem.message/>
+            <EmptyState reason=EmptyReason::Empty title=t().log.not_found() advice=problem.message/>
         }
         .into_any(),
         ReaderState::Refused(problem) => view! { <Refused problem=problem of=t().log.the_log()/> }.into_any(),

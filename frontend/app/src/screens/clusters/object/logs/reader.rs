@@ -151,13 +151,13 @@ impl Reader {
         let mut position = self.log.with_untracked(Log::resume_position);
         let mut stream = match self.open(request, position.as_ref()).await {
             Ok(stream) => stream.cutting_lines_at(MAX_LINE_BYTES),
-            Err(why) => return why.into(),
+            Err(reason) => return reason.into(),
         };
         loop {
             let (lines, is_over) = match stream.next().await {
                 Ok(Some(lines)) => (lines, false),
                 Ok(None) => (Vec::from_iter(stream.last()), true),
-                Err(why) => return why.into(),
+                Err(reason) => return reason.into(),
             };
             let mut new = 0;
             self.log.update(|log| {
