@@ -90,7 +90,7 @@ pub enum ApplyError {
 pub struct Failure {
     /// Namespace of the object. Empty for cluster-scoped objects.
     pub namespace: String,
-    /// The error.
+    /// The error of the operation on the object.
     pub error: ApplyError,
 }
 

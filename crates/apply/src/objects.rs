@@ -66,7 +66,7 @@ impl<K> Objects<K> {
         }
     }
 
-    /// Sets the mode of writes.
+    /// Sets the method of writing objects.
     #[must_use]
     pub fn with_mode(self, mode: WriteMode) -> Self {
         Self { mode, ..self }

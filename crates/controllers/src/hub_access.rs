@@ -56,7 +56,7 @@ impl Reconciler for HubAccess {
     }
 }
 
-/// Runs the controller of access on the hub.
+/// Runs the controller that applies the hub's roles and bindings.
 pub async fn run_hub_access(hub: Hub, runtime: Runtime) {
     let options = Options {
         backoff: BACKOFF,

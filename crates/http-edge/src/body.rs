@@ -158,7 +158,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Names {
     }
 }
 
-/// Query parameters. Unknown parameters are rejected.
+/// Query parameters of a request. The extractor rejects unknown parameters.
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 

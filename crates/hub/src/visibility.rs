@@ -54,7 +54,7 @@ impl Visibility {
         &self.grants
     }
 
-    /// Returns the caller as a subject of grants.
+    /// Returns the user name and the groups of the caller, to look up the grants of the caller.
     pub fn rights_holder(&self) -> RightsHolder<'_> {
         RightsHolder {
             user: &self.user,

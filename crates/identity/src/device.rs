@@ -148,7 +148,8 @@ impl PendingLogin {
 }
 
 impl DeviceLogins {
-    /// Creates an empty list of pending device logins. Password logins share `limits`.
+    /// Creates an empty list of pending device logins. Password logins use the same rate limits
+    /// `limits`.
     pub fn new(hub: Hub, settings: Settings, limits: LoginLimits) -> Self {
         Self {
             hub,

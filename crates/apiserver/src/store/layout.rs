@@ -43,7 +43,7 @@ pub(super) const KNOWN: u32 = 2;
 /// The contents of the tables `meta` and `floors`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Header {
-    /// The last revision.
+    /// The revision of the latest change.
     pub(super) revision: u64,
     /// The number of restores from a backup, plus one.
     pub(super) epoch: u64,

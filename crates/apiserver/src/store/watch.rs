@@ -23,7 +23,7 @@ pub struct Watch {
     subscription: Subscription,
     /// The revision up to which all changes are delivered.
     delivered: u64,
-    /// Retains the history after `delivered`.
+    /// The pin that retains the history after the revision `delivered`.
     pin: Option<Pin>,
     progress_every: Duration,
     next_progress: Instant,

@@ -113,7 +113,7 @@ fn parameters() -> PatchParams {
     }
 }
 
-/// Returns the status with this condition Ready.
+/// Returns a copy of the status with this Ready condition.
 pub(super) fn with_condition(
     project: &Project,
     mut status: ProjectStatus,
@@ -271,7 +271,7 @@ impl Reconciler for ProjectsWithoutCluster {
     }
 }
 
-/// Runs the controller of projects without cluster.
+/// Runs the controller of deleted projects whose cluster does not exist.
 pub(crate) async fn run_without_cluster(hub: &Hub, runtime: &Runtime) {
     let options = Options {
         cooldown: COOLDOWN,

@@ -12,7 +12,7 @@ use super::review::PATH;
 /// The address of the webhook: a URL, or a Service on the hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A URL of scheme, host and port.
+    /// A URL that consists of scheme, host and port.
     Url(String),
     /// A Service on the hub.
     Service {

@@ -156,7 +156,7 @@ impl WatchedObjects {
         (strength, since)
     }
 
-    /// Returns the reflector's sink for a kind.
+    /// Returns the target to which the reflector writes the objects of a kind.
     pub(super) fn sink(&self, kind: BoundKind) -> KindSink {
         KindSink(self.clone(), kind)
     }
@@ -197,7 +197,7 @@ impl KindState {
     }
 }
 
-/// The reflector's sink for one kind.
+/// The target to which the reflector writes the objects of one kind.
 pub(super) struct KindSink(WatchedObjects, BoundKind);
 
 impl KindSink {

@@ -131,7 +131,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Creates the service. Logins share `locks`.
+    /// Creates the service. Provider logins use the same `locks`.
     pub fn new(hub: Hub, locks: KeyedLock) -> Self {
         Self { hub, locks }
     }

@@ -123,7 +123,7 @@ impl IdentityKey {
 }
 
 impl Refresher {
-    /// Creates the service. Logins share `locks`.
+    /// Creates the service. Provider logins use the same `locks`.
     pub fn new(hub: Hub, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,

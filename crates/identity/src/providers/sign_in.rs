@@ -61,7 +61,7 @@ pub struct ProviderLogins {
 }
 
 impl ProviderLogins {
-    /// Creates the service. Password logins share `limits`.
+    /// Creates the service. Password logins use the same rate limits `limits`.
     pub fn new(hub: Hub, settings: Settings, providers: Providers, limits: LoginLimits) -> Self {
         Self {
             hub,

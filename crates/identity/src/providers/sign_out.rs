@@ -78,7 +78,7 @@ pub struct ProviderLogouts {
 }
 
 impl ProviderLogouts {
-    /// Creates the service. Logins share `locks`.
+    /// Creates the service. Provider logins use the same `locks`.
     pub fn new(hub: Hub, settings: Settings, providers: Providers, locks: KeyedLock) -> Self {
         Self {
             hub,
