@@ -77,7 +77,7 @@ fn remove(copy: &Path) {
     for path in [copy.to_owned(), companion_path(copy, "journal")] {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                tracing::warn!(path = %path.display(), %error, "failed to remove the copy of a conversion");
+                tracing::warn!(path = %path.display(), %error, "failed to remove the temporary copy of the store");
             }
             _ => {}
         }

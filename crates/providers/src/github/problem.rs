@@ -26,7 +26,7 @@ impl Github {
             Grant::WrongSecret => misconfigured(
                 "github.clientSecret",
                 format!(
-                    "{github} rejects it for the client {}: generate a new secret on the \
+                    "{github} rejects the secret of the client {}: generate a new secret on the \
                      OAuth app's page, and write it into the Secret",
                     self.client_id
                 ),

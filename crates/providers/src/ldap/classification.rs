@@ -126,8 +126,8 @@ pub(super) fn service_bind_result(provider: &str, outcome: Outcome) -> Result<()
         SUCCESS => Ok(()),
         INVALID_CREDENTIALS => Err(misconfigured(
             "ldap.bindPassword",
-            "the directory rejects it for ldap.bindDn; correct both, and check whether the \
-             account is locked or its password has expired",
+            "the directory rejects this password of ldap.bindDn; correct both fields, and check \
+             whether the account is locked or the password has expired",
         )),
         INVALID_DN_SYNTAX | NO_SUCH_OBJECT | INAPPROPRIATE_AUTHENTICATION => Err(misconfigured(
             "ldap.bindDn",
@@ -203,7 +203,7 @@ pub(super) fn search_result(
         NO_SUCH_OBJECT => Err(base.unreadable()),
         INVALID_DN_SYNTAX => Err(misconfigured(
             base.base(),
-            "the directory rejects it as a distinguished name",
+            "the directory rejects the value: enter a valid distinguished name",
         )),
         INSUFFICIENT_ACCESS_RIGHTS => Err(misconfigured(
             base.base(),

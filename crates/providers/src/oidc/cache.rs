@@ -156,7 +156,7 @@ pub(super) async fn fetch_keys(web: &Web, metadata: &Metadata) -> Result<KeySet,
         .flatten();
     keys.filter(|keys| !keys.is_empty()).ok_or_else(|| {
         web.invalid_response(
-            "the key set is not a list of up to 100 keys with at least one that Drover supports",
+            "the key set must have at most 100 keys, and Drover must support at least one key",
         )
     })
 }

@@ -165,7 +165,8 @@ fn error_of(web: &Web, answer: &ProviderResponse, grant: Grant<'_>) -> ProviderE
         ),
         Some("invalid_client") => misconfigured(
             "oidc.clientSecret",
-            "the provider rejects it or oidc.clientId: copy both from the provider".to_owned(),
+            "the provider rejects oidc.clientId or the client secret: copy both from the provider"
+                .to_owned(),
         ),
         Some("unauthorized_client" | "unsupported_grant_type") => misconfigured(
             "oidc.clientId",
@@ -182,7 +183,8 @@ fn error_of(web: &Web, answer: &ProviderResponse, grant: Grant<'_>) -> ProviderE
         ),
         None if answer.status == StatusCode::UNAUTHORIZED => misconfigured(
             "oidc.clientSecret",
-            "the provider rejects it (401): copy it from the provider".to_owned(),
+            "the provider rejects the client secret (401): copy the secret from the provider"
+                .to_owned(),
         ),
         Some(error) => web.invalid_response(&format!(
             "the token endpoint returned {} with the error {}",

@@ -164,7 +164,7 @@ catalogue! {
         sign_out_everywhere_title = "Sign out everywhere?";
         stay_signed_in = "Stay signed in";
         sign_out_everywhere = "Sign out everywhere";
-        sign_out_everywhere_effect() -> Rich = Rich::from("Ends your sessions in all browsers, and all logins with ")
+        sign_out_everywhere_effect() -> Rich = Rich::from("Signs you out of all browsers, and of all command lines that logged in with ")
             + code("drover login") + ". API tokens and kubeconfig tokens stay valid. List them with "
             + code("drover token list") + ".";
         leave_title = "Discard unsaved changes?";
@@ -285,7 +285,7 @@ catalogue! {
         empty_namespace_advice = "Check the name of the namespace. New objects appear here automatically.";
         no_match = "No object matches the filter. Remove words or filters.";
         show_all = "Show all";
-        more_namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to more namespaces than these. To select a namespace that is not listed, type its name above.");
+        more_namespaces(cluster: &str) = format!("This list is incomplete: you have project roles in more namespaces of {cluster}. To select another namespace, type its name above.");
         namespaces(cluster: &str) = format!("Your project roles in {cluster} apply to these namespaces.");
         choose_namespace = "Select a namespace";
         unreachable(cluster: &str, state: &str) = format!("Cannot reach {cluster}: {state}");
@@ -433,7 +433,7 @@ catalogue! {
         all_unknown = "Some users may be allowed to send this request";
         all_allowed = "Users who are allowed to send this request";
         resource_name(name: &str) = format!("Resource: {name}");
-        resource_unresolved(name: &str, cause: &str) = format!("Resource: {name}, a resource of Kubernetes. Cannot read the resources of the cluster: {cause}.");
+        resource_unresolved(name: &str, cause: &str) = format!("Resource: {name} (built in to Kubernetes). Cannot read the resources of the cluster: {cause}.");
         bindings_unknown(cause: &str) = format!("Cannot read the RoleBindings of the cluster: {cause}.");
         own_rule = "rule of this role";
         cluster_role(name: &str) = format!("ClusterRole {name} of Kubernetes");
@@ -461,7 +461,7 @@ catalogue! {
         removed(subject: &str) = format!("Removed the role from {subject}.");
         remove_title(role: &str, subject: &str) = format!("Remove {role} from {subject}?");
         remove_role = "Remove role";
-        subject_help = "User name, or a group as drover:<provider>:<id>.";
+        subject_help = "User name, or group name in the form drover:<provider>:<id>.";
         choose_user = "Select one of the users with this name.";
         searching_users = "Searching for users with this name…";
         search_failed(cause: &str) = format!("Cannot search for users with this name. {cause}");
@@ -472,7 +472,7 @@ catalogue! {
         };
         users_found(count: usize) = match count {
             0 => "No user has this name. Drover creates a user of an identity provider at the first sign-in.".to_owned(),
-            1 => "One user has this login name, but a different user name. Select the user.".to_owned(),
+            1 => "No user has this user name, but one user has this login name. Select the user.".to_owned(),
             count => format!("{count} users have this name. Select a user."),
         };
         local_password = "local password";
@@ -524,7 +524,7 @@ catalogue! {
             count => format!("A role for clusters has no separate rules for the project's cluster, so {count} rules were moved. Select “Projects” to restore the rules."),
         };
         created(role: &str) = format!("Created role {role}.");
-        built_in_help = "Built-in roles cannot be changed. Copy this role, or create a role that inherits it.";
+        built_in_help = "Built-in roles cannot be changed. Copy this role, or create a role that inherits from this role.";
         inherited_by = "Inherited by";
         saved(role: &str) = format!("Saved role {role}.");
         unsaved_changes = "Unsaved changes";
@@ -726,7 +726,7 @@ catalogue! {
         delete_named(name: &str) = format!("Delete {name}");
         delete_and_sign_out = "Delete and sign out";
         delete_effect = "The tokens are rejected immediately. Open watches, logs and shells close within seconds. Deleted tokens cannot be restored.";
-        delete_own = "The selection includes the session of this browser. Deleting it signs you out.";
+        delete_own = "The selection includes the session of this browser. If you delete this session, you are signed out.";
         delete_title(count: usize) = format!("Delete {}?", counted(count, "token", "tokens"));
         deleted(count: usize) = format!("Deleted {}.", counted(count, "token", "tokens"));
         more(count: usize) = format!("and {count} more");
@@ -872,7 +872,7 @@ catalogue! {
         openapi = "OpenAPI document";
         hub = "Hub";
         administrator = "administrator: all permissions";
-        by_roles = "by roles";
+        by_roles = "permissions from roles";
         idle_timeout(minutes: u32) = format!(", or after {minutes} minutes without a request");
         user_name = "User name";
         kubernetes_user = "Kubernetes user";
@@ -888,7 +888,7 @@ catalogue! {
         sign_out_elsewhere = "ends the session at the provider";
         not_checked = "not checked yet";
         ca_bundle = "CA certificates";
-        ca_bundle_help = "PEM. Only these authorities are trusted. Empty: authorities of the system.";
+        ca_bundle_help = "PEM. Drover trusts only these certificate authorities. Empty: certificate authorities of the operating system.";
         issuer = "Issuer";
         issuer_help = "Exact issuer URL of the provider: https://…";
         client_id = "Client ID";
@@ -936,9 +936,9 @@ catalogue! {
         edit_effect = "Users who no longer match lose access within seconds.";
         own_provider = "You are signed in with this provider. Make sure that the new settings allow you to sign in, or that you have a second sign-in method.";
         conflict = "Another user changed this provider. Close the dialog, check the change and start again.";
-        enable_effect = "The provider appears on the sign-in page. The first sign-in creates a user. The user has no permissions until a role is granted to the user or to one of its groups.";
+        enable_effect = "The provider appears on the sign-in page. The first sign-in creates a user. The user has no permissions until a role is granted to the user or to a group of the user.";
         disable_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are rejected until the provider is enabled. Open streams close within seconds.";
-        delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider with the same name does not restore the sessions, tokens and groups. To block its users temporarily, disable the provider.";
+        delete_effect = "Users cannot sign in with the provider. Its sessions, tokens and groups are invalid permanently, and open streams close within seconds. A new provider with the same name does not restore the sessions, tokens and groups. To block the users of this provider temporarily, disable the provider.";
         ends_own_session = "You are signed in with this provider and will be signed out. Make sure that an administrator has a different sign-in method.";
         test_failed = "The last test failed: users cannot sign in.";
         untested = "Not tested since the last change. Run the test to check whether users can sign in.";
@@ -1060,7 +1060,7 @@ catalogue! {
         last_sign_in = "Last sign-in";
         actions = "Actions";
         more = "Actions";
-        by_roles = "by roles";
+        by_roles = "permissions from roles";
         actions_of(user: &str) = format!("Actions for {user}");
         no_random = "The browser cannot generate a password. Type a password.";
         generate_password = "Generate a password and show it once";
@@ -1157,7 +1157,7 @@ catalogue! {
         ready(count: &str) = format!("{count} ready");
         on_node = "on";
         the_manifest = "the manifest";
-        changed_since(time: &LocalTime) = format!("The object changed since {time}. ");
+        changed_since(time: &LocalTime) = format!("The object has changed since {time}. ");
         yaml_note = "YAML from the API server";
         json_note = "JSON: the API server does not provide YAML";
         managed_fields = "Managed fields";
@@ -1277,7 +1277,7 @@ catalogue! {
         exit_code(code: i64, meaning: &str) = format!("Exit code {code}: {meaning}.");
         crash_loop = "The container keeps exiting, and the kubelet delays its restart. Check the logs of the previous run.";
         image_pull = "The image cannot be pulled. Check its name and tag, the node's access to the registry, and the pull secret.";
-        invalid_image = "The image name is invalid. Correct it.";
+        invalid_image = "The image name is invalid. Correct the image name.";
         image_never_pulled = "The image is not on the node, and the pull policy forbids pulling it.";
         config_error = "A referenced ConfigMap, Secret or key is missing. Create it, or correct the reference.";
         create_error = "The container cannot be created. Check its command, mounts and image.";
@@ -1390,7 +1390,7 @@ catalogue! {
         concurrency_allow = "Allow: jobs run concurrently";
         concurrency_forbid = "Forbid: the next run is skipped";
         concurrency_replace = "Replace: the next run replaces the running job";
-        cordoned = "The node is cordoned: no new pods are scheduled. Run kubectl uncordon to allow them.";
+        cordoned = "The node is cordoned: no new pods are scheduled. Run kubectl uncordon to allow new pods.";
         runtime = "Container runtime";
         operating_system = "Operating system";
         kernel = "Kernel";
@@ -1433,7 +1433,7 @@ catalogue! {
         max_unavailable = "max unavailable";
         max_surge = "max surge";
         partition = "partition";
-        ordered_ready = "in order: each pod waits until the previous one is ready";
+        ordered_ready = "in order: each pod waits until the previous pod is ready";
         parallel = "parallel";
         default_class = "default storage class";
         rolling_out(updated: i64, desired: i64) = format!("rolling out: {updated} of {desired} updated");
