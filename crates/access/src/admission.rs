@@ -7,41 +7,25 @@
 //!
 //! | writer | forbidden write | reason |
 //! |---|---|---|
-//! | all except the server | create tokens and registration tokens, or change their specs | the
-//! writer of a hash knows the secret |
-//! | all except the server | create, disable, enable or delete administrators, or clear a required
-//! password change | the server checks the caller's permissions, and that one administrator remains
-//! |
-//! | all except the server | write the status of Drover's kinds, or their `management.drover.dev/`
-//! annotations | the status binds a cluster's key |
-//! | all except the server | write the server's Secrets, or create tokens of its account | these
-//! credentials identify the server |
-//! | all except the server | delete the server's namespace, or write or delete the definitions of
-//! Drover's kinds | their deletion deletes all contained objects |
-//! | all except the server | bind a role to a `drover:` name | the permissions would outlive the
-//! user's role in Drover |
-//! | all except the server | write or delete the roles and bindings of hub access, including labels
-//! and finalizers | the permissions would outlive the user's role in Drover |
+//! | all except the server | create tokens and registration tokens, or change their specs | a writer who chooses the hash of a secret knows the secret |
+//! | all except the server | create, disable, enable or delete administrators, or clear a required password change | the server checks the caller's permissions, and that one administrator remains |
+//! | all except the server | write the status of Drover's kinds, or their `management.drover.dev/` annotations | the status contains the key that authenticates the cluster |
+//! | all except the server | write the server's Secrets, or create tokens of its account | these credentials identify the server |
+//! | all except the server | delete the server's namespace, or write or delete the definitions of Drover's kinds | the deletion of the namespace or of a definition also deletes all contained objects |
+//! | all except the server | bind a role to a `drover:` name | the permissions would outlive the user's role in Drover |
+//! | all except the server | write or delete the roles and bindings of hub access, including labels and finalizers | the permissions would outlive the user's role in Drover |
 //! | all | bind a privilege escalation to all users | every user would become an administrator |
-//! | Drover users | grant a privilege escalation by role, binding, label or aggregation | the grant
-//! would outlive the user's own permissions |
+//! | Drover users | grant a privilege escalation by role, binding, label or aggregation | the grant would outlive the user's own permissions |
 //! | Drover users | bind a missing role | the future rules of the role are unknown |
-//! | Drover users and service accounts | create tokens of accounts in system namespaces | the token
-//! would outlive the user's own permissions |
-//! | Drover users and service accounts | change or delete a role that Kubernetes restores | a
-//! binding of the changed role would grant the restored rules later |
-//! | Drover users and service accounts | approve a client certificate for the hub | the certificate
-//! would outlive the user's own permissions |
-//! | Drover users and service accounts | request a node's certificate, which Kubernetes approves
-//! automatically | the certificate would outlive the user's own permissions |
-//! | Drover users and service accounts | create a bootstrap token | the token would outlive the
-//! user's own permissions |
+//! | Drover users and service accounts | create tokens of accounts in system namespaces | the token would outlive the user's own permissions |
+//! | Drover users and service accounts | change or delete a role that Kubernetes restores | a binding of the changed role would grant the restored rules later |
+//! | Drover users and service accounts | approve a client certificate for the hub | the certificate would outlive the user's own permissions |
+//! | Drover users and service accounts | request a node's certificate, which Kubernetes approves automatically | the certificate would outlive the user's own permissions |
+//! | Drover users and service accounts | create a bootstrap token | the token would outlive the user's own permissions |
 //! | all | set an invalid value of a setting | the value would not take effect |
-//! | all | configure an AuthProvider to read one of the server's own Secrets | the server would
-//! send the Secret to the provider |
-//! | all except administrators | write AuthProviders or security settings, change an administrator,
-//! set the agent's image, or change owner references and finalizers | see [`admit_by_roles`] |
-//! | all | grant permissions beyond their own by a role, a binding or a project | see [`roles`] |
+//! | all | configure an AuthProvider to read one of the server's own Secrets | the server would send the Secret to the provider |
+//! | all except administrators | write AuthProviders or security settings, change an administrator, set the agent's image, or change owner references and finalizers | see [`admit_by_roles`] |
+//! | all | grant permissions that the writer does not have, by a role, a binding or a project | see [`roles`] |
 //!
 //! A *privilege escalation* is a permission that makes its user an administrator of Drover: see
 //! [`privilege_escalation`]. The rules do not apply to Kubernetes itself (garbage collector and

@@ -2,7 +2,7 @@
 //!
 //! A client can impersonate only users and groups with Drover names, because the agent rejects all
 //! other names. A cluster's `system:` names must never be reachable through the hub, even if the
-//! cluster's RBAC permits it (CVE-2026-44945 in a similar product).
+//! cluster's RBAC permits the impersonation (CVE-2026-44945 in a similar product).
 
 use drover_api::ids::UserUid;
 use http::HeaderMap;

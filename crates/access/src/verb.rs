@@ -1,7 +1,7 @@
 //! The Kubernetes verb of a request, from its method, path and query.
 //!
 //! Audit records, metrics and time limits use the verb. Permissions do not depend on the verb,
-//! because the API server checks them. This module parses paths like the API server (Go's
+//! because the API server checks permissions. This module parses paths like the API server (Go's
 //! `net/url`, and `RequestInfo` of `k8s.io/apiserver`), so that audit records contain the correct
 //! verb. The module decodes segments and parameters first. The parameter `watch` has no effect if
 //! the path contains an object name. The parser accepts every path that the API server accepts.

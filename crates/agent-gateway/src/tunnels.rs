@@ -141,8 +141,8 @@ impl std::fmt::Debug for Tunnels {
     }
 }
 
-/// A guard that detaches the tunnel when it is dropped. If the tunnel closes first, the server
-/// detaches the tunnel then.
+/// A guard that detaches the tunnel when the guard is dropped. If the tunnel closes earlier, the
+/// server detaches the tunnel at that time.
 #[must_use = "dropping the guard detaches the tunnel"]
 pub struct AttachGuard {
     tunnels: Tunnels,

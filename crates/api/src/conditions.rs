@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 pub const CONNECTED: &str = "Connected";
 /// Condition of a Cluster: the cluster's key is bound to the Cluster's UID.
 pub const REGISTERED: &str = "Registered";
-/// Condition of a Cluster: the cluster's API server reports that it is ready.
+/// Condition of a Cluster: the cluster's API server passes its readiness checks.
 pub const API_SERVER_READY: &str = "APIServerReady";
 /// Condition of a Cluster: the roles and bindings in the cluster match the hub.
 pub const ACCESS_APPLIED: &str = "AccessApplied";

@@ -1,4 +1,4 @@
-//! Request handling, from an HTTP request to its response.
+//! Processes a request, from the HTTP request to the response.
 //!
 //! `Exchange` is the state of one request. The function `pass` contains the security steps in their
 //! order: authentication, impersonation, queueing and authorization. The request is routed after

@@ -5,7 +5,7 @@
 //! | an AuthProvider | an AuthProvider determines the identity of users, including administrators |
 //! | settings that affect security ([`Setting::needs_administrator`]) | these settings select the agent's image in all clusters, and the lifetime of credentials |
 //! | the agent image of a cluster | the agent has all permissions in its cluster |
-//! | an administrator, by User object or role | other users must not lock out administrators |
+//! | a user who is an administrator by the User object or by a role | other users must not lock out administrators |
 //! | owner references and finalizers of Drover's kinds | the garbage collector deletes an object whose owner does not exist, so permission to update would include permission to delete |
 
 use drover_api::group::GROUP;

@@ -143,8 +143,8 @@ fn admit_binding(write: &Write<'_>, server: &str, role: Option<&Value>) -> Resul
     }))
 }
 
-/// Rejects a binding of a role that does not exist. Admission of the role, when it is created
-/// later, does not check existing bindings.
+/// Rejects a binding of a role that does not exist. If the role is created later, admission of the
+/// role does not check existing bindings.
 fn missing(write: &Write<'_>) -> Refusal {
     let text = |part: &str| write.of(part).and_then(Value::as_str).unwrap_or_default();
     Refusal::new(format!(

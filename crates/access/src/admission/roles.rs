@@ -350,7 +350,7 @@ fn require_all_rights_in(
     writer.check(|holder| hub_roles.grants.may_grant(holder, &everything, scope))
 }
 
-/// Rejects changes of built-in roles, because users and inheriting roles depend on them.
+/// Rejects changes of built-in roles, because users and inheriting roles depend on built-in roles.
 fn built_in(write: &Write<'_>) -> Result<(), Refusal> {
     let label = |object: Option<&Value>| {
         let labels = object.and_then(|object| object.pointer("/metadata/labels"));

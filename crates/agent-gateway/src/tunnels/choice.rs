@@ -40,7 +40,7 @@ const FAILURES: u8 = 2;
 /// prevents a flapping tunnel from repeatedly receiving requests.
 const SUCCESSES: u8 = 3;
 
-/// The results of the latest probes, and the health that results from them.
+/// The results of the latest probes, and the health that is derived from these results.
 ///
 /// ```text
 ///   Healthy ──2 × Down──► ApiServerDown      any ──2 × Missed──► Silent

@@ -72,7 +72,7 @@ pub enum AgentUpgrade {
     Manual,
 }
 
-/// Observed state of a cluster. The server writes the status only when it changes.
+/// Observed state of a cluster. The server writes the status only when the status changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "crd", derive(kube::KubeSchema))]
 #[serde(rename_all = "camelCase")]

@@ -119,7 +119,8 @@ wire! {
     }
 }
 wire! {
-    /// A pending device login. The server shows the login to the user who confirms it.
+    /// A pending device login. The server shows the pending login to the user, who confirms the
+    /// login.
     DeviceView {
         /// The code that the program displays.
         user_code: String,

@@ -1,11 +1,11 @@
 //! A fault-injecting SQLite VFS for tests: the VFS tracks synced data, and can lose all unsynced
 //! data in a simulated power failure.
 //!
-//! A killed process loses no writes, because the kernel completes them. This VFS therefore records
-//! each write, truncation, deletion and creation until a sync makes it durable. [`Disk::crash`]
-//! then rewrites the real files to a state that a disk can have after a power failure. Synced data
-//! is complete. An arbitrary subset of the other writes survives in arbitrary order, down to single
-//! sectors of a write.
+//! A killed process loses no writes, because the kernel completes the writes. This VFS therefore
+//! records each write, truncation, deletion and creation until a sync makes it durable.
+//! [`Disk::crash`] then rewrites the real files to a state that a disk can have after a power
+//! failure. Synced data is complete. An arbitrary subset of the other writes survives in arbitrary
+//! order, down to single sectors of a write.
 //!
 //! The simulated disk can also run out of space and fail syncs. As in Linux, pages are clean after
 //! a failed sync, although they were not written.

@@ -34,7 +34,7 @@ struct Shadow {
     methods: *const ffi::sqlite3_io_methods,
     app: *const App,
     /// The state of the file in [`DiskState`]. Null for temporary files, because a power failure
-    /// deletes them.
+    /// deletes temporary files.
     tracked: *mut Tracked,
 }
 

@@ -133,7 +133,7 @@ fn assign_ports(spec: &mut Value, name: &str, taken: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// Returns the first free candidate, starting at the candidate that the name determines.
+/// Returns the first free address or port. The hash of the name determines the first candidate.
 fn free(
     name: &str,
     count: u32,

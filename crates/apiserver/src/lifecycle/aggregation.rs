@@ -22,7 +22,7 @@ pub(super) struct Aggregation {
     roles: Mutex<ObjectCache<Role>>,
 }
 
-/// The properties of a ClusterRole that aggregation uses.
+/// The parts of a ClusterRole that the controller needs for aggregation.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Role {
     labels: Map<String, Value>,

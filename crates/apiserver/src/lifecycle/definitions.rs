@@ -239,7 +239,8 @@ impl Controller for Definitions {
     }
 }
 
-/// Returns the fields of a CRD that affect other CRDs.
+/// Returns a copy of a CRD with only the group and the names, because only these fields affect
+/// other CRDs.
 fn slim(object: &Value) -> Value {
     json!({
         "metadata": { "name": object["metadata"]["name"] },

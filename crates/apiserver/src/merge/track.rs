@@ -14,7 +14,8 @@ use super::typed::{
     with_named_fields,
 };
 
-/// The handling of fields that other managers own with a different value.
+/// Determines whether a write takes ownership of fields that other managers own with a different
+/// value (`force`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Force {
     No,

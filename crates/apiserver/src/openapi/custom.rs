@@ -112,7 +112,7 @@ fn renamed(text: &str, resource: &Resource) -> String {
 }
 
 /// Removes strategic merge patches from an OpenAPI path, because custom resources do not support
-/// them. For cluster-scoped resources, also removes the namespace.
+/// this type of patch. For cluster-scoped resources, also removes the namespace.
 fn cut(item: &str, cluster: bool) -> String {
     let Ok(mut item) = serde_json::from_str::<Value>(item) else {
         return item.to_owned();

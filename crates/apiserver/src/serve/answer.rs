@@ -70,7 +70,7 @@ pub fn status(error: &ApiError) -> Response {
     response
 }
 
-/// Creates the response with an error as Status in JSON, or in YAML if the client prefers it.
+/// Creates the response with an error as Status in JSON, or in YAML if the client prefers YAML.
 pub fn refusal(headers: &HeaderMap, error: &ApiError) -> Response {
     let mut response = status(error);
     let requested = accepted(headers, Transforms::None).map(|accepted| accepted.format);

@@ -60,7 +60,7 @@ pub(crate) struct Shared {
     pub(crate) definitions: Definitions,
     pub(crate) metrics: Metrics,
     pub(crate) version: Version,
-    /// Serializes allocation of Service addresses.
+    /// Locked during the allocation of Service addresses.
     pub(crate) addresses: tokio::sync::Mutex<()>,
     /// Notifies watches when the catalog changes.
     pub(crate) catalog_changed: tokio::sync::watch::Sender<()>,

@@ -183,7 +183,7 @@ pub enum WatchEnd {
     /// The client read events too slowly.
     #[error("the watch ended: the client read events too slowly")]
     Lagged,
-    /// The store compacted the history while the watch read it.
+    /// The store compacted a part of the history that the watch had not read yet.
     #[error("the watch ended: the history was compacted; the oldest revision is {floor}")]
     Compacted {
         /// The oldest revision that a watch can start at.

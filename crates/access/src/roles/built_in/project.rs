@@ -209,7 +209,8 @@ fn readable_objects() -> Vec<PolicyRule> {
     ]
 }
 
-/// Creates a role from a ClusterRole of the cluster, rules, and inherited built-in roles.
+/// Creates a role with three parts: the ClusterRole `external` of the cluster, additional rules,
+/// and inherited built-in roles.
 fn whole(
     name: &'static str,
     display_name: &str,

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::{Form, ListAtom, ListKind, MapAtom, Scalar, Type, TypeMismatches, value};
 use crate::merge::path::PathElement;
 
-/// The handling of lists with duplicate keys, which stored objects sometimes contain.
+/// Determines whether a list with duplicate keys is an error. Stored objects sometimes contain such
+/// lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::merge) enum Duplicates {
     Allowed,

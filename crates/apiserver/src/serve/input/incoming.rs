@@ -97,7 +97,7 @@ fn complete(
     Ok(value)
 }
 
-/// Checks `apiVersion` and `kind`. Bodies of built-in kinds may omit them.
+/// Checks `apiVersion` and `kind`. Bodies of built-in kinds may omit both fields.
 fn check_kind(catalog: &Catalog, resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
     let expected = resource.group_version.to_string();
     let text = |field: &str| value[field].as_str().unwrap_or_default().to_owned();

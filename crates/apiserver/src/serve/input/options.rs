@@ -14,7 +14,7 @@ mod list;
 
 pub use list::{ListOptions, VersionMatch};
 
-/// Handling of unknown and duplicate fields (KEP-2885).
+/// The action for unknown and duplicate fields (KEP-2885).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldValidation {
     /// Ignore unknown and duplicate fields.
@@ -71,7 +71,7 @@ pub struct WriteOptions {
     pub manager: String,
     /// The mode of the write: dry run or persistent.
     pub dry_run: DryRun,
-    /// The handling of unknown and duplicate fields.
+    /// The action for unknown and duplicate fields.
     pub validation: FieldValidation,
     /// True if apply takes ownership of fields that other managers own.
     pub force: bool,

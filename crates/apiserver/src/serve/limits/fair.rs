@@ -68,7 +68,7 @@ struct State {
     watches_by: BTreeMap<Arc<str>, usize>,
 }
 
-/// A slot of a running request. Dropping the slot passes it to a waiting request.
+/// A slot of a running request. When the slot is dropped, a waiting request receives the slot.
 #[derive(Debug)]
 pub struct Slot {
     /// The queues to return the slot to. `None` after the slot was returned.

@@ -97,7 +97,8 @@ impl MemoryLimiter {
         Ok(reserved)
     }
 
-    /// Counts a response until it is sent, or replaces it with 429.
+    /// Counts the bytes of a response until the response is sent. Above the limit, returns a 429
+    /// response instead.
     pub(crate) fn guard(&self, caller: &str, response: Response) -> Response {
         let exact = response.body().size_hint().exact();
         let Some(bytes) = exact.and_then(|bytes| usize::try_from(bytes).ok()) else {

@@ -232,8 +232,8 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Serializes an object. `apiVersion` and `kind` come first, so that lists can omit them without
-/// parsing.
+/// Serializes an object. `apiVersion` and `kind` come first, so that lists can omit both fields
+/// without parsing.
 ///
 /// # Errors
 ///

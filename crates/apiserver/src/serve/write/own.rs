@@ -1,4 +1,5 @@
-//! Writes by the server's own controllers. The writes call the request handlers without HTTP.
+//! Writes by the server's own controllers. The controllers call the request handlers directly,
+//! without HTTP.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Differences between kinds in the handling of writes: the flags of kube-apiserver's strategies.
+//! The properties of kinds that affect writes: the flags of kube-apiserver's strategies.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::resource::{Origin, Resource};
 use crate::serve::metadata;
 use crate::serve::shared::Target;
 
-/// The default handling of the dependents of a deleted object.
+/// The default action for the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dependents {
     /// Delete the dependents.

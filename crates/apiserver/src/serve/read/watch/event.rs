@@ -102,7 +102,8 @@ impl Encoder {
         true
     }
 
-    /// Appends a bookmark. The bookmark has an annotation if it ends the initial objects.
+    /// Appends a bookmark. If `initial_end` is true, the bookmark has the annotation that marks the
+    /// end of the initial objects.
     pub(super) fn bookmark(&mut self, out: &mut Vec<u8>, revision: u64, initial_end: bool) {
         let resource = &self.target.resource;
         let mut object = json!({
