@@ -1,4 +1,4 @@
-//! Runs Drover's programs like a user would run them.
+//! Runs Drover's programs as a user runs the programs.
 
 mod agent;
 mod demo;

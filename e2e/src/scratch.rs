@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 const PREFIX: &str = "drover-e2e-";
 const LOCK: &str = ".in-use";
-/// Minimum age of a folder that this process may remove. Before this age, the process that created
-/// the folder may not have locked it yet.
+/// Minimum age of a folder that this process may remove. The process that created a younger folder
+/// may not have locked the folder yet.
 const YOUNG: Duration = Duration::from_mins(5);
 
 /// A temporary folder cannot be created.

@@ -1,4 +1,4 @@
-//! Divides the process's memory limit into limits for data from clients, clusters and watches.
+//! Divides the memory limit of the process among the components of the process.
 //!
 //! The limits apply to data whose size depends on clients and clusters. Six sixteenths remain for
 //! the program, the stores, SQLite and TLS.

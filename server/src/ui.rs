@@ -56,8 +56,8 @@ pub fn router() -> Router {
         .route("/assets/{name}", get(asset))
 }
 
-/// Handles paths without a route. Returns the UI's page if a browser navigates to the path;
-/// otherwise, returns an error.
+/// Responds to requests whose path has no route. Returns the UI's page if a browser navigates to
+/// the path; otherwise, returns an error.
 pub async fn screen_or_not_found(request: Request) -> Response {
     if is_screen(&request) {
         answer(&request, page())

@@ -185,8 +185,8 @@ pub struct Server {
     base: Base,
     passwords: Passwords,
     first_password_file: Option<PathBuf>,
-    /// The lock that shows other server processes that this process runs. The lock is released
-    /// after all tasks have ended.
+    /// The lock that proves to other server processes that this process still runs. The lock is
+    /// released after all tasks have ended.
     _presence: LeaseIdentity,
     /// The connection to the hub. The server closes the connection after all tasks have ended.
     connection: Connection,
@@ -208,7 +208,7 @@ impl Server {
         &self.base.leadership
     }
 
-    /// Handles requests until a stop request or an [`EndError`].
+    /// Serves requests until a stop request or an [`EndError`].
     pub async fn wait(self) -> Result<(), EndError> {
         let ended = self.lead().await;
         self.base.stop.cancel();

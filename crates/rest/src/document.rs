@@ -12,8 +12,8 @@ const REGISTRATION_TOKEN: &str = "registrationToken";
 /// Name of the security scheme of agent proofs, which agents send in a header.
 const PROOF: &str = "proof";
 
-/// Adds the security schemes to the OpenAPI document. Adds the security and the errors to the
-/// operation of each route.
+/// Adds the security schemes to the OpenAPI document. Adds the required credential and the error
+/// responses to the operation of each route.
 pub(super) fn complete(mut document: Value, routes: &[Route]) -> Value {
     document["components"]["securitySchemes"] = json!({
         TOKEN: { "type": "http", "scheme": "bearer", "bearerFormat": "drover_<id>_<secret>" },

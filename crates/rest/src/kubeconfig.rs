@@ -74,7 +74,7 @@ struct ClusterEntry {
     name: String,
     /// UID of the Cluster. Absent for the hub, which has no Cluster object.
     uid: Option<String>,
-    /// The only namespace in which the caller has a role.
+    /// Namespace of the context: the only namespace in which the caller has a role, if any.
     namespace: Option<String>,
 }
 

@@ -163,8 +163,9 @@ impl Action {
 }
 
 impl Action {
-    /// Returns the key that identifies the action when the retry code counts failures. The key is
-    /// [`Self::name`], with an addition for objects whose name the API generates.
+    /// Returns the key by which the retry code counts failures of the action. The key is
+    /// [`Self::name`]. If the API generates the name of the object, the key also contains
+    /// `generateName`.
     pub(crate) fn subject(&self) -> String {
         match self {
             Self::Create { kind, object, .. } => {

@@ -74,7 +74,7 @@ impl Clock {
     }
 }
 
-/// Conversion of a signed duration. A negative duration becomes zero.
+/// Converts a signed duration to an unsigned duration. A negative duration becomes zero.
 trait UnsignedIfPositive {
     fn unsigned_abs_if_positive(self) -> Duration;
 }

@@ -202,8 +202,8 @@ fn api(
     api
 }
 
-/// Forwards requests of in-process clients to the API. When the cluster stops, it closes this
-/// service, because clients may still exist.
+/// Forwards requests of in-process clients to the API. A stopped cluster closes this service,
+/// because clients may still exist.
 #[derive(Clone)]
 struct ApiAccess(Arc<RwLock<Option<Router>>>);
 

@@ -1,5 +1,5 @@
-//! Delays actions of a simulation. Failed actions are retried after a backoff. Decisions that never
-//! come to an end are throttled.
+//! Delays actions of a simulation. Failed actions are retried after a backoff. A long series of
+//! decisions with actions is throttled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::action::Action;
 
 /// Delay after the first failure. The delay doubles with each failure.
 const MIN_DELAY: Duration = Duration::from_millis(50);
-/// Maximum delay of an action. A throttled simulation reacts to changes of users after at most this
+/// Maximum delay of an action. A throttled simulation reacts to users' changes after at most this
 /// delay.
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(3);
 const BACKOFF: Backoff = Backoff::new(MIN_DELAY, MAX_DELAY);
 /// Number of successive decisions with actions after which decisions are throttled. Without
-/// throttling, an object that never reaches its desired state would use a complete CPU.
+/// throttling, an object that never reaches its desired state would keep one CPU core busy.
 const BURST: u32 = 500;
 
 /// The backoff of failed actions, and the throttling of successive decisions with actions.

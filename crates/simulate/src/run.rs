@@ -39,7 +39,7 @@ pub(crate) struct Simulation {
 
 impl Simulation {
     /// Simulates the cluster until `stop` is cancelled. Cancels actions in progress. The next start
-    /// repeats the decision on these actions.
+    /// decides on these actions again.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let changes = watch::all(&self.client);
         self.run_on(changes, stop).await;
@@ -137,7 +137,7 @@ impl Simulation {
 }
 
 impl Reconciler for Simulation {
-    /// Reconciles the complete cluster with a single key.
+    /// The only key. The key stands for the complete cluster.
     type Key = ();
     type Error = Infallible;
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::plan::Plan;
 
 /// Name of the ConfigMap that marks a completed setup. If the ConfigMap exists, a start does not
-/// create objects, so that changes of users persist.
+/// create objects, so that users' changes persist.
 const MARKER: &str = "simulated-cluster";
 const NAMESPACE: &str = "kube-system";
 const MANAGER: &str = "drover-simulate";

@@ -44,7 +44,7 @@ pub struct World {
     pub endpoint_slices: Objects<EndpointSlice>,
     /// Time of the last renewal of each node's Lease.
     pub leases: BTreeMap<String, Timestamp>,
-    /// The last reported reason why each unschedulable pod is unschedulable, by the UID of the pod.
+    /// The last reported reason of each unschedulable pod, by the UID of the pod.
     pub unschedulable: BTreeMap<String, String>,
 }
 

@@ -34,8 +34,8 @@ impl Health {
 
     /// Adds a readiness check.
     ///
-    /// The check must not wait, so it only reads memory. The error must not contain secrets,
-    /// because anonymous clients can read it.
+    /// The check must return without waiting, so the check only reads memory. The error must not
+    /// contain secrets, because anonymous clients can read it.
     pub fn check(
         &self,
         name: &'static str,

@@ -224,7 +224,7 @@ impl Logging {
     }
 }
 
-/// Sets up logs and traces for the whole process. Call it inside a tokio runtime.
+/// Sets up logs and traces for the whole process. Call the function inside a tokio runtime.
 pub fn start(options: &LogOptions) -> Result<Logging, StartLoggingError> {
     let text = options.filter.as_deref().unwrap_or(DEFAULT_FILTER);
     let (layer, handle) = reload::Layer::new(parse(text)?);

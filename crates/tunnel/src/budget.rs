@@ -22,7 +22,7 @@ pub struct Limits {
 
 impl Limits {
     /// Default limits of a tunnel: 10,000 requests and 512 MiB. This memory is sufficient for 340
-    /// stalled readers with 64-byte frames, or for 2,000 stalled readers with 16 KiB frames.
+    /// stalled readers of 64-byte frames, or for 2,000 stalled readers of 16 KiB frames.
     pub const TUNNEL: Self = Self {
         streams: 10_000,
         buffered_bytes: 512 << 20,

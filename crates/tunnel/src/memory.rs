@@ -1,8 +1,8 @@
 //! Memory limit of the process: the limit of its cgroups, or the memory of the machine.
 //!
-//! Reads cgroup v2 (`memory.max`) and v1 (`memory.limit_in_bytes`). Reads the limit of the
-//! process's cgroup and of each parent cgroup up to the root of the mount, because the kernel
-//! enforces the smallest limit.
+//! Reads cgroup v2 (`memory.max`) and v1 (`memory.limit_in_bytes`). The kernel enforces the
+//! smallest limit of a cgroup and its parents, so the module reads all cgroups up to the root of
+//! the mount.
 
 use std::fmt;
 use std::fs;

@@ -123,7 +123,7 @@ impl Reconnect {
     }
 }
 
-/// Consecutive sessions of an agent until it stops.
+/// The sessions of an agent in sequence, until the agent stops.
 ///
 /// A session connects and serves one tunnel. The caller reports an open tunnel with
 /// [`Session::opened`]. The session ends when the attempt fails or the tunnel closes:

@@ -1,8 +1,8 @@
 //! Limits the buffered response bytes in an agent.
 //!
-//! A byte is counted from the time at which the response body yields it to the time at which HTTP/2
-//! has written it. While the budget is full, bodies are not polled, so that the bytes remain in the
-//! API server. Responses without buffered bytes continue first, and new requests receive 503. The
+//! The budget counts a byte after the response body yields the byte, and until HTTP/2 has written
+//! the byte. While the budget is full, bodies are not polled, so that the bytes remain in the API
+//! server. Responses without buffered bytes continue first, and new requests receive 503. The
 //! server resets streams that are not read for a minute.
 
 use std::pin::Pin;

@@ -191,8 +191,8 @@ impl Server {
         log_in(&self.folder, &self.url(), trust, &self.command_line()).await
     }
 
-    /// Registers `cluster` with the name `name` by `drover cluster import NAME | kubectl apply -f
-    /// -`. Requires [`Server::log_in`]. A second call with the same arguments has no effect.
+    /// Registers `cluster` as `name` with the command `drover cluster import NAME | kubectl apply
+    /// -f -`. Requires [`Server::log_in`]. A second call with the same arguments has no effect.
     pub async fn import(&self, name: &str, cluster: &ControlPlane) -> Result<(), DroverError> {
         let manifest = self
             .command_line()

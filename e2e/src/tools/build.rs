@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::Tool;
 
 /// The file with the arguments of the Go compiler, one argument per line. The arguments omit debug
-/// information, because it would take a tenth of the build time.
+/// information, which would take a tenth of the build time.
 const FLAGS: &str = "build-flags";
 /// The input files of the build. The cache key is a hash of these files.
 const INPUTS: [&str; 3] = ["go.mod", "go.sum", FLAGS];

@@ -1,4 +1,4 @@
-//! Runs tests of the web UI in a real browser, with simulated clusters and with a real cluster.
+//! Runs tests of the web UI in a real browser. The UI shows simulated clusters and a real cluster.
 //!
 //! The tests are written in TypeScript (`e2e/browser`). This program starts and stops the
 //! environments of the tests.

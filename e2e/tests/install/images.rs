@@ -1,5 +1,5 @@
-//! Tests of the container images: compares the agent's image in the installed server, and loads the
-//! archives with docker and OCI tools.
+//! Tests that the installed server contains the agent's image, and that docker and OCI tools load
+//! the archives of the images.
 
 use drover_e2e::{BuiltImage, inspect_image};
 use serde_json::{Value, json};

@@ -17,7 +17,7 @@ const ACCOUNT: &str = "system:serviceaccount:drover-system:drover";
 const GROUP: &str = "management.drover.dev";
 const SOON: Duration = Duration::from_mins(1);
 
-/// Permissions that the audit log does not show in use. Each permission has a reason.
+/// Permissions whose use the audit log does not show. Each permission has a reason.
 const NOT_AUDITED: [(&str, &str); 8] = [
     (
         "delete admissionregistration.k8s.io/validatingwebhookconfigurations drover-rules everywhere",
@@ -228,8 +228,8 @@ async fn bindings(installed: &Installed) {
     }
 }
 
-/// Binds a global role to two users. The role grants permissions on the complete hub and in single
-/// namespaces. Then changes the role and revokes it.
+/// Binds a global role to two users. The role grants permissions on the whole hub and in two
+/// namespaces. Then changes the role, and removes the role from both users.
 async fn roles_on_the_hub(installed: &Installed) {
     installed
         .tools
@@ -328,8 +328,8 @@ async fn objects_rejected_by_the_rules(installed: &Installed) {
     }
 }
 
-/// Repeats a kubectl command until it succeeds. The hub starts and stops calling a webhook with a
-/// short delay after the webhook is created or deleted.
+/// Repeats a kubectl command until the command succeeds. After a webhook is created or deleted, the
+/// hub starts or stops its calls with a short delay.
 async fn soon(installed: &Installed, line: &str) {
     eventually(line, SOON, async || {
         installed.tools.kubectl(line).await.map(drop)

@@ -1,10 +1,11 @@
 //! The environment of the installation tests: a hub with a node, a managed cluster, the charts in
 //! both clusters, and an administrator.
 //!
-//! The machine has one node, which belongs to the hub. A hub cannot be its own member, because its
-//! rules allow only the server to bind Drover's names. The agents of the member therefore run as
-//! processes, with the service account and the objects of the agent's chart. The suite `pods` runs
-//! the same objects as pods.
+//! The machine has one node, which belongs to the hub. The hub cannot be its own managed cluster,
+//! because the admission rules of the hub allow only the server to create bindings for subjects
+//! with Drover's names. The agents of the managed cluster therefore run as processes, with the
+//! service account and the objects of the agent's chart. The suite `pods` runs the same objects as
+//! pods.
 
 use std::path::Path;
 use std::time::Duration;

@@ -43,7 +43,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Creates a row from a function, for actions beyond kubectl commands.
+    /// Creates a row from a function, for actions that are not kubectl commands.
     pub(crate) fn of(
         name: &'static str,
         run: impl for<'a> Fn(&'a Side<'a>) -> LocalBoxFuture<'a, Seen> + 'static,

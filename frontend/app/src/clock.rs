@@ -49,7 +49,7 @@ pub(crate) fn time_of_day(at: Timestamp) -> LocalTime {
     LocalTime::new(format!("{hours:02}:{minutes:02}:{:02}", date.get_seconds()))
 }
 
-/// Formats date and time in the language of the page. Uses the browser's locale if its language is
+/// Formats date and time in the language of the page. Uses the browser's locale if the locale has
 /// the language of the page.
 pub(crate) fn in_full(at: Timestamp) -> LocalTime {
     let options = wasm_bindgen::JsValue::UNDEFINED;

@@ -18,7 +18,8 @@ struct Term {
 enum Test {
     /// The shown values contain the text.
     Text(String),
-    /// The label value starts with the text (`env=prod`). With `env=`, the label exists.
+    /// The value of the label starts with the text (`env=prod`). Any value matches an empty text
+    /// (`env=`).
     Label(String, String),
     /// A property of the item has the value (`state:ready`). The term matches as text if the item
     /// has no such property.

@@ -19,7 +19,7 @@ const POLICY: &str =
 /// because the directive affects all subdomains.
 const HSTS: &str = "max-age=31536000";
 
-/// The use of HSTS in responses (RFC 6797).
+/// Selects whether responses contain the HSTS header (RFC 6797).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hsts {
     /// Responses set HSTS, because the certificate comes from files.

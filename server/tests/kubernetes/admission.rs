@@ -1,4 +1,4 @@
-//! Tests of a table of writers and writes: the hub must allow or reject each write. Every write is
+//! Tests that the hub allows or rejects each write in a table of writers and writes. Every write is
 //! a dry run. The test runs on the embedded hub and on an external hub.
 
 mod accounts;

@@ -142,8 +142,8 @@ async fn prepared(hub: &TestHub) -> Server {
     server
 }
 
-/// Grants `jane` write access to all kinds of Drover with a ClusterRole of the hub. Grants no other
-/// permissions.
+/// Grants `jane` write access to all of Drover's kinds with a ClusterRole of the hub. Grants no
+/// other permissions.
 async fn let_jane_write(server: &Server) {
     const RBAC: &str = "rbac.authorization.k8s.io";
     let role = json!({

@@ -97,9 +97,8 @@ fn caller(name: &str) -> Identity {
     }
 }
 
-/// Creates a binding with a derived name. A binding with this name and the spec `taken_by` already
-/// exists. Returns the name of the new binding or an error, and the number of POST requests to the
-/// hub.
+/// Creates a binding while a binding with the spec `taken_by` already uses the derived name.
+/// Returns the name of the new binding or an error, and the number of POST requests to the hub.
 async fn create_with_name_in_use(taken_by: &Value) -> (Result<String, Status>, usize) {
     let spec = json!({
         "cluster": { "name": "shop" }, "role": { "name": "reader" },
@@ -161,7 +160,7 @@ async fn binding_receives_a_random_name_if_its_derived_name_is_in_use() {
     assert_eq!(posted, 1);
 }
 
-/// Returns a User object with these changed fields.
+/// Returns the User `bob`. The fields of `change` replace fields of its metadata, spec and status.
 fn user(change: &Value) -> User {
     let mut whole = json!({
         "apiVersion": "management.drover.dev/v1alpha1", "kind": "User",
@@ -177,7 +176,7 @@ fn user(change: &Value) -> User {
     serde_json::from_value(whole).unwrap()
 }
 
-/// Checks a write against the admission rules that apply to a user of kubectl.
+/// Runs the hub's admission rules for a write that the user `ann` sends with kubectl.
 async fn by_kubectl(hub: &Hub, old: Option<&User>, new: Option<&User>) -> Result<(), String> {
     let json = |user: Option<&User>| user.map(|user| value(user).unwrap());
     let (old, object) = (json(old), json(new));

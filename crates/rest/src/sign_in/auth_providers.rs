@@ -164,7 +164,7 @@ pub(crate) async fn update(
     Ok(axum::Json(view(&changed)))
 }
 
-/// The former spec and the new object after the spec of a provider was replaced.
+/// The result of replacing a provider's spec: the former spec and the updated object.
 struct Replaced {
     before: AuthProviderSpec,
     after: AuthProvider,

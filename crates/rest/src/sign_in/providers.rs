@@ -276,7 +276,7 @@ fn return_path(text: Option<&str>) -> Result<ReturnPath, Status> {
 }
 
 /// Returns the state of the pending login. Returns `None` if the request contains two cookies with
-/// the same name, because a different host of the domain could have set one of the cookies.
+/// the same name. A different host of the domain could have set one of the cookies.
 fn presented_cookie(headers: &HeaderMap, provider: &str) -> Option<SecretString> {
     let lines = headers.get_all(COOKIE).iter();
     let pairs = lines
@@ -307,7 +307,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
-/// Policy for the redirect of the browser from the page.
+/// Selects whether the page redirects the browser automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Redirect {
     Automatic,
@@ -316,8 +316,8 @@ enum Redirect {
 
 /// Renders a page with one sentence and a link.
 ///
-/// The redirect starts on this page and not at the provider, because browsers send the new
-/// `SameSite=Strict` cookie only with requests from this site.
+/// The redirect starts on this page, not at the provider. Browsers send the new `SameSite=Strict`
+/// cookie only with requests from this site.
 fn page(heading: &str, sentence: &str, onward: &str, redirect: Redirect) -> Html<String> {
     let (heading, sentence, onward) = (escaped(heading), escaped(sentence), escaped(onward));
     let refresh = match redirect {

@@ -180,8 +180,8 @@ impl<'w> Daemons<'w> {
     }
 }
 
-/// Returns the status fields that matter. The status of the DaemonSet is updated only if these
-/// fields change.
+/// Returns the compared status fields. The simulation updates the status of the DaemonSet only if
+/// one of these fields changed.
 fn significant_fields(status: &DaemonSetStatus) -> ([i32; 5], Option<i64>) {
     (
         [

@@ -317,8 +317,8 @@ impl<'w> Work<'w> {
     }
 }
 
-/// Returns the status fields that matter. The status of the Job is updated only if these fields
-/// change.
+/// Returns the compared status fields. The simulation updates the status of the Job only if one of
+/// these fields changed.
 fn significant_fields(status: &JobStatus) -> [i32; 4] {
     [status.active, status.ready, status.succeeded, status.failed].map(|n| n.unwrap_or(0))
 }

@@ -65,8 +65,8 @@ fn status(set: &ReplicaSet, active: &[&Pod], decision: &mut DecisionBuilder) {
     }
 }
 
-/// Returns the status fields that matter. The status of the ReplicaSet is updated only if these
-/// fields change.
+/// Returns the compared status fields. The simulation updates the status of the ReplicaSet only if
+/// one of these fields changed.
 fn significant_fields(status: &ReplicaSetStatus) -> (i32, i32, i32, i32, Option<i64>) {
     (
         status.replicas,

@@ -29,7 +29,8 @@ struct Ordered<'w> {
     set: &'w StatefulSet,
     /// Pods of the StatefulSet with their ordinals, sorted by ordinal.
     pods: Vec<(i32, &'w Pod)>,
-    /// Name of the current revision: `NAME-HASH` of the template.
+    /// Name of the current revision: the name of the StatefulSet, a hyphen, and the hash of the
+    /// template.
     revision: String,
     wanted: std::ops::Range<i32>,
     parallel: bool,
@@ -227,8 +228,8 @@ impl<'w> Ordered<'w> {
     }
 }
 
-/// Returns the status fields that matter. The status of the StatefulSet is updated only if these
-/// fields change.
+/// Returns the compared status fields. The simulation updates the status of the StatefulSet only if
+/// one of these fields changed.
 fn significant_fields(status: &StatefulSetStatus) -> ([i32; 5], &str, &str, Option<i64>) {
     (
         [

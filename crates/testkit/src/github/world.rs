@@ -164,8 +164,8 @@ impl World {
         }
     }
 
-    /// Handles `POST /login/oauth/access_token`. Responds with a form unless the request accepts
-    /// JSON.
+    /// Responds to `POST /login/oauth/access_token`. The response is a form unless the request
+    /// accepts JSON.
     fn token(&mut self, head: &Parts, body: &[u8]) -> Answer {
         let form: HashMap<_, _> = form_urlencoded::parse(body).into_owned().collect();
         let field = |name: &str| form.get(name).map_or("", String::as_str);

@@ -34,7 +34,8 @@ pub struct Settings {
     pub authentication: &'static str,
     /// The signing algorithm of ID tokens.
     pub algorithm: &'static str,
-    /// True if the ID token contains all claims. False if only the userinfo response contains them.
+    /// True if the ID token contains all claims. False if only the userinfo response contains all
+    /// claims.
     pub claims_in_token: bool,
 }
 

@@ -50,7 +50,7 @@ impl Tunnel {
     ///
     /// Dropping the future or the response body resets the stream, and the agent cancels its
     /// request. The function removes hop-by-hop headers. If the URI has no authority, the function
-    /// sets it to the value of the `Host` header.
+    /// uses the value of the `Host` header as the authority.
     pub async fn send<B>(&self, request: Request<B>) -> Result<Response<Body>, SendError>
     where
         B: http_body::Body + Send + 'static,

@@ -77,7 +77,7 @@ pub fn upstream_request(
 /// response for the tunnel.
 ///
 /// After a protocol switch, a task copies bytes in both directions. The task ends when both
-/// directions have ended, one direction fails, or `cancel` is cancelled.
+/// directions have ended, one direction fails, or the token `cancel` is cancelled.
 pub async fn relay<S>(
     request: Request<Empty<Bytes>>,
     upstream: S,

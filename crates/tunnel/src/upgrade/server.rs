@@ -110,7 +110,8 @@ fn restore_status(mut response: Response<Body>) -> Response<Body> {
 }
 
 impl Splice {
-    /// Returns the byte counters. Bytes from the user count as in. Bytes to the user count as out.
+    /// Returns the byte counters. Bytes from the user count as read, and bytes to the user count as
+    /// written.
     pub fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.traffic)
     }

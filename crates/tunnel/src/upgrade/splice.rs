@@ -26,7 +26,7 @@ pub enum SpliceEnd {
     UpstreamBroken(io::Error),
     /// The splice was cancelled.
     Cancelled,
-    /// The tunnel reset the stream, because its user stalled or a limit was exceeded.
+    /// The tunnel reset the stream, because the user of the stream stalled or a limit was exceeded.
     Aborted,
     /// One connection ended, and the remaining connection was silent for ten minutes.
     HalfClosedSilence,
@@ -35,7 +35,7 @@ pub enum SpliceEnd {
 /// Copies bytes between `user` and `upstream` in both directions.
 ///
 /// When one direction ends, its end is forwarded, and the opposite direction continues. `traffic`
-/// counts bytes from the user as in and bytes to the user as out.
+/// counts bytes from the user as read, and bytes to the user as written.
 pub async fn splice<U, S>(
     user: U,
     upstream: S,

@@ -75,7 +75,7 @@ pub enum DialError {
 
 /// Opens a WebSocket to the server at the other end of `stream`.
 ///
-/// `request` is a GET request with a path, and with a `Host` header or an authority in its URI. The
+/// `request` is a GET request for a path. The host is in the `Host` header or in the URI. The
 /// request also contains headers such as credentials and protocol versions. This function adds the
 /// WebSocket headers.
 pub async fn dial<S>(
@@ -210,8 +210,8 @@ pub enum AcceptError {
 
 /// Builds the 101 response to a WebSocket handshake.
 ///
-/// Send the response only after authentication. Before, take the [`OnUpgrade`] of the request
-/// (`hyper::upgrade::on`), because [`accept`] needs it.
+/// Send the response only after authentication. Before sending the response, take the [`OnUpgrade`]
+/// of the request (`hyper::upgrade::on`) for [`accept`].
 pub fn accept_response<B>(request: &http::Request<B>) -> Result<http::Response<()>, AcceptError> {
     let headers = request.headers();
     if request.method() != Method::GET {

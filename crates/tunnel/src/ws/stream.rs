@@ -131,7 +131,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ByteStream<S> {
     }
 
     /// Sends pongs and the close response. Does nothing while a writer waits for the network,
-    /// because the writer sends these frames and the reader must not replace the writer's waker.
+    /// because the writer then sends these frames. The reader must not replace the writer's waker.
     fn send_control_frames(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         if self.writer_waits {
             return Ok(());

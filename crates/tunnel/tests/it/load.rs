@@ -29,8 +29,9 @@ fn endless(frame: usize) -> AnyBody {
     StreamBody::new(frames).boxed_unsync()
 }
 
-/// Handles test paths. `/endless/SIZE` never ends, `/never` never responds, `/sink` reads the
-/// complete body, and `/ignore` neither reads nor ends. All other paths respond immediately.
+/// Responds to requests for test paths. `/endless/SIZE` never ends, `/never` never responds,
+/// `/sink` reads the complete body, and `/ignore` neither reads nor ends. All other paths respond
+/// immediately.
 async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
     let path = request.uri().path().to_owned();
     let body = match path.split('/').collect::<Vec<_>>()[..] {

@@ -17,8 +17,8 @@ const CHUNK: usize = 16 << 10;
 const LIMIT: usize = 1 << 20;
 const SOON: Duration = Duration::from_mins(1);
 
-/// Handles test paths. `/endless` never ends, `/large` returns 4 MiB, and all other paths respond
-/// immediately.
+/// Responds to requests for test paths. `/endless` never ends, `/large` returns 4 MiB, and all
+/// other paths respond immediately.
 async fn answer(request: Request<hyper::body::Incoming>) -> Response<AnyBody> {
     let chunk = Bytes::from(vec![b'x'; CHUNK]);
     let chunks = move || Ok(Frame::data(chunk.clone()));

@@ -16,7 +16,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role as OtherRole;
 
-/// Decodes `bytes` in pieces. `sizes` contains the sizes of the pieces and is repeated.
+/// Decodes `bytes` in pieces. The sizes of the pieces repeat the list `sizes`.
 fn decode(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Result<bool, FrameError>) {
     let mut decoder = Decoder::new(Role::Server);
     let (mut payload, mut rest, mut closed) = (Vec::new(), bytes, false);

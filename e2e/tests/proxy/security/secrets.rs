@@ -50,8 +50,8 @@ pub(crate) async fn logs_and_metrics_contain_no_secrets(world: &mut World) {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Returns the passwords and the secrets of the tokens that this run used or stored, with their
-/// names.
+/// Returns the passwords and the token secrets that this run used or stored. Each item contains a
+/// description and the secret.
 fn secrets(world: &World) -> Vec<(String, String)> {
     let mut secrets = vec![(
         "the administrator's password".to_owned(),

@@ -1,4 +1,5 @@
-//! The state machine of list and watch. The state machine processes pages, events, and resumption.
+//! The state machine of a list and its watch. The state machine stores pages and events, and
+//! selects the next request.
 
 pub(crate) mod objects;
 mod rows;
@@ -190,8 +191,8 @@ impl<T, F: Form<T>> Feed<T, F> {
         self.now = now;
     }
 
-    /// Processes the response to [`NextRequest::List`] or [`NextRequest::More`]. The first list is shown page by
-    /// page. A new list replaces the old list after its last page.
+    /// Stores a page of the list: the response to [`NextRequest::List`] or [`NextRequest::More`].
+    /// The first list is shown page by page. A new list replaces the old list after its last page.
     pub fn replace(&mut self, body: &[u8]) -> Result<(), Problem> {
         let page = self.form.page(body, self.now)?;
         if self.next == NextRequest::List {
@@ -224,7 +225,8 @@ impl<T, F: Form<T>> Feed<T, F> {
         Ok(())
     }
 
-    /// Processes a line of the response to [`NextRequest::Watch`]. Returns true if an item changed.
+    /// Applies a watch event: a line of the response to [`NextRequest::Watch`]. Returns true if an
+    /// item changed.
     ///
     /// An error ends the watch. If the server no longer has the resource version (410),
     /// [`Self::ask`] then returns a request for a full list.
@@ -258,7 +260,8 @@ impl<T, F: Form<T>> Feed<T, F> {
         }
     }
 
-    /// Processes a rejected request. After status 410, the next request lists all items.
+    /// Selects the next request after a request was rejected. After status 410, the next request
+    /// lists all items.
     pub fn refused(&mut self, problem: &Problem) {
         if problem.kind == ProblemKind::Expired {
             self.next = NextRequest::List;

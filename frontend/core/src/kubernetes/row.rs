@@ -27,7 +27,7 @@ pub struct Row {
     pub made: Option<Timestamp>,
     /// The labels of the object.
     pub labels: Vec<(String, String)>,
-    /// The notes about the object.
+    /// The notes about the object, such as the taints of a node.
     pub notes: Vec<Note>,
     /// The severity of the object's state.
     pub severity: Severity,
@@ -35,7 +35,7 @@ pub struct Row {
     told: Timestamp,
 }
 
-/// A note about an object.
+/// A note about an object, such as a taint of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The severity of the note.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-/// The maximum number of columns of a row. Browsers become unresponsive if they render longer rows.
+/// The maximum number of text columns in a row. Browsers become unresponsive if they render longer
+/// rows.
 pub const WIDEST: usize = 4_000;
 
-/// The width of the margins in columns.
+/// The number of text columns in the margins of a row.
 const MARGINS: usize = 2;
-/// The minimum number of columns of a row.
+/// The minimum number of text columns in a row.
 const NARROWEST: usize = 10;
 
 /// Returns the number of columns for text, without the gutter. `room` is the width of the view if

@@ -20,7 +20,7 @@ pub const CHANGES: &str = "changes";
 /// The value of the verb filter for all requests.
 pub const ANY: &str = "any";
 
-/// The filter as typed. Empty fields do not filter.
+/// The filter as typed. An empty field matches all records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// The exact user name.

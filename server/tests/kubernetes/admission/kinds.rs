@@ -60,7 +60,8 @@ pub(super) fn users() -> Vec<Row> {
     ]
 }
 
-/// Returns writes to the only administrator, such as the removal of the administrator status.
+/// Returns writes to the User object of the only administrator, such as a write that removes the
+/// administrator permission.
 pub(super) fn administrators() -> Vec<Row> {
     let change = |spec: Value| json!({ "spec": spec });
     let unmade = || change(json!({ "administrator": false }));

@@ -393,8 +393,8 @@ async fn gone(rig: &Rig) {
     .unwrap();
 }
 
-/// Starts a TCP relay with a different address for the server. Clients of the relay receive the
-/// server's certificate.
+/// Starts a TCP relay that forwards connections from a different address to the server. Clients of
+/// the relay receive the server's certificate.
 async fn relay(from: &str, to: &str) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind(from).await.unwrap();
     let (address, to) = (listener.local_addr().unwrap(), to.to_owned());

@@ -27,7 +27,7 @@ pub(super) const NAMESPACE: &str = "drover-agent";
 pub(super) struct Rig {
     pub(super) server: Server,
     pub(super) admin: String,
-    /// The hub. The hub is the last field, so that it is dropped after the server.
+    /// The last field, so that Rust drops the hub after the server.
     _hub: TestHub,
 }
 

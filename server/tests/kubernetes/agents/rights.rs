@@ -73,8 +73,8 @@ fn rules(status: &SubjectRulesReviewStatus) -> Vec<Rule> {
     objects.chain(paths).collect()
 }
 
-/// Returns the rules of a role for the cluster and for the namespaces of a project, with the rules
-/// of the external ClusterRoles.
+/// Returns two lists of rules of a role: the rules for the cluster, and the rules for the
+/// namespaces of a project. Both lists include the rules of the external ClusterRoles.
 async fn granted(cluster: &ControlPlane, role: &str) -> (Vec<Rule>, Vec<Rule>) {
     let all = built_in_role_templates();
     let find = |name: &str| -> Option<&RoleTemplateSpec> {

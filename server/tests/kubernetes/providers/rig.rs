@@ -65,7 +65,7 @@ impl Rig {
             .unwrap();
     }
 
-    /// Creates a provider and waits until users can sign in with it.
+    /// Creates a provider and waits until users can sign in with the provider.
     pub(super) async fn provider(&self, name: &str, spec: AuthProviderSpec) -> AuthProvider {
         let provider = AuthProvider::new(name, spec);
         let (providers, params) = (self.providers(), PostParams::default());

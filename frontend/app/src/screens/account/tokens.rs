@@ -38,7 +38,7 @@ const TOKENS: ListKind = ListKind {
 /// The filters next to the text filter.
 #[derive(Clone, Copy, Debug)]
 struct TokenFilters {
-    /// The purpose filter.
+    /// The token purpose that the filter selects; `None` for all purposes.
     purpose: RwSignal<Option<TokenPurpose>>,
     /// True if the list shows only the user's own tokens.
     mine: RwSignal<bool>,

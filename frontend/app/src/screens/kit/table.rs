@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 const COUNT: u32 = 10_000;
 
-/// A row whose cells derive from its number.
+/// A row whose content depends only on the row number.
 #[derive(Clone, PartialEq)]
 struct Numbered(u32);
 

@@ -1,4 +1,4 @@
-//! Stores filters and sort order in the URL, so that a copied link shows an equal list.
+//! Stores filters and sort order in the URL, so that a copied link shows the same list.
 
 use drover_ui_core::url::segment;
 use drover_ui_kit::table::Sorting;

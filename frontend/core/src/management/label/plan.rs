@@ -14,7 +14,7 @@ use crate::shell;
 pub struct Change(BTreeMap<String, Option<String>>);
 
 impl Change {
-    /// Creates a change that sets and removes labels. Fails if a key is in both sets.
+    /// Creates a change that sets and removes labels. Returns an error if a key is in both sets.
     pub fn of(set: Labels, remove: &BTreeSet<String>) -> Result<Self, String> {
         if let Some(key) = remove.iter().find(|key| set.contains_key(*key)) {
             return Err(t().cluster_labels.set_and_removed(key));
@@ -59,8 +59,8 @@ pub struct Line {
 pub struct Patch {
     /// The name of the cluster.
     pub name: String,
-    /// A JSON merge patch (RFC 7396) with the changed labels. The UID prevents a change of a new
-    /// cluster with the same name.
+    /// A JSON merge patch (RFC 7396) with the changed labels. The patch contains the UID of the
+    /// cluster, so that the hub rejects the patch for a new cluster with the same name.
     pub body: Value,
 }
 

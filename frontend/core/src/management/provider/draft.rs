@@ -20,7 +20,7 @@ pub struct Draft {
     pub protocol: Protocol,
     /// The label of the sign-in button; if empty, the button shows the name.
     pub display_name: String,
-    /// True if a sign-out of Drover also ends the session at the provider.
+    /// True if a sign-out from Drover also ends the session at the provider.
     pub sign_out_there: bool,
     /// True if only listed users and groups can sign in.
     pub limited: bool,

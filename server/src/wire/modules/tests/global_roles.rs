@@ -5,14 +5,14 @@ use serde_json::json;
 
 use super::*;
 
-/// Creates a user with a global role that has one rule for kinds of Drover. Returns the user's
+/// Creates a user with a global role that has one rule for Drover's kinds. Returns the user's
 /// token.
 fn with_global_role(server: &TestServer, role: &str, resources: &[&str], verbs: &[&str]) -> String {
     let rules = json!([{ "apiGroups": [GROUP], "resources": resources, "verbs": verbs }]);
     with_rules(server, role, &rules)
 }
 
-/// Creates a user with a global role of these rules. Returns the user's token.
+/// Creates a user with a global role that contains these rules. Returns the user's token.
 fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
     let object = |kind: &str, spec: &Value| {
         json!({

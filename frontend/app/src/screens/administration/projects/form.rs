@@ -169,7 +169,7 @@ pub(super) fn ChangeProject(
 enum Saved {
     Changed(Box<ProjectView>),
     /// The server rejected the change, because a different user changed the project first. The
-    /// variant contains the version of the different user.
+    /// variant contains the stored project.
     Conflict(Box<ProjectView>),
 }
 

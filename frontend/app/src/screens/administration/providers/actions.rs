@@ -1,4 +1,4 @@
-//! Actions on an identity provider that need a confirmation.
+//! Actions on an identity provider. Each action needs a confirmation.
 
 use drover_api::rest::{AuthProviderView, TokenView};
 use drover_ui_core::messages::t;
@@ -21,7 +21,7 @@ use crate::live::listing::Listing;
 use crate::screens::form::Sending;
 use crate::session::Session;
 
-/// An action on a provider that needs a confirmation.
+/// An action on a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Enables sign-ins with the provider.

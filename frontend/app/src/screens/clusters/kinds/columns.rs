@@ -43,7 +43,7 @@ enum ColumnSource {
     Cell(usize, Content),
     /// The namespace of the object.
     Namespace,
-    /// The notes about the object.
+    /// The notes about the object, such as the taints of a node.
     Notes,
 }
 

@@ -1,4 +1,4 @@
-//! Actions on a user that need only a confirmation.
+//! Actions on a user. Each action needs only a confirmation.
 
 use drover_api::rest::{UserPatch, UserView};
 use drover_ui_core::messages::t;
