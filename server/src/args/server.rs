@@ -112,7 +112,7 @@ pub struct ServerOptions {
     )]
     pub listen: SocketAddr,
     /// Network of proxies whose X-Forwarded-For header the server trusts, as CIDR; can be repeated
-    /// or comma-separated. The server ignores the X-Forwarded-For header of all other clients
+    /// or comma-separated. The server ignores X-Forwarded-For headers from all other networks
     #[arg(
         long = "trusted-proxy",
         value_name = "CIDR",
@@ -188,8 +188,8 @@ pub struct ServerOptions {
         hide_env_values = true
     )]
     pub log_filter: Option<String>,
-    /// Number of simulated clusters with sample workloads; requires the embedded hub. The server
-    /// removes simulated clusters above this number
+    /// Number of simulated clusters with sample workloads; requires the embedded hub. If
+    /// the number is smaller than before, the server deletes the surplus simulated clusters
     #[arg(
         long,
         value_name = "NUMBER",

@@ -59,19 +59,19 @@ to standard output, and all messages to standard error.")]
 pub struct ClusterImport {
     /// Name of the cluster: at most 63 lower-case letters, digits and "-"
     pub name: String,
-    /// Description of the Cluster, if the command creates it
+    /// Description of the Cluster object, if the Cluster object is new
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Label of the Cluster, if the command creates it; can be repeated
+    /// Label of the Cluster object, if the Cluster object is new; can be repeated
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     pub labels: Vec<(String, String)>,
     /// Lifetime of the registration token in the manifest [default: 24h, maximum: 7d]
     #[arg(long, value_name = "DURATION")]
     pub ttl: Option<DurationArg>,
-    /// Print a curl command that downloads the manifest, instead of printing the manifest
+    /// Instead of the manifest, print a curl command that downloads the manifest
     #[arg(long)]
     pub curl: bool,
-    /// Print values for the Helm chart drover-agent, instead of printing the manifest
+    /// Instead of the manifest, print values for the Helm chart drover-agent
     #[arg(long, conflicts_with = "curl")]
     pub values: bool,
     /// Wait until the cluster is ready

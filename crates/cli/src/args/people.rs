@@ -190,7 +190,7 @@ administrator sets the password of the user NAME, and the user must change the p
 login. With NAME, the command revokes all tokens of the user, including API tokens and kubeconfig
 tokens, unless --keep-tokens is set.")]
 pub struct UserPassword {
-    /// Name of the user whose password to set [default: yourself]
+    /// User whose password the command sets [default: yourself]
     pub name: Option<String>,
     /// Read your current password from the first line of standard input
     #[arg(long, conflicts_with = "name")]

@@ -138,7 +138,7 @@ pub struct RoleTyped {
     /// be repeated
     #[arg(long = "inherit", value_name = "ROLE", conflicts_with_all = ["file", "global"])]
     pub inherits: Vec<String>,
-    /// Role for clusters that the global role grants in every cluster; can be repeated
+    /// Role (scope: cluster) that users with the global role have in every cluster; can be repeated
     #[arg(
         long,
         value_name = "ROLE",
