@@ -61,7 +61,7 @@ fn packed(refs: &str, branch: &str) -> Option<String> {
     hash(line?.split(' ').next()?)
 }
 
-/// Returns the text if it is a commit hash: 40 or 64 hexadecimal digits.
+/// Returns the text if the text is a commit hash: 40 or 64 hexadecimal digits.
 fn hash(text: &str) -> Option<String> {
     let whole = [40, 64].contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
     whole.then(|| text.to_owned())

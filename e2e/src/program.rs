@@ -268,7 +268,7 @@ impl Running {
         self.child.wait().map_err(signalled)
     }
 
-    /// Kills the program if it is running, and starts it again with the same arguments.
+    /// Kills a running program, and starts the program again with the same arguments.
     pub fn restart(&mut self) -> Result<(), ProgramError> {
         self.kill()?;
         self.child = self.program.spawn()?;
@@ -291,8 +291,8 @@ impl Running {
         .await
     }
 
-    /// Repeats `attempt` until it succeeds. Returns an error if the program ends or the timeout has
-    /// passed.
+    /// Repeats `attempt` until an attempt succeeds. Returns an error if the program ends or the
+    /// timeout has passed.
     ///
     /// `subject` describes the condition in error messages.
     pub async fn wait_until<T, E: std::fmt::Display>(

@@ -102,7 +102,7 @@ impl Choice {
 }
 
 /// Implements the `main` function of a test binary without the standard harness. Creates the
-/// environment with `start`, runs `tests` in it, and prints the results.
+/// environment with `start`, runs `tests` in the environment, and prints the results.
 ///
 /// A failed test can leave the environment in any state, so the next test gets a new environment.
 pub fn main<S: Stage, E: Error>(

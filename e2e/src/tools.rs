@@ -1,7 +1,7 @@
 //! Builds and locates the real Kubernetes programs.
 //!
-//! The programs are Go tools in `e2e/kubernetes/go.mod`. The first test builds and caches them
-//! outside of the checkout. The cache key is a hash of the build inputs.
+//! The programs are Go tools in `e2e/kubernetes/go.mod`. The first test builds the programs and
+//! caches the programs outside of the checkout. The cache key is a hash of the build inputs.
 
 mod build;
 
@@ -83,7 +83,8 @@ impl Tool {
         }
     }
 
-    /// Returns the path of the program. Builds all programs if the cache does not contain them.
+    /// Returns the path of the program. Builds all programs if the cache does not contain the
+    /// program.
     ///
     /// A build without a cache takes several minutes and prints its progress. Concurrent tests
     /// share one build.

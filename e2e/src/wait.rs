@@ -20,7 +20,7 @@ pub struct TimedOut {
     pub last_seen: String,
 }
 
-/// Repeats `attempt` until it succeeds or `limit` has passed.
+/// Repeats `attempt` until an attempt succeeds or `limit` has passed.
 ///
 /// The limit also cancels a running attempt. The delay between attempts increases from 50 ms to 1
 /// s.

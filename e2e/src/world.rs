@@ -33,7 +33,7 @@ const PASSWORD: &str = "a long password for tests";
 pub enum WorldOptions {
     /// Two agents run as processes of this machine. These agents start quickly and need no root.
     Programs,
-    /// Two agents run as pods on a real node. The import manifest installs them.
+    /// Two agents run as pods on a real node. The import manifest installs the agents.
     Node,
 }
 

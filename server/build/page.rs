@@ -84,8 +84,8 @@ fn table(files: &[(String, PathBuf)]) -> std::io::Result<String> {
     Ok(text + "]\n")
 }
 
-/// Returns a hash of the content for the `ETag`. The hash is not cryptographic, because it is not
-/// used for security.
+/// Returns a hash of the content for the `ETag`. The hash is not cryptographic, because no security
+/// decision depends on the hash.
 fn version(content: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(content);

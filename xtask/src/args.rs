@@ -24,7 +24,8 @@ enum Recipe {
     Release(release::Release),
     /// Take the screenshots of the web UI for README.md, in docs/images
     Pictures,
-    /// Generate the schemas, paths and discovery documents of crates/apiserver from the Kubernetes module
+    /// Generate the schemas, paths and discovery documents of crates/apiserver from the Kubernetes
+    /// module
     ApiserverSchemas(schemas::Schemas),
     /// Remove each defence in turn, and check that its test fails
     Weaken(weaken::Weaken),

@@ -23,7 +23,7 @@ use crate::world::World;
 /// Maximum number of observed changes that are applied before the next decision.
 const MAX_CHANGES: usize = 1000;
 /// Maximum number of concurrent actions. Concurrent writes are faster, because the store commits
-/// them together.
+/// concurrent writes together.
 const CONCURRENCY: usize = 16;
 /// Timeout of one action.
 const ACTION_TIMEOUT: Duration = Duration::from_secs(30);
@@ -71,7 +71,7 @@ impl Simulation {
             .await;
     }
 
-    /// Decides the next actions and executes them.
+    /// Decides the next actions, and executes the actions.
     async fn step(&self) -> drover_reconcile::Action {
         let now = self.clock.now();
         let Decision { actions, wake } = {

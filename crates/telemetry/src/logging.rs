@@ -27,7 +27,7 @@ pub const PROXY_TARGET: &str = "drover::proxy";
 
 /// Name of a former crate that contained the complete server. Filters with this name remain valid.
 const FORMER_CRATE: &str = "drover_server";
-/// Modules of [`FORMER_CRATE`], and the targets that replace them.
+/// Modules of [`FORMER_CRATE`], each with the target that replaces the module.
 const FORMER_MODULES: &[(&str, &str)] = &[
     ("audit", "drover_audit"),
     ("controllers", "drover_controllers"),

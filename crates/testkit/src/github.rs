@@ -1,5 +1,5 @@
-//! A fake GitHub Enterprise Server for logins: OAuth pages and REST API over TLS, fault injection, and a
-//! list of received requests.
+//! A fake GitHub Enterprise Server for logins: OAuth pages and REST API over TLS, fault injection,
+//! and a list of received requests.
 
 pub mod world;
 

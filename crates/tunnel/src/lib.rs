@@ -1,8 +1,8 @@
 //! The tunnel between a server and an agent: reversed HTTP/2 in a WebSocket.
 //!
-//! Only the agent can connect to the server. The agent connects and upgrades the connection to a
-//! WebSocket, because every load balancer supports WebSockets. The agent then *serves* HTTP/2 on
-//! the WebSocket. The server is the HTTP/2 client.
+//! The server cannot connect to the agent, but the agent can connect to the server. The agent
+//! connects and upgrades the connection to a WebSocket, because every load balancer supports
+//! WebSockets. The agent then *serves* HTTP/2 on the WebSocket. The server is the HTTP/2 client.
 //!
 //! ```text
 //!   user ──HTTP──► server ── Tunnel::send ──► h2 client ─┐

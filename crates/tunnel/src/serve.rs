@@ -61,7 +61,7 @@ pub enum ServeError {
     DrainTimeout(Duration),
 }
 
-/// Serves `service` on `stream` until the server closes it or `shutdown` is cancelled.
+/// Serves `service` on `stream` until the server closes the stream or `shutdown` is cancelled.
 ///
 /// On shutdown, sends GOAWAY to the server and waits up to [`ServeOptions::drain`] for running
 /// requests. Dropping the future closes the tunnel immediately.

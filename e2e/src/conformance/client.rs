@@ -1,4 +1,4 @@
-//! A compared server, and the client that sends requests to it.
+//! A compared server, and the client that sends requests to the server.
 
 use std::fmt;
 use std::sync::Arc;

@@ -44,8 +44,8 @@ pub(super) struct Normal {
     host: String,
     uids: BTreeMap<String, usize>,
     versions: BTreeSet<u64>,
-    /// Generated names and the placeholders that replace them. The longest names are replaced
-    /// first.
+    /// Generated names, each with the placeholder that replaces the name. The longest names are
+    /// replaced first.
     names: BTreeMap<String, String>,
 }
 

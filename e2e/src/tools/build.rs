@@ -59,7 +59,8 @@ pub enum BuildError {
     },
 }
 
-/// Returns the path of `tool` in the cache. Builds all tools if the cache does not contain them.
+/// Returns the path of `tool` in the cache. Builds all tools if the cache does not contain the
+/// tool.
 pub(super) fn locate(tool: Tool) -> Result<PathBuf, BuildError> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("kubernetes");
     let folder = cache_folder()?.join(key(&sources)?);

@@ -1,4 +1,4 @@
-//! Starts both servers, runs the scripts on them, and reports the differences.
+//! Starts both servers, runs the scripts on both servers, and reports the differences.
 
 use std::error::Error;
 use std::path::PathBuf;

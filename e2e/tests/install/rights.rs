@@ -275,8 +275,8 @@ async fn roles_on_the_hub(installed: &Installed) {
     holds(installed, &remaining, "keeper", false).await;
 }
 
-/// Waits until the output of kubectl contains a text. If `expected` is false, waits until the output
-/// does not contain the text.
+/// Waits until the output of kubectl contains a text. If `expected` is false, waits until the
+/// output does not contain the text.
 async fn holds(installed: &Installed, line: &str, text: &str, expected: bool) {
     eventually(&format!("{text} in {line}: {expected}"), SOON, async || {
         let output = installed.tools.kubectl(line).await;

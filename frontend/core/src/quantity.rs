@@ -1,4 +1,4 @@
-//! Parses Kubernetes quantities and formats them for display.
+//! Parses and formats Kubernetes quantities.
 
 use drover_quantity::Quantity;
 

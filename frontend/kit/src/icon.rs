@@ -82,7 +82,7 @@ impl Icon {
     }
 }
 
-/// Shows an icon. Screen readers ignore the icon, because text is next to it.
+/// Shows an icon. Screen readers ignore the icon, because a text is next to the icon.
 #[component]
 pub fn Picture(
     /// The icon to show.

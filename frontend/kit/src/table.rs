@@ -154,8 +154,8 @@ pub fn sorted<R: Row>(mut rows: Vec<R>, columns: &[Column<R>], by: Sorting) -> V
     rows
 }
 
-/// Shows a scrolling table. Rows have a fixed height. Only the visible rows and some rows around
-/// them are in the document.
+/// Shows a scrolling table. Rows have a fixed height. The document contains only the visible rows,
+/// and some rows above and below the visible rows.
 #[component]
 pub fn Table<C: TableColumn>(
     /// The accessible name of the table.

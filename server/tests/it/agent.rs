@@ -17,7 +17,7 @@ use tokio_rustls::server::TlsStream;
 
 const SOON: Duration = Duration::from_secs(20);
 
-/// The listener of a fake API server, and the agent's client configuration for it.
+/// The listener of a fake API server, and the agent's client configuration for the listener.
 struct ApiServer {
     listener: TcpListener,
     tls: TlsAcceptor,

@@ -50,7 +50,7 @@ struct Graph {
     /// The modules that each module refers to, with the location of the first reference to each
     /// module.
     edges: BTreeMap<String, BTreeMap<String, String>>,
-    /// Names that the crate's root imports, with the modules that contain them.
+    /// Names that the crate's root imports, each with the module that contains the name.
     imported: BTreeMap<String, String>,
 }
 

@@ -8,7 +8,8 @@ const STARTS: &[&str] = &[
     "CommandLine::new(\"",
     "CommandLine::new(Path::new(\"",
 ];
-/// Programs that need no package: the README requires them, or every Debian system contains them.
+/// Programs that need no package: the README requires these programs, or every Debian system
+/// contains these programs.
 const GIVEN: &[&str] = &["go", "node", "npm", "sh", "sleep", "true"];
 /// Programs whose package `.ci/install` detects by a different file.
 const BESIDE: &[(&str, &str)] = &[("nsenter", "setpriv"), ("cat", "sh")];

@@ -78,8 +78,8 @@ fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: &Value) -> (K, Valu
     (serde_json::from_value(json.clone()).unwrap(), json)
 }
 
-/// Returns a caller with this name and UID. The field `administrator` has no effect, because the
-/// stores determine whether a user is an administrator.
+/// Returns a caller whose name and UID are `name`. The field `administrator` has no effect, because
+/// admission reads the User object in the stores.
 fn caller(name: &str) -> Identity {
     Identity {
         user_uid: drover_api::ids::UserUid::new(name),

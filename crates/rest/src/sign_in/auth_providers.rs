@@ -37,8 +37,8 @@ const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_ATTEMPTS: usize = 5;
 /// Key of the data in a Secret that the server creates for a provider.
 const KEY: &str = "secret";
-/// Fields of the spec that refer to a Secret. The REST API rejects these fields in requests and
-/// omits them in responses.
+/// Fields of the spec that refer to a Secret. The REST API rejects these fields in requests, and
+/// omits these fields in responses.
 const SECRET_FIELDS: [(&str, &str); 3] = [
     ("oidc", "clientSecret"),
     ("github", "clientSecret"),

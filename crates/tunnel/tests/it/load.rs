@@ -73,7 +73,7 @@ async fn probe(tunnel: &Tunnel) -> Duration {
     started.elapsed()
 }
 
-/// Opens `readers` endless responses without reading them. Waits until all stream windows are full.
+/// Opens `readers` endless responses, and reads no data. Waits until all stream windows are full.
 async fn stall(tunnel: &Tunnel, readers: usize, frame: usize) -> Vec<Response<Body>> {
     let mut owned = Vec::new();
     for _ in 0..readers {
@@ -254,8 +254,8 @@ async fn concurrent_requests_receive_their_own_responses() {
     assert_eq!(wrong.into_inner(), 0);
 }
 
-/// Tests requests that arrive together with their reset, so that the agent cannot process them. By
-/// default, HTTP/2 libraries close a connection at the 21st reset of this kind.
+/// Tests resets that arrive together with their requests. The agent cannot process such a request.
+/// By default, HTTP/2 libraries close a connection at the 21st reset of this kind.
 #[tokio::test]
 async fn ten_thousand_requests_with_immediate_reset_do_not_stop_the_agent() {
     let (agent_end, server_end) = websocket_pair();

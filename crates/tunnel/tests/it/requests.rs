@@ -69,7 +69,7 @@ async fn http_trailers_are_forwarded_in_both_directions() {
     assert_eq!(got.to_bytes(), "body");
 }
 
-/// Guard that sends a message on a channel when it is dropped.
+/// Guard whose drop sends a message on a channel.
 struct Dropped(mpsc::UnboundedSender<&'static str>, &'static str);
 
 impl Drop for Dropped {

@@ -93,7 +93,7 @@ impl Row {
         self
     }
 
-    /// Returns the cell of the first column with this kind of values.
+    /// Returns the cell of the first column whose values have this kind.
     fn of(&self, content: Content) -> Option<&str> {
         let place = self.columns.iter().position(|it| it.content == content)?;
         self.cells.get(place).map(String::as_str)

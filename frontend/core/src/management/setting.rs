@@ -10,7 +10,7 @@ pub enum Entry {
     Text,
     /// A duration such as `30d`.
     Lifetime,
-    /// A selection from these values.
+    /// A selection from a list of values.
     OneOf(&'static [&'static str]),
 }
 

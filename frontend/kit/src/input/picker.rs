@@ -45,7 +45,7 @@ pub fn Picker(
     /// The validation error below the field.
     #[prop(optional, into)]
     error: Signal<Option<String>>,
-    /// True to wrap notes instead of truncating them.
+    /// True to wrap long notes. False to truncate long notes.
     #[prop(optional)]
     wraps: bool,
 ) -> impl IntoView {

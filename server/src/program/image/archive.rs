@@ -190,7 +190,8 @@ impl Image {
     }
 }
 
-/// Returns the full name as containerd writes it: `drover-agent:1` is `docker.io/library/drover-agent:1`.
+/// Returns the full name in the form of containerd: `drover-agent:1` is
+/// `docker.io/library/drover-agent:1`.
 fn familiar(name: &str) -> String {
     match name.split_once('/') {
         None => format!("docker.io/library/{name}"),

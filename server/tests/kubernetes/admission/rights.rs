@@ -204,7 +204,7 @@ fn roles_limited_to_names() -> Vec<Row> {
     ]
 }
 
-/// Returns writes to default roles. The hub restores default roles when it starts.
+/// Returns writes to default roles. The hub restores default roles at its start.
 pub(super) fn default_roles() -> Vec<Row> {
     let named = |name: &str| format!("{RBAC}/clusterroles/{name}");
     let stripped = json!({ "rules": [] });

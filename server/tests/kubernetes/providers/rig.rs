@@ -92,7 +92,7 @@ impl Rig {
         assert!(stores.auth_providers.wait_until_gone(&uid).await);
     }
 
-    /// Starts an OpenID provider with this name and configures it in Drover.
+    /// Starts an OpenID provider, and configures the provider in Drover with this name.
     pub(super) async fn openid(&self, name: &str) -> Provider {
         let provider = Provider::start(&Settings {
             back: format!("{}/v1/providers/{name}/callback", self.server.url),

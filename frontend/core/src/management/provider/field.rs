@@ -36,7 +36,7 @@ pub enum Entry {
     Text,
     /// A checkbox.
     Flag,
-    /// A selection from these values with their labels.
+    /// A selection from a list. Each entry has a value and a label.
     OneOf(&'static [(&'static str, Text)]),
 }
 

@@ -40,8 +40,8 @@ fn with_rules(server: &TestServer, role: &str, rules: &Value) -> String {
     token
 }
 
-/// Waits until the task that records the last use of tokens has ended. The task writes to the hub
-/// when it ends, and the test counts writes.
+/// Waits until the task that records the last use of tokens has ended. The task ends with a write
+/// to the hub, and the test counts writes.
 async fn last_use_task_ends() {
     tokio::task::yield_now().await;
 }
