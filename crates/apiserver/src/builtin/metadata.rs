@@ -60,7 +60,7 @@ fn common(metadata: &Value, namespaced: bool, at: &Path<'_>, found: &mut Finding
     }
 }
 
-/// Validates labels.
+/// Validates the keys and the values of labels.
 pub(crate) fn labels(labels: Option<&Map<String, Value>>, at: &Path<'_>, found: &mut Findings) {
     for (key, value) in labels.into_iter().flatten() {
         found.all_invalid(at, key, names::qualified_name(key));
@@ -69,7 +69,7 @@ pub(crate) fn labels(labels: Option<&Map<String, Value>>, at: &Path<'_>, found: 
     }
 }
 
-/// Validates annotations.
+/// Validates the keys and the total size of annotations.
 pub(crate) fn annotations(
     annotations: Option<&Map<String, Value>>,
     at: &Path<'_>,

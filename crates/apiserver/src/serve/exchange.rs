@@ -74,13 +74,13 @@ impl Exchange {
         }
     }
 
-    /// Sets the authenticated user.
+    /// Sets the authenticated user, who is also the effective user until impersonation.
     pub(crate) fn set_requestor(&mut self, caller: Caller) {
         self.requestor = Arc::new(caller);
         self.caller = Arc::clone(&self.requestor);
     }
 
-    /// Sets the impersonated user.
+    /// Sets the impersonated user as the effective user.
     pub(crate) fn set_impersonated(&mut self, caller: Caller) {
         self.caller = Arc::new(caller);
     }

@@ -83,7 +83,8 @@ fn comparable(spec: &Value) -> serde_json::Map<String, Value> {
     rest
 }
 
-/// Validates added ephemeral containers.
+/// Validates a write to the subresource `ephemeralcontainers`. Clients can only add ephemeral
+/// containers.
 pub(crate) fn ephemeral(new: &Value, old: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let under = at.child("ephemeralContainers");

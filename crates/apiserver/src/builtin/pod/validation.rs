@@ -11,7 +11,8 @@ use crate::names;
 use crate::schema::Path;
 use crate::schema::findings::Findings;
 
-/// Validates a new pod.
+/// Validates a new pod. Rejects fields that a client must not set on create, such as ephemeral
+/// containers.
 pub(crate) fn pod(pod: &Value, found: &mut Findings) {
     let at = Path::new("spec");
     let body = field(pod, "spec");
