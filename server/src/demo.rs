@@ -27,7 +27,7 @@ pub use place::DemoFolder;
 
 use drover_agent_gateway::registration::RegistrationState;
 use drover_entropy::backoff::Backoff;
-use drover_hub::{Hub, HubError, Writer, call, only};
+use drover_hub::{Hub, HubError, call};
 
 /// Label of the Clusters that this module created. The module changes only Clusters with the label.
 const SIMULATED: &str = "management.drover.dev/simulated";
@@ -214,7 +214,7 @@ impl Simulated {
         cluster
             .labels_mut()
             .insert(SIMULATED.to_owned(), "true".to_owned());
-        let writer = Writer::new(api, &self.hub.stores().clusters);
+        let writer = self.hub.writer();
         let created = writer
             .create("create a simulated cluster", &cluster)
             .await?;
@@ -228,13 +228,9 @@ impl Simulated {
     ) -> Result<StopReason, DemoError> {
         let uid = cluster.uid().unwrap_or_default();
         if self.fate == DesiredState::Goes && cluster.meta().deletion_timestamp.is_none() {
-            let params = only(Some(uid.clone()));
-            let api = self.hub.clusters();
-            call(
-                "delete a simulated cluster",
-                api.delete(&self.name, &params),
-            )
-            .await?;
+            // The loop below waits until the Cluster is removed.
+            let writer = self.hub.writer().without_wait();
+            writer.delete("delete a simulated cluster", cluster).await?;
         }
         let stop = self.stop.child_token();
         let gone = async {

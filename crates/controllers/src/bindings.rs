@@ -12,7 +12,6 @@
 pub(crate) mod decide;
 mod orphans;
 
-use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,16 +23,14 @@ use drover_api::kinds::{
 };
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
-use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
-use kube::{Api, Resource};
-use serde::de::DeserializeOwned;
+use kube::Resource;
 use serde_json::json;
 
 use self::decide::Decision;
 use self::orphans::Orphans;
 use super::BATCH_TIMEOUT;
-use super::status_writer::{Change, StatusWriter, Write, changed_conditions, conditions_of};
+use super::changes::{Change, Write, changed_conditions, conditions_of, write_all};
 use drover_hub::{Hub, HubError, Store, Stores};
 
 /// The debounce is short, because a new binding grants no access before the controller stores its
@@ -102,26 +99,13 @@ async fn write_pins_and_conditions(hub: &Hub) -> Result<(), HubError> {
     // Projects come first, because a binding in a project needs the project's cluster. All kinds
     // are written, even if the hub rejects an object of one kind.
     let results = [
-        write_each(hub, &stores.projects, &found.projects).await,
-        write_each(hub, &stores.global_role_bindings, &global).await,
-        write_each(hub, &stores.cluster_role_template_bindings, &in_clusters).await,
-        write_each(hub, &stores.project_role_template_bindings, &in_projects).await,
+        write_all(hub, WRITE, &found.projects).await,
+        write_all(hub, WRITE, &global).await,
+        write_all(hub, WRITE, &in_clusters).await,
+        write_all(hub, WRITE, &in_projects).await,
         orphans.end(),
     ];
     results.into_iter().collect()
-}
-
-async fn write_each<K>(hub: &Hub, store: &Store<K>, changes: &[Change<K>]) -> Result<(), HubError>
-where
-    K: Resource<Scope = ClusterResourceScope, DynamicType = ()> + Clone + Debug + DeserializeOwned,
-{
-    let api: Api<K> = Api::all(hub.client());
-    let writer = StatusWriter {
-        operation: WRITE,
-        api,
-        store,
-    };
-    writer.write_all(changes).await
 }
 
 fn find(stores: &Stores, now: Timestamp) -> PendingWrites {

@@ -17,7 +17,7 @@ use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 
 use super::BATCH_TIMEOUT;
-use super::status_writer::{StatusWriter, changes, conditions_of};
+use super::changes::{changes, conditions_of, write_all};
 use drover_hub::stores::identity_status;
 use drover_hub::{Hub, HubError, Stores};
 use drover_identity::authenticator::idle_deadline;
@@ -110,26 +110,11 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
             conditions_of(status.map(|s| &s.conditions)),
         )
     });
-    let users_writer = StatusWriter {
-        operation: WRITE,
-        api: hub.users(),
-        store: &stores.users,
-    };
-    let tokens_writer = StatusWriter {
-        operation: WRITE,
-        api: hub.tokens(),
-        store: &stores.tokens,
-    };
-    let registrations_writer = StatusWriter {
-        operation: WRITE,
-        api: hub.registration_tokens(),
-        store: waiting,
-    };
     // Write all three kinds, even if the hub rejects an object of one kind.
     let results = [
-        users_writer.write_all(&users).await,
-        tokens_writer.write_all(&tokens).await,
-        registrations_writer.write_all(&registrations).await,
+        write_all(hub, WRITE, &users).await,
+        write_all(hub, WRITE, &tokens).await,
+        write_all(hub, WRITE, &registrations).await,
     ];
     results.into_iter().collect()
 }

@@ -8,6 +8,7 @@
 mod access;
 pub mod agent_status;
 mod bindings;
+mod changes;
 mod cluster;
 mod credentials;
 mod hub_access;
@@ -19,7 +20,6 @@ mod projects;
 mod registration_tokens;
 mod removal;
 mod roles;
-mod status_writer;
 mod upgrade;
 
 pub use self::hub_access::run_hub_access;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use drover_api::drift::{ACCESS, PROJECTS};
 use drover_api::ids::ClusterUid;
 use drover_api::kinds::Cluster;
-use drover_reconcile::StatusWriter;
+use drover_reconcile::StatusRateLimiter;
 use parking_lot::Mutex;
 use tokio::sync::RwLock;
 use tokio::time::Instant;
@@ -38,7 +38,7 @@ pub(super) struct ClusterState {
     /// A lock that delays the removal of the cluster. Work that must end before the removal begins
     /// holds a read lock.
     active_work: RwLock<()>,
-    pub(super) status_writer: Mutex<StatusWriter>,
+    pub(super) status_rate: Mutex<StatusRateLimiter>,
     pub(super) access: Mutex<Progress>,
     pub(super) projects: tokio::sync::Mutex<ProjectsState>,
     /// The digest of the projects that the server applied most recently.
@@ -76,7 +76,7 @@ impl ClusterState {
             deleting: gone.child_token(),
             gone,
             active_work: RwLock::new(()),
-            status_writer: Mutex::default(),
+            status_rate: Mutex::default(),
             access: Mutex::default(),
             projects: tokio::sync::Mutex::default(),
             projects_digest: Mutex::default(),

@@ -7,7 +7,7 @@ use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use drover_hub::{Hub, HubError, Writer};
+use drover_hub::{Hub, HubError};
 
 /// Time between two deletions of unusable tokens.
 const INTERVAL: Duration = Duration::from_mins(1);
@@ -55,7 +55,7 @@ pub(super) async fn run(hub: &Hub, runtime: &Runtime) {
 async fn purge(hub: &Hub) -> Result<(), HubError> {
     let now = Timestamp::now();
     let tokens = &hub.stores().registration_tokens;
-    let writer = Writer::new(hub.registration_tokens(), tokens);
+    let writer = hub.writer::<ClusterRegistrationToken>();
     for token in tokens.all() {
         let cluster = hub
             .stores()

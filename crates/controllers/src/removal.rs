@@ -12,7 +12,7 @@ use std::time::Duration;
 use drover_api::agent::Lane;
 use drover_api::group::{ACCESS_LABEL, AGENT_NAMESPACE, CLUSTER_FINALIZER};
 use drover_api::ids::ClusterUid;
-use drover_api::kinds::Cluster;
+use drover_api::kinds::{Cluster, ClusterRegistrationToken, Project, Token};
 use drover_reconcile::{Action, Attempt, Reconciler, finalizer};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -29,7 +29,7 @@ use super::access::desired::DesiredAccess;
 use super::managed::{ManagedCluster, RemovalState};
 use super::projects;
 use drover_apply::{ApplyError, call as cluster_call, unless_gone};
-use drover_hub::{Hub, HubError, Writer, call};
+use drover_hub::{Hub, HubError};
 
 /// Maximum time to wait for the agent and to clean up. Agents try to connect at least every 15 s.
 const CLEAN_UP_TIMEOUT: Duration = Duration::from_mins(1);
@@ -89,9 +89,11 @@ async fn add_finalizer(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     if has_finalizer(cluster) {
         return Ok(());
     }
-    let (api, params) = (hub.clusters(), PatchParams::default());
-    let adding = finalizer::add_finalizer(&api, cluster, CLUSTER_FINALIZER, &params);
-    unless_not_found(call("add the finalizer of a Cluster", adding).await)
+    // The change of the Cluster starts the next reconciliation.
+    let writer = hub.writer().without_wait();
+    let operation = "add the finalizer of a Cluster";
+    let adding = writer.add_finalizer(operation, cluster, CLUSTER_FINALIZER);
+    unless_not_found(adding.await)
 }
 
 /// Performs one step of the removal. The requeue starts the next step.
@@ -212,14 +214,14 @@ where
 async fn delete_hub_objects(hub: &Hub, cluster: &Cluster) -> Result<(), HubError> {
     let uid = &ClusterUid::new(cluster.uid().unwrap_or_default());
     let stores = hub.stores();
-    let registrations = Writer::new(hub.registration_tokens(), &stores.registration_tokens);
+    let registrations = hub.writer::<ClusterRegistrationToken>();
     for token in stores.registration_tokens.all() {
         if token.spec.cluster_uid == *uid {
             let deleting = registrations.delete_if_present("delete a registration token", &token);
             deleting.await?;
         }
     }
-    let tokens = Writer::new(hub.tokens(), &stores.tokens);
+    let tokens = hub.writer::<Token>();
     for token in stores.tokens.all() {
         if token
             .spec
@@ -230,16 +232,17 @@ async fn delete_hub_objects(hub: &Hub, cluster: &Cluster) -> Result<(), HubError
             tokens.delete_if_present("delete a token", &token).await?;
         }
     }
-    let projects = Writer::new(hub.projects(), &stores.projects);
+    let projects = hub.writer::<Project>();
     for project in projects::of_cluster(stores, uid) {
         projects::status::remove_finalizer(hub, &project).await?;
         projects
             .delete_if_present("delete a project", &project)
             .await?;
     }
-    let (api, params) = (hub.clusters(), PatchParams::default());
-    let removing = finalizer::remove_finalizer(&api, cluster, CLUSTER_FINALIZER, &params);
-    unless_not_found(call("remove the finalizer of a Cluster", removing).await)
+    let operation = "remove the finalizer of a Cluster";
+    let writer = hub.writer();
+    let removing = writer.remove_finalizer(operation, cluster, CLUSTER_FINALIZER);
+    unless_not_found(removing.await)
 }
 
 fn unless_not_found<T>(result: Result<T, HubError>) -> Result<(), HubError> {

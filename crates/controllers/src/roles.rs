@@ -12,10 +12,10 @@ use drover_api::conditions::{ConditionValue, READY};
 use drover_api::kinds::{GlobalRole, RoleTemplate};
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use jiff::Timestamp;
-use kube::{Api, ResourceExt as _};
+use kube::ResourceExt as _;
 
 use super::BATCH_TIMEOUT;
-use super::status_writer::{StatusWriter, changes, condition_false, condition_true, conditions_of};
+use super::changes::{changes, condition_false, condition_true, conditions_of, write_all};
 use drover_hub::stores::grants::Objects;
 use drover_hub::{Hub, HubError};
 
@@ -95,20 +95,10 @@ async fn write_conditions(hub: &Hub) -> Result<(), HubError> {
         });
         (templates, globals)
     };
-    let templates_writer = StatusWriter {
-        operation: WRITE,
-        api: Api::all(hub.client()),
-        store: &stores.role_templates,
-    };
-    let globals_writer = StatusWriter {
-        operation: WRITE,
-        api: Api::all(hub.client()),
-        store: &stores.global_roles,
-    };
     // Write both kinds, even if the hub rejects an object of one kind.
     let results = [
-        templates_writer.write_all(&templates).await,
-        globals_writer.write_all(&globals).await,
+        write_all(hub, WRITE, &templates).await,
+        write_all(hub, WRITE, &globals).await,
     ];
     results.into_iter().collect()
 }

@@ -25,13 +25,12 @@ use std::time::Duration;
 use drover_api::group::HUB_NAMESPACE;
 use drover_api::kinds::{Cluster, ClusterRegistrationToken, Project, Setting, Token, User};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{DeleteParams, Preconditions};
 use kube::{Api, Client};
 
 pub use error::HubError;
 pub use keys::Keys;
 pub use stores::store::Store;
-pub use stores::{Stores, StoresHealth};
+pub use stores::{StoredKind, Stores, StoresHealth};
 pub use writer::Writer;
 
 /// The timeout of a call to the hub. Does not apply to watches.
@@ -123,17 +122,16 @@ impl Hub {
     pub fn secrets(&self) -> Api<Secret> {
         Api::namespaced(self.client(), HUB_NAMESPACE)
     }
-}
 
-/// Returns delete parameters with a UID precondition. The precondition prevents the deletion of a
-/// new object with the same name.
-pub fn only(uid: Option<String>) -> DeleteParams {
-    DeleteParams {
-        preconditions: Some(Preconditions {
-            uid,
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
+    /// Returns a writer of the objects of a stored kind.
+    pub fn writer<K: StoredKind>(&self) -> Writer<'_, K> {
+        Writer::new(Api::all(self.client()), K::store(self.stores()))
+    }
+
+    /// Returns a writer of the Secrets in the server's namespace. The server has no store of
+    /// Secrets.
+    pub fn secret_writer(&self) -> Writer<'_, Secret> {
+        Writer::without_store(self.secrets())
     }
 }
 

@@ -6,6 +6,7 @@ pub mod identity_status;
 pub mod reflector;
 pub mod store;
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use drover_access::setting;
@@ -13,7 +14,10 @@ use drover_api::kinds::{
     AuthProvider, Cluster, ClusterRegistrationToken, ClusterRoleTemplateBinding, GlobalRole,
     GlobalRoleBinding, Project, ProjectRoleTemplateBinding, RoleTemplate, Setting, Token, User,
 };
-use kube::Client;
+use k8s_openapi::ClusterResourceScope;
+use kube::{Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -56,6 +60,43 @@ pub struct Stores {
     /// The grants that are computed from roles and bindings.
     pub grants: LiveGrants,
     changed: Changed,
+}
+
+/// A kind of the hub that has a store.
+pub trait StoredKind:
+    Resource<DynamicType = (), Scope = ClusterResourceScope>
+    + Clone
+    + Debug
+    + Serialize
+    + DeserializeOwned
+{
+    /// Returns the store of this kind.
+    fn store(stores: &Stores) -> &Store<Self>;
+}
+
+macro_rules! stored_kinds {
+    ($($kind:ty: $store:ident),* $(,)?) => {$(
+        impl StoredKind for $kind {
+            fn store(stores: &Stores) -> &Store<Self> {
+                &stores.$store
+            }
+        }
+    )*};
+}
+
+stored_kinds! {
+    User: users,
+    Token: tokens,
+    Cluster: clusters,
+    Setting: settings,
+    ClusterRegistrationToken: registration_tokens,
+    AuthProvider: auth_providers,
+    RoleTemplate: role_templates,
+    GlobalRole: global_roles,
+    GlobalRoleBinding: global_role_bindings,
+    ClusterRoleTemplateBinding: cluster_role_template_bindings,
+    ProjectRoleTemplateBinding: project_role_template_bindings,
+    Project: projects,
 }
 
 /// The sync state and the age of the stores.

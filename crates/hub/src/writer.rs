@@ -1,19 +1,21 @@
 //! Typed writes of the server to its hub.
 //!
-//! A successful write returns after the store contains the result, or after a timeout. Decisions
-//! after the write therefore use the result.
+//! A successful write of a stored kind returns after the store contains the result, or after a
+//! timeout. Decisions after the write therefore use the result. Writes of kinds without a store,
+//! and writes after [`Writer::without_wait`], return after the hub's response.
 
 use std::fmt::Debug;
 
 use drover_api::group::SERVER_FIELD_MANAGER;
-use kube::api::{Patch, PatchParams, PostParams};
+use drover_reconcile::finalizer;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Resource, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::stores::store::Store;
-use crate::{HubError, call, only};
+use crate::{HubError, call};
 
 /// The maximum number of attempts after conflicts.
 const MAX_CONFLICTS: usize = 5;
@@ -23,7 +25,7 @@ const MAX_CONFLICTS: usize = 5;
 #[derive(Debug)]
 pub struct Writer<'a, K> {
     api: Api<K>,
-    store: &'a Store<K>,
+    store: Option<&'a Store<K>>,
     manager: Option<&'static str>,
 }
 
@@ -31,13 +33,29 @@ impl<'a, K> Writer<'a, K>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
 {
-    /// Creates a writer that uses `api`, for the objects of `store`.
-    pub fn new(api: Api<K>, store: &'a Store<K>) -> Self {
+    /// Creates a writer of a kind with a store. Other crates call
+    /// [`Hub::writer`](crate::Hub::writer).
+    pub(crate) fn new(api: Api<K>, store: &'a Store<K>) -> Self {
+        Self {
+            store: Some(store),
+            ..Self::without_store(api)
+        }
+    }
+
+    /// Creates a writer of a kind without a store, or of a program without stores.
+    pub fn without_store(api: Api<K>) -> Self {
         Self {
             api,
-            store,
+            store: None,
             manager: None,
         }
+    }
+
+    /// Makes writes return after the hub's response, without waiting for the store.
+    #[must_use]
+    pub fn without_wait(mut self) -> Self {
+        self.store = None;
+        self
     }
 
     /// Sets the server's name as the field manager.
@@ -62,8 +80,16 @@ where
     }
 
     async fn visible(&self, written: K) -> K {
-        self.store.wait_for(&written).await;
+        if let Some(store) = self.store {
+            store.wait_for(&written).await;
+        }
         written
+    }
+
+    async fn gone(&self, uid: &str) {
+        if let Some(store) = self.store {
+            store.wait_until_gone(uid).await;
+        }
     }
 
     /// Creates an object.
@@ -153,11 +179,30 @@ where
     /// Deletes this object. Does not delete a newer object with the same name. Returns an error if
     /// the object does not exist.
     pub async fn delete(&self, operation: &'static str, object: &K) -> Result<(), HubError> {
-        let (name, uid) = (object.name_any(), object.uid());
-        let params = only(uid.clone());
-        call(operation, self.api.delete(&name, &params)).await?;
-        self.store.wait_until_gone(&uid.unwrap_or_default()).await;
+        let uid = object.uid();
+        let preconditions = Preconditions {
+            uid: uid.clone(),
+            resource_version: None,
+        };
+        self.send_delete(operation, &object.name_any(), Some(preconditions))
+            .await?;
+        self.gone(&uid.unwrap_or_default()).await;
         Ok(())
+    }
+
+    async fn send_delete(
+        &self,
+        operation: &'static str,
+        name: &str,
+        preconditions: Option<Preconditions>,
+    ) -> Result<(), HubError> {
+        let params = DeleteParams {
+            preconditions,
+            ..DeleteParams::default()
+        };
+        call(operation, self.api.delete(name, &params))
+            .await
+            .map(drop)
     }
 
     /// Deletes this object if the object exists. Does not delete a newer object with the same name.
@@ -169,10 +214,67 @@ where
         match self.delete(operation, object).await {
             Err(error) if error.is_not_found() => {
                 let uid = object.uid().unwrap_or_default();
-                self.store.wait_until_gone(&uid).await;
+                self.gone(&uid).await;
                 Ok(())
             }
             answer => answer,
         }
     }
+
+    /// Deletes this version of the object. A newer version or a newer object with the same name
+    /// causes a conflict error. Does not wait for the store, because a finalizer can delay the
+    /// deletion.
+    pub async fn delete_version(
+        &self,
+        operation: &'static str,
+        object: &K,
+    ) -> Result<(), HubError> {
+        let preconditions = Preconditions {
+            uid: object.uid(),
+            resource_version: object.resource_version(),
+        };
+        self.send_delete(operation, &object.name_any(), Some(preconditions))
+            .await
+    }
+
+    /// Deletes the object with this name, whatever its UID is. Returns an error if no object has
+    /// this name. Does not wait for the store, because the UID is unknown.
+    pub async fn delete_by_name(
+        &self,
+        operation: &'static str,
+        name: &str,
+    ) -> Result<(), HubError> {
+        self.send_delete(operation, name, None).await
+    }
+
+    /// Adds the finalizer to an object. A change of the object since the read causes a conflict
+    /// error.
+    pub async fn add_finalizer(
+        &self,
+        operation: &'static str,
+        object: &K,
+        finalizer: &str,
+    ) -> Result<K, HubError> {
+        let params = self.patch_params();
+        let adding = finalizer::add_finalizer(&self.api, object, finalizer, &params);
+        let written = call(operation, adding).await?;
+        Ok(self.visible(written).await)
+    }
+
+    /// Removes the finalizer from an object. A change of the object since the read causes a
+    /// conflict error. Does not wait for the store, because the hub deletes a deleted object with
+    /// its last finalizer.
+    pub async fn remove_finalizer(
+        &self,
+        operation: &'static str,
+        object: &K,
+        finalizer: &str,
+    ) -> Result<K, HubError> {
+        let params = self.patch_params();
+        let removing = finalizer::remove_finalizer(&self.api, object, finalizer, &params);
+        call(operation, removing).await
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,12 @@
 //! Finds and restores administrators.
 
 use drover_api::kinds::{User, UserSpec};
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use thiserror::Error;
 
-use drover_hub::{HubError, call};
+use drover_hub::{HubError, Writer, call};
 
 /// Reports whether the user is an enabled administrator and is not being deleted.
 pub fn is_administrator(user: &User) -> bool {
@@ -58,8 +58,10 @@ pub async fn find_or_create(client: &Client, name: &str) -> Result<Candidate, Re
         }
         Some(user) => user.clone(),
         None if needed => {
-            let (params, new) = (PostParams::default(), administrator(name));
-            call("create an administrator", api.create(&params, &new)).await?
+            let new = administrator(name);
+            // The command has no stores.
+            let writer = Writer::without_store(api);
+            writer.create("create an administrator", &new).await?
         }
         None => {
             let name = name.to_owned();
@@ -75,16 +77,18 @@ pub async fn find_or_create(client: &Client, name: &str) -> Result<Candidate, Re
 /// Makes the user an enabled administrator. Call the function after the revocation of the user's
 /// previous password and tokens.
 pub async fn grant_administrator(client: &Client, user: &User) -> Result<(), HubError> {
-    let api: Api<User> = Api::all(client.clone());
+    // The command has no stores.
+    let writer = Writer::<User>::without_store(Api::all(client.clone()));
     let spec = json!({ "enabled": true, "administrator": true });
     // With the UID, a recreated user of the same name causes a conflict.
     let mut metadata = json!({ "uid": user.uid() });
     metadata["ownerReferences"] = NO_OWNERS;
-    let patch = Patch::Merge(json!({ "metadata": metadata, "spec": spec }));
-    let (name, params) = (user.name_any(), PatchParams::default());
-    let patching = api.patch(&name, &params, &patch);
-    call("make the user an administrator", patching).await?;
-    Ok(())
+    let patch = json!({ "metadata": metadata, "spec": spec });
+    let operation = "make the user an administrator";
+    writer
+        .patch(operation, &user.name_any(), &patch)
+        .await
+        .map(drop)
 }
 
 /// The value of `ownerReferences` in a merge patch of an administrator. The value removes all

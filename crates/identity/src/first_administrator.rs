@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use drover_api::kinds::{User, UserSpec};
 use kube::ResourceExt;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::ListParams;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use thiserror::Error;
@@ -147,12 +147,11 @@ impl Drop for PasswordFile {
 /// Removes the annotation [`PASSWORD_PENDING`]. If the removal fails, the next start prints a new
 /// password, unless the user has changed the password.
 async fn record_printed(hub: &Hub) {
-    let patch = Patch::Merge(json!({ "metadata": { "annotations": { PASSWORD_PENDING: null } } }));
-    let (api, params) = (hub.users(), PatchParams::default());
-    let noted = call(
-        "record that the first password was printed",
-        api.patch(NAME, &params, &patch),
-    );
+    let patch = json!({ "metadata": { "annotations": { PASSWORD_PENDING: null } } });
+    // The function runs at startup and reads the hub, not the stores.
+    let writer = hub.writer::<User>().without_wait();
+    let operation = "record that the first password was printed";
+    let noted = writer.patch(operation, NAME, &patch);
     if let Err(error) = noted.await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
@@ -174,12 +173,11 @@ async fn find_or_create(hub: &Hub) -> Result<Option<User>, HubError> {
     if !any.items.is_empty() {
         return Ok(None);
     }
-    match call(
-        "create the first administrator",
-        api.create(&PostParams::default(), &admin()),
-    )
-    .await
-    {
+    // The function runs at startup and reads the hub, not the stores.
+    let writer = hub.writer().without_wait();
+    let new = admin();
+    let created = writer.create("create the first administrator", &new);
+    match created.await {
         Ok(user) => Ok(Some(user)),
         Err(error) if error.is_conflict() => call("read the first administrator", api.get(NAME))
             .await

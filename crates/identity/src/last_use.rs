@@ -9,11 +9,10 @@ use drover_api::kinds::Token;
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use futures::StreamExt as _;
 use jiff::{SignedDuration, Timestamp};
-use kube::api::{Patch, PatchParams};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use drover_hub::{Hub, call};
+use drover_hub::Hub;
 
 /// The interval between two writes of the pending records.
 const WRITE_INTERVAL: Duration = Duration::from_mins(1);
@@ -112,13 +111,10 @@ async fn write_one(hub: &Hub, id: &str, at: Timestamp) -> bool {
     if hub.stores().tokens.by_name(id).is_none() {
         return true;
     }
-    let patch = Patch::Merge(json!({ "status": { "lastUsedAt": at } }));
-    let api = hub.tokens();
-    let params = PatchParams::default();
-    let written = call(
-        "record a token's last use",
-        api.patch_status(id, &params, &patch),
-    );
+    let patch = json!({ "status": { "lastUsedAt": at } });
+    // The records do not wait for each other: no decision uses the result.
+    let writer = hub.writer::<Token>().without_wait();
+    let written = writer.patch_status("record a token's last use", id, &patch);
     match written.await {
         Err(error) if !error.is_not_found() => {
             tracing::debug!(

@@ -10,7 +10,6 @@ use drover_api::ids::UserUid;
 use drover_api::kinds::{Token, TokenPurpose, User};
 use jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams};
 use secrecy::SecretString;
 use serde_json::json;
 use thiserror::Error;
@@ -19,10 +18,11 @@ use super::limits::{LoginLimits, RetryAfter};
 use super::passwords::{
     PasswordError, PasswordVersion, Passwords, check_rules, read_hash, write_hash,
 };
+use super::providers::users::record_login;
 use super::tokens::{self, NewToken, RevokeError, TokenError};
 use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;
-use drover_hub::{Hub, HubError, Writer, call};
+use drover_hub::{Hub, HubError};
 
 /// The lifetime of a token that only allows a password change.
 const PASSWORD_CHANGE_TTL: Duration = Duration::from_mins(15);
@@ -143,7 +143,7 @@ impl PasswordLogins {
             tokens::delete(&self.hub, &token).await?;
             return Err(error);
         }
-        self.record_login(&user).await;
+        record_login(&self.hub, &user).await;
         Ok((secret, token))
     }
 
@@ -273,27 +273,12 @@ impl PasswordLogins {
                 "metadata": { "uid": user.uid() },
                 "spec": { "mustChangePassword": must_change },
             });
-            let writer = Writer::new(self.hub.users(), &self.hub.stores().users);
+            let writer = self.hub.writer::<User>();
             writer
                 .patch("change a user", &user.name_any(), &patch)
                 .await?;
         }
         Ok(())
-    }
-
-    /// Records the time of the login. The time is only for display, so a failure does not prevent
-    /// the login.
-    async fn record_login(&self, user: &User) {
-        let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
-        let (api, params) = (self.hub.users(), PatchParams::default());
-        let name = user.name_any();
-        let patching = api.patch_status(&name, &params, &patch);
-        if let Err(error) = call("record a login", patching).await {
-            tracing::debug!(
-                error = &error as &dyn std::error::Error,
-                "failed to write the time of a login to the user's status"
-            );
-        }
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _};
 use drover_api::kinds::User;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::PostParams;
 use kube::{Resource as _, ResourceExt};
 use secrecy::{ExposeSecret as _, SecretString};
 use thiserror::Error;
@@ -188,14 +187,8 @@ pub async fn read_hash(hub: &Hub, user_uid: &str) -> Result<Stored, HubError> {
 
 /// Stores a hash for a user without a password. Returns false if the user already has a hash.
 pub async fn create_hash(hub: &Hub, user: &User, phc: &str) -> Result<bool, HubError> {
-    let api = hub.secrets();
-    let params = PostParams::default();
-    match call(
-        "store a password",
-        api.create(&params, &hash_secret(user, phc)),
-    )
-    .await
-    {
+    let (writer, new) = (hub.secret_writer(), hash_secret(user, phc));
+    match writer.create("store a password", &new).await {
         Ok(_) => Ok(true),
         Err(error) if error.is_conflict() => Ok(false),
         Err(error) => Err(error),
@@ -208,11 +201,8 @@ pub async fn write_hash(hub: &Hub, user: &User, phc: &str) -> Result<(), HubErro
         return Ok(());
     }
     let new = hash_secret(user, phc);
-    let name = new.name_any();
-    let (api, params) = (hub.secrets(), PostParams::default());
-    call("store a password", api.replace(&name, &params, &new))
-        .await
-        .map(|_| ())
+    let writer = hub.secret_writer();
+    writer.replace("store a password", &new).await.map(drop)
 }
 
 /// Returns a Secret with a hash and an owner reference to the user. The hub's garbage collector

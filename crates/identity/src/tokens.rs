@@ -9,7 +9,7 @@ use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
 use futures::TryStreamExt as _;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{DeleteParams, ListParams};
+use kube::api::ListParams;
 use kube::{Resource as _, ResourceExt};
 use secrecy::SecretString;
 use thiserror::Error;
@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::authenticator::is_idle;
 use drover_entropy::{NoRandomness, random};
 use drover_http_edge::status::Status;
-use drover_hub::{Hub, HubError, Writer, call};
+use drover_hub::{Hub, HubError, call};
 
 /// The interval between purges of expired tokens.
 const PURGE_EVERY: Duration = Duration::from_mins(30);
@@ -119,8 +119,7 @@ pub async fn create(
     let mut token = Token::new(&issued.id, spec);
     // The user owns the token, so the hub's garbage collector deletes it with the user.
     token.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
-    let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
-    let created = writer.create("create a token", &token).await?;
+    let created = hub.writer().create("create a token", &token).await?;
     Ok((issued.token, created))
 }
 
@@ -128,22 +127,21 @@ pub async fn create(
 pub async fn delete_by_id(hub: &Hub, id: &str) -> Result<(), HubError> {
     match hub.stores().tokens.by_name(id) {
         Some(token) => delete(hub, &token).await,
-        None => remove(hub, id, &DeleteParams::default()).await,
+        None => match hub
+            .writer::<Token>()
+            .delete_by_name("delete a token", id)
+            .await
+        {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        },
     }
 }
 
 /// Deletes a token. After the function returns, the server rejects requests with the token.
 pub async fn delete(hub: &Hub, token: &Token) -> Result<(), HubError> {
-    let writer = Writer::new(hub.tokens(), &hub.stores().tokens);
+    let writer = hub.writer();
     writer.delete_if_present("delete a token", token).await
-}
-
-/// Deletes a token from the hub. Returns no error if the token does not exist.
-async fn remove(hub: &Hub, id: &str, params: &DeleteParams) -> Result<(), HubError> {
-    match call("delete a token", hub.tokens().delete(id, params)).await {
-        Err(error) if !error.is_not_found() => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Revokes the user's sessions, and the credentials that these sessions created. Does not revoke

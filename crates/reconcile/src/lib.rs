@@ -31,7 +31,7 @@ pub use options::{Options, Shutdown};
 pub use queue::{Attempt, Queue};
 pub use runtime::Runtime;
 pub use source::{on_change, on_change_of};
-pub use status::{StatusWriter, Urgency, Write};
+pub use status::{StatusRateLimiter, Urgency, Write};
 pub use trigger::Trigger;
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// its meaning changes, and at a limited rate. An object whose status changes often therefore does
 /// not overload the API server.
 #[derive(Debug, Default)]
-pub struct StatusWriter {
+pub struct StatusRateLimiter {
     last: Option<Instant>,
     /// Number of urgent writes that exceeded the regular rate. Each interval without a write
     /// reduces the number.
@@ -20,7 +20,7 @@ pub struct StatusWriter {
 pub enum Urgency {
     /// The status is written at the next regular write.
     Normal,
-    /// The status is written immediately, at most [`StatusWriter::URGENT`] times in a row.
+    /// The status is written immediately, at most [`StatusRateLimiter::URGENT`] times in a row.
     Urgent,
 }
 
@@ -35,7 +35,7 @@ pub enum Write {
     Later(Duration),
 }
 
-impl StatusWriter {
+impl StatusRateLimiter {
     /// Minimum interval between two writes that are not urgent.
     pub const INTERVAL: Duration = Duration::from_secs(10);
     /// Maximum number of consecutive urgent writes. The minimum interval applies to all further
@@ -84,14 +84,14 @@ mod tests {
         let start = Instant::now();
         let cases = [
             (Urgency::Normal, 61),
-            (Urgency::Urgent, 61 + StatusWriter::URGENT),
+            (Urgency::Urgent, 61 + StatusRateLimiter::URGENT),
         ];
         for (urgency, most) in cases {
-            let mut writer = StatusWriter::default();
+            let mut limiter = StatusRateLimiter::default();
             let count = (0..1200_u32)
                 .filter(|n| {
                     let now = start + Duration::from_millis(500) * *n;
-                    writer.decide(Some(&0), &1, urgency, now) == Write::Now
+                    limiter.decide(Some(&0), &1, urgency, now) == Write::Now
                 })
                 .count();
             assert!(count <= most as usize, "{urgency:?}: {count}");
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn urgent_status_change_after_ten_seconds_without_writes_is_written_immediately() {
         let start = Instant::now();
-        let mut writer = StatusWriter::default();
+        let mut limiter = StatusRateLimiter::default();
         let second = start + Duration::from_secs(1);
-        let mut decide = |present, urgency, now| writer.decide(present, &1, urgency, now);
+        let mut decide = |present, urgency, now| limiter.decide(present, &1, urgency, now);
         assert_eq!(decide(None, Urgency::Normal, start), Write::Now);
         assert_eq!(
             decide(Some(&0), Urgency::Normal, second),

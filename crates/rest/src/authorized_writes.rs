@@ -3,7 +3,7 @@
 //! The hub does not call the admission rules for writes of the server itself. [`AuthorizedWriter`]
 //! therefore checks each write with the rules that apply to the caller's writes with kubectl.
 
-use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use drover_access::admission::{Operation, Write};
 use drover_access::identity::Identity;
@@ -11,29 +11,28 @@ use drover_access::names::UserName;
 use drover_api::group::GROUP;
 use kube::{Api, Resource, ResourceExt};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use drover_entropy::random;
 use drover_http_edge::status::Status;
 use drover_hub::admission::role_check::check_write;
-use drover_hub::{Hub, Store, Writer, call, only};
+use drover_hub::{Hub, StoredKind, Writer, call};
 
 /// Writer of objects of one kind. Writes an object only if the admission rules allow the caller's
 /// write.
 pub(super) struct AuthorizedWriter<'a, K> {
     hub: &'a Hub,
     caller: &'a Identity,
-    store: &'a Store<K>,
+    kind: PhantomData<K>,
 }
 
-impl<'a, K> AuthorizedWriter<'a, K>
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
-    K: Resource<Scope = k8s_openapi::ClusterResourceScope>,
-{
-    pub(super) fn new(hub: &'a Hub, caller: &'a Identity, store: &'a Store<K>) -> Self {
-        Self { hub, caller, store }
+impl<'a, K: StoredKind> AuthorizedWriter<'a, K> {
+    pub(super) fn new(hub: &'a Hub, caller: &'a Identity) -> Self {
+        Self {
+            hub,
+            caller,
+            kind: PhantomData,
+        }
     }
 
     fn api(&self) -> Api<K> {
@@ -41,7 +40,7 @@ where
     }
 
     fn writer(&self) -> Writer<'a, K> {
-        Writer::new(self.api(), self.store).with_manager()
+        self.hub.writer().with_manager()
     }
 
     /// Checks the caller's object `requested` and then creates `object`. `object` is equal to
@@ -156,26 +155,23 @@ where
 
 /// Deletes a created object if its creator did not receive the owner role. Without the role, the
 /// caller can neither use nor recreate the object.
-pub(super) async fn delete_without_owner<K>(
-    api: &Api<K>,
+pub(super) async fn delete_without_owner<K: StoredKind>(
+    writer: Writer<'_, K>,
     created: &K,
     owner: Result<(), Status>,
-) -> Result<(), Status>
-where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
-{
+) -> Result<(), Status> {
     let Err(status) = owner else {
         return Ok(());
     };
-    let name = created.name_any();
-    let params = only(created.uid());
-    let deleting = api.delete(&name, &params);
-    if let Err(error) = call("delete an object without an owner", deleting).await {
+    // Finalizers can delay the deletion, so the response does not wait for the store.
+    let writer = writer.without_wait();
+    let deleted = writer.delete("delete an object without an owner", created);
+    if let Err(error) = deleted.await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
             error,
             kind = kind::<K>(),
-            name,
+            name = created.name_any(),
             "failed to delete an object whose creator has no owner role"
         );
     }

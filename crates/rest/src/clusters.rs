@@ -18,7 +18,6 @@ use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, cluster_scope};
-use drover_hub::{Writer, call, only};
 use drover_identity::caller::Caller;
 
 /// Maximum length of a cluster's description, in characters.
@@ -85,10 +84,9 @@ pub(super) async fn create(
     };
     let mut cluster = Cluster::new(&request.name, spec);
     *cluster.labels_mut() = request.labels;
-    let authorized = AuthorizedWriter::new(&state.hub, &caller, &state.hub.stores().clusters);
+    let authorized = AuthorizedWriter::<Cluster>::new(&state.hub, &caller);
     authorized.check_create(&cluster).await?;
-    let api = state.hub.clusters();
-    let writer = Writer::new(api.clone(), &state.hub.stores().clusters);
+    let writer = state.hub.writer();
     let created = writer.create("create a cluster", &cluster).await;
     let created = created.map_err(|error| match error.code() {
         Some(409) => Status::already_exists("Cluster", &request.name),
@@ -99,7 +97,7 @@ pub(super) async fn create(
     let visibility = Visibility::of(state.hub.stores(), &caller);
     if !visibility.may("update", "clusters", &cluster_scope(&created)) {
         let owner = members::make_owner::<InCluster>(&state, &caller, &created).await;
-        delete_without_owner(&api, &created, owner).await?;
+        delete_without_owner(writer, &created, owner).await?;
     }
     let visibility = Visibility::of(state.hub.stores(), &caller);
     Ok((StatusCode::CREATED, axum::Json(view(&visibility, &created))))
@@ -118,14 +116,11 @@ pub(super) async fn delete(
     let visibility = Visibility::of(state.hub.stores(), &caller);
     let cluster = visibility.cluster(&name)?;
     visibility.require("delete", "clusters", &cluster_scope(&cluster))?;
-    let authorized = AuthorizedWriter::new(&state.hub, &caller, &state.hub.stores().clusters);
+    let authorized = AuthorizedWriter::<Cluster>::new(&state.hub, &caller);
     authorized.check_delete(&cluster).await?;
-    let params = only(cluster.uid());
-    call(
-        "delete a cluster",
-        state.hub.clusters().delete(&name, &params),
-    )
-    .await?;
+    // The removal of a Cluster takes minutes, so the response does not wait for the store.
+    let writer = state.hub.writer::<Cluster>().without_wait();
+    writer.delete("delete a cluster", &cluster).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -136,8 +136,7 @@ pub(super) async fn create(
     let mut project = requested.clone();
     project.spec.cluster.uid = cluster.uid().map(ClusterUid::new);
     fill_uids(&state, &[], &mut project.spec).await;
-    let store = &state.hub.stores().projects;
-    let writer = AuthorizedWriter::new(&state.hub, &caller, store);
+    let writer = AuthorizedWriter::<Project>::new(&state.hub, &caller);
     let created = writer.create(&requested, &project).await?;
     noted.about(&created.name_any());
     let ClusterReference { name, uid } = &created.spec.cluster;
@@ -145,7 +144,7 @@ pub(super) async fn create(
     let visibility = Visibility::of(state.hub.stores(), &caller);
     if !project_scope(&created).is_some_and(|scope| visibility.may("update", "projects", &scope)) {
         let owner = members::make_owner::<InProject>(&state, &caller, &created).await;
-        delete_without_owner(&Api::all(state.hub.client()), &created, owner).await?;
+        delete_without_owner(state.hub.writer(), &created, owner).await?;
     }
     let visibility = Visibility::of(state.hub.stores(), &caller);
     Ok((StatusCode::CREATED, axum::Json(view(&visibility, &created))))
@@ -193,8 +192,7 @@ pub(super) async fn patch(
     if let Some(level) = request.pod_security {
         spec.pod_security = Some(level);
     }
-    let store = &state.hub.stores().projects;
-    let writer = AuthorizedWriter::new(&state.hub, &caller, store);
+    let writer = AuthorizedWriter::<Project>::new(&state.hub, &caller);
     let changed = writer.replace(&project, &changed).await?;
     let visibility = Visibility::of(state.hub.stores(), &caller);
     Ok(axum::Json(view(&visibility, &changed)))
@@ -244,8 +242,7 @@ pub(super) async fn delete(
     Name(name): Name,
 ) -> Result<StatusCode, Status> {
     let project = Visibility::of(state.hub.stores(), &caller).project(&name)?;
-    let store = &state.hub.stores().projects;
-    let writer = AuthorizedWriter::new(&state.hub, &caller, store);
+    let writer = AuthorizedWriter::<Project>::new(&state.hub, &caller);
     writer.delete(&project).await?;
     Ok(StatusCode::NO_CONTENT)
 }

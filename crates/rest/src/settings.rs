@@ -4,10 +4,8 @@ use axum::extract::State;
 use drover_access::grants::Scope;
 use drover_access::identity::Identity;
 use drover_access::setting::Setting;
-use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec};
 use drover_api::rest::{List, SettingUpdate, SettingView};
-use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use super::RestState;
@@ -15,9 +13,9 @@ use super::authorized_writes::AuthorizedWriter;
 use super::caller::OnHub;
 use drover_http_edge::body::{Json, Name};
 use drover_http_edge::status::Status;
+use drover_hub::HubError;
 use drover_hub::settings::Settings;
 use drover_hub::visibility::Visibility;
-use drover_hub::{HubError, call};
 
 /// Returns the reason why the caller cannot change the setting. Returns `None` if the caller can
 /// change the setting. The hub's admission applies the same rule.
@@ -81,8 +79,7 @@ pub(super) async fn update(
     }
     Settings::check(setting, &request.value).map_err(|error| Status::invalid("value", error))?;
     check(&state, &caller, setting, &request.value).await?;
-    let written = write(&state, setting, &request.value).await?;
-    state.hub.stores().settings.wait_for(&written).await;
+    write(&state, setting, &request.value).await?;
     Ok(axum::Json(view(&state, &visibility, setting)))
 }
 
@@ -94,7 +91,7 @@ async fn check(
     value: &str,
 ) -> Result<(), Status> {
     let settings = &state.hub.stores().settings;
-    let writer = AuthorizedWriter::new(&state.hub, caller, settings);
+    let writer = AuthorizedWriter::<kinds::Setting>::new(&state.hub, caller);
     let value = value.to_owned();
     if let Some(old) = settings.by_name(setting.name()) {
         let mut changed = kinds::Setting::clone(&old);
@@ -111,29 +108,17 @@ async fn write(
     setting: Setting,
     value: &str,
 ) -> Result<kinds::Setting, HubError> {
-    let api = state.hub.settings();
-    let patch = Patch::Merge(json!({ "spec": { "value": value } }));
-    let params = PatchParams {
-        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
-    match call(
-        "change a setting",
-        api.patch(setting.name(), &params, &patch),
-    )
-    .await
-    {
+    let patch = json!({ "spec": { "value": value } });
+    let writer = state.hub.writer().with_manager();
+    let written = writer.patch("change a setting", setting.name(), &patch);
+    match written.await {
         // The Setting object with the default value was deleted: create it again.
         Err(error) if error.is_not_found() => {
             let spec = SettingSpec {
                 value: value.to_owned(),
             };
             let object = kinds::Setting::new(setting.name(), spec);
-            call(
-                "create a setting",
-                api.create(&PostParams::default(), &object),
-            )
-            .await
+            state.hub.writer().create("create a setting", &object).await
         }
         other => other,
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{files, read};
+use crate::{files, members, read};
 
 /// The maximum number of lines in a file.
 const LONGEST_FILE: usize = 800;
@@ -186,4 +186,46 @@ fn tests_are_not_ignored() {
             );
         }
     }
+}
+
+/// Types of kube that every write method of `kube::Api` takes as an argument.
+const WRITE_PARAMS: &[&str] = &["PostParams", "PatchParams", "DeleteParams"];
+
+/// Files outside `drover-hub` that write with `kube::Api`, with the reason why the file does not
+/// write with `drover_hub::Writer`.
+const DIRECT_WRITES: &[(&str, &str)] = &[
+    ("crates/controllers/src/access/unmanaged.rs", "managed cluster"),
+    ("crates/controllers/src/projects/act.rs", "managed cluster"),
+    ("crates/controllers/src/removal.rs", "managed cluster"),
+    ("crates/controllers/src/upgrade.rs", "managed cluster"),
+    ("crates/identity/src/accounts/review.rs", "the hub stores no TokenReview"),
+    ("crates/proxy/src/acting_as.rs", "the hub stores no SubjectAccessReview"),
+    ("server/src/demo/join.rs", "simulated cluster"),
+];
+
+#[test]
+fn only_the_writer_of_the_hub_crate_writes_hub_objects() {
+    let folders: Vec<String> = members()
+        .into_iter()
+        .filter(|member| {
+            let hub = ("drover-hub".to_owned(), "normal".to_owned());
+            member.dependencies.contains(&hub)
+        })
+        .map(|member| format!("{}/src/", member.folder))
+        .collect();
+    assert!(!folders.is_empty(), "no package depends on drover-hub");
+    let writing = files(".rs").into_iter().filter(|file| {
+        folders.iter().any(|folder| file.starts_with(folder))
+            && !only_for_tests(file)
+            && WRITE_PARAMS
+                .iter()
+                .any(|params| before_tests(&read(file)).contains(params))
+    });
+    let writing: Vec<String> = writing.collect();
+    let allowed: Vec<&str> = DIRECT_WRITES.iter().map(|(file, _)| *file).collect();
+    assert_eq!(
+        writing, allowed,
+        "write hub objects with `Hub::writer`; list the files that write other objects in \
+         DIRECT_WRITES with the reason"
+    );
 }

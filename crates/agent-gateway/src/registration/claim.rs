@@ -16,7 +16,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use drover_access::proof::PublicKey;
 use drover_api::kinds::Cluster;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{ListParams, PostParams};
+use kube::api::ListParams;
 use kube::{Resource as _, ResourceExt};
 
 use super::decide::bound_key;
@@ -44,8 +44,8 @@ pub(super) enum Claim {
 pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Result<Claim, HubError> {
     let (api, name) = (hub.secrets(), name_of(key));
     let mut claim = claim_of(&name, cluster);
-    let params = PostParams::default();
-    match call("claim a cluster's key", api.create(&params, &claim)).await {
+    let writer = hub.secret_writer();
+    match writer.create("claim a cluster's key", &claim).await {
         Ok(_) => {}
         Err(error) if error.is_conflict() => {
             let found = call("read the claim of a key", api.get_opt(&name)).await?;
@@ -58,7 +58,7 @@ pub(super) async fn take(hub: &Hub, key: &PublicKey, cluster: &Cluster) -> Resul
                     return Ok(Claim::OfOther(holder.1));
                 }
                 claim.metadata.resource_version = found.resource_version();
-                match call("take a claim over", api.replace(&name, &params, &claim)).await {
+                match writer.replace("take a claim over", &claim).await {
                     Ok(_) => {}
                     Err(error) if error.is_conflict() || error.is_not_found() => {
                         return Ok(Claim::Changed);

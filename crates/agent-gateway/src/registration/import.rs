@@ -16,7 +16,6 @@ use super::manifest::Manifest;
 use super::register::{current_cluster, refusal, token_state};
 use drover_entropy::random;
 use drover_http_edge::status::Status;
-use drover_hub::Writer;
 use drover_hub::settings::Settings;
 
 /// Default lifetime of a token, in seconds.
@@ -111,8 +110,7 @@ async fn issue_token(
     // The hub's garbage collector deletes the token with the Cluster even if the controller fails
     // to.
     object.metadata.owner_references = owner(cluster).map(|owner| vec![owner]);
-    let tokens = &state.hub.stores().registration_tokens;
-    let writer = Writer::new(state.hub.registration_tokens(), tokens);
+    let writer = state.hub.writer();
     writer
         .create("create a registration token", &object)
         .await?;

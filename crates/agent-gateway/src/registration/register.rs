@@ -10,13 +10,12 @@ use drover_access::proof::{PublicKey, register_message};
 use drover_access::token::{RegistrationToken, TokenHash};
 use drover_api::agent::{RegisterRequest, RegisterResponse};
 use drover_api::ids::ClusterUid;
-use drover_api::kinds::{Cluster, Registration};
+use drover_api::kinds::{Cluster, ClusterRegistrationToken, Registration};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt as _;
-use kube::api::{DeleteParams, PostParams, Preconditions};
 
 use super::RegistrationState;
 use super::claim::{self, Claim};
@@ -189,14 +188,10 @@ pub(super) async fn bind(
         bound_at: Time(Timestamp::now()),
         token_id,
     });
-    let (api, name) = (hub.clusters(), cluster.name_any());
-    let params = PostParams::default();
-    match call(
-        "bind a cluster's key",
-        api.replace_status(&name, &params, &cluster),
-    )
-    .await
-    {
+    // The caller uses the returned Cluster. Later requests of the agent read the hub.
+    let writer = hub.writer().without_wait();
+    let bound = writer.replace_status("bind a cluster's key", &cluster);
+    match bound.await {
         Ok(bound) => Ok(Some(bound)),
         Err(error) if error.is_conflict() || error.is_not_found() => Ok(None),
         Err(error) => Err(error),
@@ -215,20 +210,13 @@ async fn spend_token(hub: &Hub, token: Option<&RegistrationToken>, cluster: &Clu
     ) {
         return;
     }
-    let api = hub.registration_tokens();
-    let stored = hub.stores().registration_tokens.by_name(token.id());
-    let params = DeleteParams {
-        preconditions: stored.map(|stored| Preconditions {
-            uid: stored.uid(),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
+    let operation = "delete a used registration token";
+    // A Cluster with a bound key accepts no token, so the response needs no wait.
+    let writer = hub.writer::<ClusterRegistrationToken>().without_wait();
+    let deleted = match hub.stores().registration_tokens.by_name(token.id()) {
+        Some(stored) => writer.delete(operation, &stored).await,
+        None => writer.delete_by_name(operation, token.id()).await,
     };
-    let deleted = call(
-        "delete a used registration token",
-        api.delete(token.id(), &params),
-    )
-    .await;
     if let Err(error) = deleted
         && !error.is_not_found()
     {

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use crate::status_writer::{condition_false, condition_true};
+use crate::changes::{condition_false, condition_true};
 use drover_hub::{Store, Stores};
 
 /// The pending write of a binding or project.

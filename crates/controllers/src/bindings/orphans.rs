@@ -14,7 +14,7 @@ use kube::{Api, Client, Resource, ResourceExt as _};
 use serde::de::DeserializeOwned;
 
 use super::decide::{Dependency, DependencyKind, dependencies};
-use crate::status_writer::{Change, Write};
+use crate::changes::{Change, Write};
 use drover_hub::{HubError, Stores, call};
 
 /// Maximum number of bindings that one reconciliation deletes. The next reconciliation continues.

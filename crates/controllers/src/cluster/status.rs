@@ -13,7 +13,7 @@ use super::decide::decide;
 use crate::Controllers;
 use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::import::agent_image;
-use drover_hub::{HubError, Writer};
+use drover_hub::HubError;
 
 /// Maximum time between two computations of a Cluster's status. Conditions depend on the present
 /// time.
@@ -65,7 +65,7 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
     let now = Instant::now();
     let decided = managed
         .state
-        .status_writer
+        .status_rate
         .lock()
         .decide(present, &status, urgency, now);
     if decided != Write::Now {
@@ -83,7 +83,7 @@ async fn write(managed: &ManagedCluster) -> Result<Action, HubError> {
 
 async fn replace(managed: &ManagedCluster, desired: &Cluster) -> Result<(), HubError> {
     let hub = &managed.controllers.hub;
-    let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
+    let writer = hub.writer();
     let writing = writer.replace_status("write the status of a Cluster", desired);
     writing.await.map(drop)
 }

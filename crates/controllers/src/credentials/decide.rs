@@ -7,7 +7,7 @@ use drover_api::kinds::{
 use jiff::Timestamp;
 use kube::ResourceExt as _;
 
-use crate::status_writer::{condition_false, condition_true};
+use crate::changes::{condition_false, condition_true};
 use drover_hub::stores::identity_status::InvalidReason;
 use drover_identity::authenticator::is_idle;
 

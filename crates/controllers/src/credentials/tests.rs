@@ -3,7 +3,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::decide::tests::{at, credential};
 use super::*;
-use crate::status_writer::changed_conditions;
+use crate::changes::changed_conditions;
 
 #[test]
 fn token_condition_is_written_only_when_its_status_or_reason_changes() {

@@ -4,18 +4,16 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use drover_api::conditions::{ConditionValue, READY, Tristate, set_condition};
-use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{Project, ProjectStatus};
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime, finalizer};
 use jiff::Timestamp;
 use kube::ResourceExt as _;
-use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::decide::{BlockedReason, Decision, OwnershipProblem, is_being_deleted, uid};
 use super::reconciler::RETRY_AFTER;
 use drover_apply::ApplyError;
-use drover_hub::{Hub, HubError, call};
+use drover_hub::{Hub, HubError, Writer};
 
 /// Finalizer that delays deletion of a project until its namespaces are released.
 const FINALIZER: &str = "management.drover.dev/project";
@@ -38,9 +36,9 @@ pub(super) async fn add_finalizer(hub: &Hub, project: &Project) -> Result<(), Hu
     if has_finalizer(project) || is_being_deleted(project) {
         return Ok(());
     }
-    let (api, params) = (hub.projects(), parameters());
-    let adding = finalizer::add_finalizer(&api, project, FINALIZER, &params);
-    let written = call("add the finalizer of a project", adding).await?;
+    let (writer, operation) = (writer(hub), "add the finalizer of a project");
+    let adding = writer.add_finalizer(operation, project, FINALIZER);
+    let written = adding.await?;
     wait_until_visible(hub, &written).await;
     Ok(())
 }
@@ -50,9 +48,9 @@ pub(crate) async fn remove_finalizer(hub: &Hub, project: &Project) -> Result<(),
     if !has_finalizer(project) {
         return Ok(());
     }
-    let (api, params) = (hub.projects(), parameters());
-    let removing = finalizer::remove_finalizer(&api, project, FINALIZER, &params);
-    match call("remove the finalizer of a project", removing).await {
+    let (writer, operation) = (writer(hub), "remove the finalizer of a project");
+    let removing = writer.remove_finalizer(operation, project, FINALIZER);
+    match removing.await {
         Err(error) if error.is_not_found() => Ok(()),
         Err(error) => Err(error),
         // Removing the last finalizer of a deleted project deletes the object.
@@ -85,16 +83,14 @@ pub(super) async fn write(
             "conditions": desired.conditions,
         },
     });
-    let (api, name) = (hub.projects(), project.name_any());
-    let (params, patch) = (parameters(), Patch::Merge(&patch));
-    let patched = api.patch_status(&name, &params, &patch);
-    let written = call("write the status of a project", patched).await?;
+    let (operation, name) = ("write the status of a project", project.name_any());
+    let written = writer(hub).patch_status(operation, &name, &patch).await?;
     wait_until_visible(hub, &written).await;
     Ok(true)
 }
 
-/// Waits until the store contains the written project. With an outdated project, the next
-/// reconciliation can assign the same namespace to two projects.
+/// Waits until the store contains the written project. The wait has no timeout: with an outdated
+/// project, the next reconciliation can assign the same namespace to two projects.
 async fn wait_until_visible(hub: &Hub, written: &Project) {
     let (projects, uid) = (&hub.stores().projects, uid(written));
     while !projects.wait_for(written).await && projects.by_uid(&uid).is_some() {
@@ -106,11 +102,9 @@ async fn wait_until_visible(hub: &Hub, written: &Project) {
     }
 }
 
-fn parameters() -> PatchParams {
-    PatchParams {
-        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    }
+/// Returns a writer without a wait, because [`wait_until_visible`] waits after the write.
+fn writer(hub: &Hub) -> Writer<'_, Project> {
+    hub.writer().with_manager().without_wait()
 }
 
 /// Returns a copy of the status with this Ready condition.

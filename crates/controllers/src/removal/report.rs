@@ -9,7 +9,6 @@ use kube::ResourceExt as _;
 use super::CLEAN_UP_TIMEOUT;
 use crate::managed::ManagedCluster;
 use drover_agent_gateway::registration::manifest::{AGENT, NAME_LABEL};
-use drover_hub::Writer;
 
 /// Returns the condition at the start of the clean-up.
 pub(super) fn started(connected: bool) -> ConditionValue {
@@ -88,7 +87,7 @@ pub(super) async fn report(managed: &ManagedCluster, condition_value: &Condition
         ..Cluster::clone(&cluster)
     };
     let hub = &managed.controllers.hub;
-    let writer = Writer::new(hub.clusters(), &hub.stores().clusters);
+    let writer = hub.writer();
     let writing = writer.replace_status("write the progress of a cluster's removal", &desired);
     if let Err(error) = writing.await {
         let error = &error as &dyn std::error::Error;

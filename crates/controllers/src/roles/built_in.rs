@@ -6,7 +6,6 @@
 //! built-in role, because the role may be assigned.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,15 +14,13 @@ use drover_access::roles::{
 };
 use drover_api::kinds::{GlobalRole, GlobalRoleSpec, RoleTemplate, RoleTemplateSpec};
 use drover_reconcile::{Action, Attempt, Options, Reconciler, Runtime};
-use k8s_openapi::ClusterResourceScope;
-use kube::{Api, Resource};
+use kube::Resource;
 use parking_lot::Mutex;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::status_writer::{Change, StatusWriter, Write};
-use drover_hub::{Hub, HubError, Store, Writer};
+use crate::changes::{Change, Write, write_all};
+use drover_hub::{Hub, HubError, StoredKind};
 
 const DEBOUNCE: Duration = Duration::from_millis(100);
 /// Maximum time between two reconciliations.
@@ -32,13 +29,7 @@ const CREATE: &str = "create a built-in role";
 const REPAIR: &str = "restore a built-in role";
 
 /// A kind of role for which the server has built-in objects.
-pub(super) trait BuiltInKind:
-    Resource<Scope = ClusterResourceScope, DynamicType = ()>
-    + Clone
-    + Debug
-    + DeserializeOwned
-    + Serialize
-{
+pub(super) trait BuiltInKind: StoredKind {
     /// The type of the spec.
     type Spec: Serialize + PartialEq + Clone;
 
@@ -111,8 +102,8 @@ impl Reconciler for BuiltInRoles {
         if stores.health().is_trusted() {
             // Some built-in global roles refer to role templates, so write the templates first.
             let results = [
-                self.reconcile_kind(&stores.role_templates).await,
-                self.reconcile_kind(&stores.global_roles).await,
+                self.reconcile_kind::<RoleTemplate>().await,
+                self.reconcile_kind::<GlobalRole>().await,
             ];
             results.into_iter().collect::<Result<(), _>>()?;
         }
@@ -142,17 +133,12 @@ struct PendingWrites<K> {
 }
 
 impl BuiltInRoles {
-    async fn reconcile_kind<K: BuiltInKind>(&self, store: &Store<K>) -> Result<(), HubError> {
+    async fn reconcile_kind<K: BuiltInKind>(&self) -> Result<(), HubError> {
+        let store = K::store(self.hub.stores());
         let planned = decide(|name| store.by_name(name));
         self.log_conflicts::<K>(&planned.conflicting);
-        let api: Api<K> = Api::all(self.hub.client());
-        let created = create_all(&api, store, &planned.missing).await;
-        let writer = StatusWriter {
-            operation: REPAIR,
-            api,
-            store,
-        };
-        let repaired = writer.write_all(&planned.drifted).await;
+        let created = create_all(&self.hub, &planned.missing).await;
+        let repaired = write_all(&self.hub, REPAIR, &planned.drifted).await;
         created.and(repaired)
     }
 
@@ -172,14 +158,10 @@ impl BuiltInRoles {
 
 /// Creates the built-in roles that do not exist. Continues with the next role if the hub rejects a
 /// role. Returns after any other error of the hub.
-async fn create_all<K: BuiltInKind>(
-    api: &Api<K>,
-    store: &Store<K>,
-    missing: &[K],
-) -> Result<(), HubError> {
+async fn create_all<K: BuiltInKind>(hub: &Hub, missing: &[K]) -> Result<(), HubError> {
     let mut first = None;
     for role in missing {
-        match create(api, store, role).await {
+        match create(hub, role).await {
             Ok(()) => {}
             Err(error) if matches!(error.code(), Some(400..=428 | 430..=499)) => {
                 first.get_or_insert(error);
@@ -190,8 +172,8 @@ async fn create_all<K: BuiltInKind>(
     first.map_or(Ok(()), Err)
 }
 
-async fn create<K: BuiltInKind>(api: &Api<K>, store: &Store<K>, role: &K) -> Result<(), HubError> {
-    let writer = Writer::new(api.clone(), store).with_manager();
+async fn create<K: BuiltInKind>(hub: &Hub, role: &K) -> Result<(), HubError> {
+    let writer = hub.writer().with_manager();
     match writer.create(CREATE, role).await {
         // The role exists; the store receives it soon.
         Err(error) if error.is_conflict() => Ok(()),

@@ -6,17 +6,15 @@ use std::time::Duration;
 
 use drover_access::setting::Setting;
 use drover_api::conditions::{ConditionValue, Tristate, VALID, set_condition};
-use drover_api::group::SERVER_FIELD_MANAGER;
 use drover_api::kinds::{self, SettingSpec, SettingStatus};
 use drover_reconcile::{Action, Attempt, Backoff, Options, Reconciler, Runtime};
 use jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Patch, PatchParams, PostParams};
 use parking_lot::Mutex;
 use serde_json::json;
 
 use super::Settings;
-use crate::{Hub, HubError, call};
+use crate::{Hub, HubError};
 use drover_telemetry::LogFilter;
 
 /// Debounce delay. Changes within this delay cause a single reconciliation.
@@ -178,12 +176,9 @@ async fn create(hub: &Hub, setting: Setting) -> Result<(), HubError> {
             value: String::new(),
         },
     );
-    match call(
-        "create a setting",
-        hub.settings().create(&PostParams::default(), &object),
-    )
-    .await
-    {
+    // The reconciler reads the store again after the store's notification.
+    let writer = hub.writer().without_wait();
+    match writer.create("create a setting", &object).await {
         Ok(_) => Ok(()),
         Err(error) if error.is_conflict() => Ok(()),
         Err(error) => Err(error),
@@ -191,18 +186,11 @@ async fn create(hub: &Hub, setting: Setting) -> Result<(), HubError> {
 }
 
 async fn write_status(hub: &Hub, setting: Setting, status: &SettingStatus) -> Result<(), HubError> {
-    let patch = Patch::Merge(json!({ "status": status }));
-    let params = PatchParams {
-        field_manager: Some(SERVER_FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
-    let api = hub.settings();
-    match call(
-        "write a setting's status",
-        api.patch_status(setting.name(), &params, &patch),
-    )
-    .await
-    {
+    let patch = json!({ "status": status });
+    // The reconciler reads the store again after the store's notification.
+    let writer = hub.writer::<kinds::Setting>().with_manager().without_wait();
+    let writing = writer.patch_status("write a setting's status", setting.name(), &patch);
+    match writing.await {
         Ok(written) => {
             tracing::info!(
                 setting.name = written.name_any(),

@@ -12,8 +12,7 @@ use drover_providers::ProviderError;
 use drover_reconcile::{Action, Attempt, Controller, Options, Reconciler, Runtime, on_change_of};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, ResourceExt as _};
+use kube::ResourceExt as _;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -21,7 +20,7 @@ use tokio::time::{Instant, timeout};
 use super::ProviderLogins;
 use super::configured::{Configured, UseError, is_not_deleted};
 use super::connection_test::{self, ConnectionTest, reasons};
-use drover_hub::{Hub, HubError, call};
+use drover_hub::{Hub, HubError};
 
 /// The interval between checks of all providers. The interval is necessary because the change of a
 /// Secret triggers no event.
@@ -245,11 +244,13 @@ async fn write(
     ) else {
         return Ok(());
     };
-    let patch = Patch::Merge(json!({ "metadata": { "uid": uid }, "status": after }));
-    let api: Api<AuthProvider> = Api::all(hub.client());
-    let (name, params) = (provider.name_any(), PatchParams::default());
-    let patching = api.patch_status(&name, &params, &patch);
-    match call("write the condition of an identity provider", patching).await {
+    let patch = json!({ "metadata": { "uid": uid }, "status": after });
+    // The condition is for display, so the reconciliation continues without a wait.
+    let writer = hub.writer::<AuthProvider>().without_wait();
+    let operation = "write the condition of an identity provider";
+    let name = provider.name_any();
+    let written = writer.patch_status(operation, &name, &patch);
+    match written.await {
         Err(error) if !error.is_conflict() && !error.is_not_found() => Err(error),
         _ => Ok(()),
     }

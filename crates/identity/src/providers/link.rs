@@ -27,7 +27,7 @@ use crate::tokens::RevokeError;
 use drover_http_edge::status::Status;
 use drover_hub::stores::identity_status;
 use drover_hub::stores::identity_status::InvalidReason;
-use drover_hub::{Hub, HubError, Writer, call};
+use drover_hub::{Hub, HubError, call};
 
 /// The error of linking or unlinking.
 #[derive(Debug, Error)]
@@ -286,7 +286,7 @@ impl Links {
             "metadata": { "uid": uid },
             "spec": { "enabled": false },
         });
-        let writer = Writer::new(self.hub.users(), &self.hub.stores().users);
+        let writer = self.hub.writer::<User>();
         let name = user.name_any();
         let disabled = writer.patch("disable a user", &name, &patch).await?;
         Ok(Arc::new(disabled))

@@ -7,7 +7,6 @@ use drover_api::ids::ProviderUid;
 use drover_api::kinds::User;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::PostParams;
 use kube::{Resource as _, ResourceExt as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Deserialize, Serialize};
@@ -137,7 +136,7 @@ async fn change(
     provider: &ProviderUid,
     sealed: Option<Vec<u8>>,
 ) -> Result<(), HubError> {
-    let (api, params) = (hub.secrets(), PostParams::default());
+    let (api, writer) = (hub.secrets(), hub.secret_writer());
     let (name, action) = (secret_name(user), "store provider tokens");
     let key = provider.to_string();
     let mut tries = 1;
@@ -146,7 +145,7 @@ async fn change(
             (None, None) => return Ok(()),
             (None, Some(sealed)) => {
                 let new = new_secret(user, Data::from([(key.clone(), sealed.clone())]));
-                call(action, api.create(&params, &new)).await
+                writer.create(action, &new).await
             }
             (Some(mut there), sealed) => {
                 let entries = there.data.get_or_insert_default();
@@ -159,7 +158,7 @@ async fn change(
                     Some(sealed) => drop(entries.insert(key.clone(), ByteString(sealed.clone()))),
                     None => drop(entries.remove(&key)),
                 }
-                call(action, api.replace(&name, &params, &there)).await
+                writer.replace(action, &there).await
             }
         };
         match changed {

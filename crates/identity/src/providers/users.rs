@@ -9,15 +9,15 @@ use drover_api::kinds::{
 };
 use drover_providers::ProviderUser;
 use jiff::Timestamp;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Resource as _, ResourceExt as _};
+use kube::api::ListParams;
+use kube::{Resource as _, ResourceExt as _};
 use serde_json::json;
 use thiserror::Error;
 
 use super::mapping;
 use drover_entropy::{NoRandomness, random};
 use drover_hub::stores::identity_status;
-use drover_hub::{Hub, HubError, Writer, call, only};
+use drover_hub::{Hub, HubError, call};
 
 /// The page size of lists of users.
 const PAGE_SIZE: u32 = 500;
@@ -127,10 +127,11 @@ async fn create(hub: &Hub, person: &ProviderUser) -> Result<User, ProviderUserEr
         administrator: false,
         must_change_password: false,
     };
-    let (api, params) = (hub.users(), PostParams::default());
+    // `write_identity` waits for a later version of the user.
+    let writer = hub.writer().without_wait();
     for number in 0..MAX_NUMBERED_NAMES {
         let user = User::new(&mapping::name(&person.login, number), spec.clone());
-        match call("create a user", api.create(&params, &user)).await {
+        match writer.create("create a user", &user).await {
             // The name is taken.
             Err(error) if error.is_conflict() => {}
             answer => return Ok(answer?),
@@ -138,20 +139,20 @@ async fn create(hub: &Hub, person: &ProviderUser) -> Result<User, ProviderUserEr
     }
     let drawn = usize::from(u16::from_be_bytes(random()?)) + MAX_NUMBERED_NAMES;
     let user = User::new(&mapping::name(&person.login, drawn), spec);
-    match call("create a user", api.create(&params, &user)).await {
+    match writer.create("create a user", &user).await {
         Err(error) if error.is_conflict() => Err(ProviderUserError::NoName(user.name_any())),
         answer => Ok(answer?),
     }
 }
 
 async fn delete_unfinished(hub: &Hub, user: &User) {
-    let params = only(user.uid());
-    let name = user.name_any();
-    if let Err(error) = call("delete a user", hub.users().delete(&name, &params)).await {
+    // The login returns the error of the creation without a wait.
+    let writer = hub.writer().without_wait();
+    if let Err(error) = writer.delete("delete a user", user).await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(
             error,
-            user.name = name,
+            user.name = user.name_any(),
             "failed to delete a user whose creation failed"
         );
     }
@@ -178,8 +179,7 @@ async fn bind_role(hub: &Hub, user: &User, role: &GlobalRole) -> Result<(), HubE
     };
     let mut binding = GlobalRoleBinding::new(&format!("new-user-{}-{uid}", role.name_any()), spec);
     binding.metadata.owner_references = user.owner_ref(&()).map(|owner| vec![owner]);
-    let bindings = &hub.stores().global_role_bindings;
-    let writer = Writer::new(Api::all(hub.client()), bindings);
+    let writer = hub.writer();
     match writer.create("give a new user a role", &binding).await {
         Err(error) if !error.is_conflict() => Err(error),
         _ => Ok(()),
@@ -224,7 +224,7 @@ async fn change(
     change: impl Fn(&mut Vec<ProviderIdentity>),
 ) -> Result<Arc<User>, ProviderUserError> {
     let (name, uid) = (user.name_any(), user.uid());
-    let writer = Writer::new(hub.users(), &hub.stores().users);
+    let writer = hub.writer();
     let patch = |current: &User| {
         let status = current.status.clone().unwrap_or_default();
         let mut identities = status.identities;
@@ -244,10 +244,12 @@ async fn change(
 /// Records the time of a login. Logs an error without returning it, because the time is for display
 /// only.
 pub async fn record_login(hub: &Hub, user: &User) {
-    let patch = Patch::Merge(json!({ "status": { "lastLoginAt": Timestamp::now() } }));
-    let (api, params) = (hub.users(), PatchParams::default());
+    let patch = json!({ "status": { "lastLoginAt": Timestamp::now() } });
+    // The time is for display, so the login does not wait for the store.
+    let writer = hub.writer::<User>().without_wait();
     let name = user.name_any();
-    if let Err(error) = call("record a login", api.patch_status(&name, &params, &patch)).await {
+    let written = writer.patch_status("record a login", &name, &patch);
+    if let Err(error) = written.await {
         let error = &error as &dyn std::error::Error;
         tracing::debug!(
             error,

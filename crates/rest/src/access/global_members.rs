@@ -48,7 +48,7 @@ pub(crate) async fn add(
     let references = References::pin::<GlobalRoleBinding>(stores, &role, &subject);
     let id = references.binding_name(None);
     let bind = |role, subject| GlobalRoleBinding::new(&id, GlobalRoleBindingSpec { role, subject });
-    let writer = AuthorizedWriter::new(&state.hub, &caller, &stores.global_role_bindings);
+    let writer = AuthorizedWriter::<GlobalRoleBinding>::new(&state.hub, &caller);
     let requested = bind(role, subject);
     let binding = bind(references.role, references.subject);
     let created = writer
@@ -75,7 +75,7 @@ pub(crate) async fn remove(
     let binding = store.by_name(&id);
     let binding = binding.ok_or_else(|| Status::not_found("member", &id))?;
     noted.about(&description(&*binding));
-    AuthorizedWriter::new(&state.hub, &caller, store)
+    AuthorizedWriter::<GlobalRoleBinding>::new(&state.hub, &caller)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)

@@ -12,7 +12,7 @@ use drover_api::kinds::{
 };
 use drover_api::rest::{List, MemberCreate, MemberView};
 use http::StatusCode;
-use kube::{Api, ResourceExt as _};
+use kube::ResourceExt as _;
 
 use self::binding::ScopedBinding;
 use self::member::{Logins, PREFIX, References, description, parse_request, view};
@@ -22,7 +22,6 @@ use crate::page::PageQuery;
 use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Names, Query};
 use drover_http_edge::status::Status;
-use drover_hub::Writer;
 use drover_hub::visibility::Visibility;
 use drover_identity::caller::Caller;
 
@@ -161,7 +160,7 @@ async fn add<B: ScopedBinding>(
     let (role, subject) = parse_request(request)?;
     let binding = pinned::<B>(state, &at, &role, &subject);
     let requested = B::bind(&binding.name_any(), (at.name_any(), None), role, subject);
-    let writer = AuthorizedWriter::new(&state.hub, caller, B::store(state.hub.stores()));
+    let writer = AuthorizedWriter::<B>::new(&state.hub, caller);
     let created = writer
         .create_with_derived_name(&requested, &binding, PREFIX)
         .await?;
@@ -186,7 +185,7 @@ async fn remove<B: ScopedBinding>(
         .filter(|binding| binding.is_at(&at))
         .ok_or_else(|| Status::not_found("member", id))?;
     noted.about(&description(&*binding));
-    AuthorizedWriter::new(&state.hub, caller, store)
+    AuthorizedWriter::<B>::new(&state.hub, caller)
         .delete(&binding)
         .await?;
     Ok(StatusCode::NO_CONTENT)
@@ -201,7 +200,7 @@ pub(crate) async fn make_owner<B: ScopedBinding>(
 ) -> Result<(), Status> {
     let (role, subject) = B::owner(caller);
     let binding = pinned::<B>(state, at, &role, &subject);
-    let writer = Writer::new(Api::all(state.hub.client()), B::store(state.hub.stores()));
+    let writer = state.hub.writer();
     writer
         .create("bind the owner role to the creator", &binding)
         .await?;

@@ -1,14 +1,12 @@
 //! Reads and writes RoleTemplates and GlobalRoles on the hub with the caller's permissions.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use drover_access::identity::Identity;
 use drover_api::kinds::{GlobalRole, GlobalRoleSpec, RoleTemplate, RoleTemplateSpec};
 use drover_api::rest::{RoleCreate, RoleUpdate};
-use k8s_openapi::ClusterResourceScope;
 use kube::core::object::HasSpec;
-use kube::{Api, Resource, ResourceExt as _};
+use kube::{Api, ResourceExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,22 +14,14 @@ use crate::RestState;
 use crate::authorized_writes::AuthorizedWriter;
 use crate::spec;
 use drover_http_edge::status::Status;
-use drover_hub::{Store, Stores, call};
+use drover_hub::{StoredKind, call};
 
 /// A RoleTemplate or a GlobalRole.
 pub(crate) trait StoredRole:
-    Resource<DynamicType = (), Scope = ClusterResourceScope>
-    + HasSpec<Spec: Serialize + DeserializeOwned>
-    + Clone
-    + Debug
-    + Serialize
-    + DeserializeOwned
+    StoredKind + HasSpec<Spec: Serialize + DeserializeOwned>
 {
     /// The name of the role kind, for example `RoleTemplate`.
     const KIND: &'static str;
-
-    /// Returns the store of roles of this kind.
-    fn store(stores: &Stores) -> &Store<Self>;
 
     /// Creates a role object with this name and spec. Does not write the object.
     fn with_spec(name: &str, spec: Self::Spec) -> Self;
@@ -40,10 +30,6 @@ pub(crate) trait StoredRole:
 impl StoredRole for RoleTemplate {
     const KIND: &'static str = "RoleTemplate";
 
-    fn store(stores: &Stores) -> &Store<Self> {
-        &stores.role_templates
-    }
-
     fn with_spec(name: &str, spec: RoleTemplateSpec) -> Self {
         Self::new(name, spec)
     }
@@ -51,10 +37,6 @@ impl StoredRole for RoleTemplate {
 
 impl StoredRole for GlobalRole {
     const KIND: &'static str = "GlobalRole";
-
-    fn store(stores: &Stores) -> &Store<Self> {
-        &stores.global_roles
-    }
 
     fn with_spec(name: &str, spec: GlobalRoleSpec) -> Self {
         Self::new(name, spec)
@@ -82,8 +64,7 @@ pub(crate) async fn create<K: StoredRole>(
     request: &RoleCreate,
 ) -> Result<K, Status> {
     let role = K::with_spec(&request.name, spec::read(&request.spec)?);
-    let store = K::store(state.hub.stores());
-    let writer = AuthorizedWriter::new(&state.hub, caller, store);
+    let writer = AuthorizedWriter::new(&state.hub, caller);
     writer.create(&role, &role).await
 }
 
@@ -108,8 +89,7 @@ pub(crate) async fn replace<K: StoredRole>(
     }
     let mut changed = old.clone();
     *changed.spec_mut() = spec;
-    let store = K::store(state.hub.stores());
-    let writer = AuthorizedWriter::new(&state.hub, caller, store);
+    let writer = AuthorizedWriter::new(&state.hub, caller);
     writer.replace(&old, &changed).await
 }
 
@@ -120,8 +100,7 @@ pub(crate) async fn delete<K: StoredRole>(
     name: &str,
 ) -> Result<(), Status> {
     let role = read_from_hub::<K>(state, name).await?;
-    let store = K::store(state.hub.stores());
-    AuthorizedWriter::new(&state.hub, caller, store)
+    AuthorizedWriter::new(&state.hub, caller)
         .delete(&role)
         .await
 }

@@ -7,7 +7,6 @@ use drover_api::kinds::{ProviderIdentity, User, UserSpec};
 use drover_api::rest::{IdentityView, List, PasswordReset, UserCreate, UserPatch, UserView};
 use http::StatusCode;
 use kube::ResourceExt;
-use kube::api::PostParams;
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -19,8 +18,8 @@ use crate::page::PageQuery;
 use drover_audit::AuditNotes;
 use drover_http_edge::body::{Json, Name, Query};
 use drover_http_edge::status::Status;
+use drover_hub::Stores;
 use drover_hub::visibility::{Visibility, created_at};
-use drover_hub::{Stores, Writer, call};
 use drover_identity::administrators::NO_OWNERS;
 use drover_identity::caller::Administrator;
 use drover_identity::providers::users as provider_users;
@@ -123,7 +122,7 @@ pub(crate) async fn create(
     let user = User::new(&request.name, spec);
     if !caller.administrator {
         let stores = state.hub.stores();
-        let authorized = AuthorizedWriter::new(&state.hub, &caller, &stores.users);
+        let authorized = AuthorizedWriter::<User>::new(&state.hub, &caller);
         authorized.check_create(&user).await?;
         user_rights::check_defaults(&Visibility::of(stores, &caller), stores)?;
     }
@@ -133,8 +132,7 @@ pub(crate) async fn create(
         .hash(password)
         .await
         .map_err(|error| error.into_status("password"))?;
-    let api = state.hub.users();
-    let created = call("create a user", api.create(&PostParams::default(), &user)).await;
+    let created = state.hub.writer().create("create a user", &user).await;
     let created = created.map_err(|error| match error.code() {
         Some(409) => Status::already_exists("User", &request.name),
         _ => error.into(),
@@ -144,7 +142,6 @@ pub(crate) async fn create(
     // Store the password last: if this fails, the user cannot log in until an administrator sets a
     // password.
     state.logins.set_first_password(&created, &phc).await?;
-    state.hub.stores().users.wait_for(&created).await;
     Ok((
         StatusCode::CREATED,
         axum::Json(view(&state, &caller, &created)),
@@ -181,7 +178,7 @@ pub(crate) async fn patch(
         metadata["ownerReferences"] = NO_OWNERS;
     }
     let patch = json!({ "metadata": metadata, "spec": spec });
-    let writer = Writer::new(state.hub.users(), &state.hub.stores().users);
+    let writer = state.hub.writer::<User>();
     let changed = writer.patch("change a user", &name, &patch).await?;
     Ok(axum::Json(view(&state, &caller, &changed)))
 }
@@ -198,11 +195,11 @@ pub(crate) async fn delete(
     let user = find(&state, &name)?;
     refuse_own_user(&caller, &user, "delete")?;
     if !caller.administrator {
-        let authorized = AuthorizedWriter::new(&state.hub, &caller, &state.hub.stores().users);
+        let authorized = AuthorizedWriter::<User>::new(&state.hub, &caller);
         authorized.delete(&user).await?;
         return Ok(StatusCode::NO_CONTENT);
     }
-    let writer = Writer::new(state.hub.users(), &state.hub.stores().users);
+    let writer = state.hub.writer::<User>();
     writer.delete("delete a user", &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -285,7 +282,7 @@ async fn check_patch(
     if let Some(name) = &request.display_name {
         spec.display_name = Some(name.clone());
     }
-    let authorized = AuthorizedWriter::new(&state.hub, caller, &state.hub.stores().users);
+    let authorized = AuthorizedWriter::<User>::new(&state.hub, caller);
     authorized.check_replace(user, &changed).await
 }
 

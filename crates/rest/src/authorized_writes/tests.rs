@@ -6,6 +6,7 @@ use http::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
 use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::*;
@@ -52,11 +53,13 @@ async fn created_object_is_deleted_by_its_uid_if_its_owner_binding_fails() {
     }))
     .unwrap();
     let (client, requests) = hub(|_, _, _| failure(404));
-    let api: Api<Cluster> = Api::all(client);
-    delete_without_owner(&api, &created, Ok(())).await.unwrap();
+    let writer = || Writer::<Cluster>::without_store(Api::all(client.clone()));
+    delete_without_owner(writer(), &created, Ok(()))
+        .await
+        .unwrap();
     assert!(requests.lock().is_empty());
     let status = Status::unavailable("the hub is unavailable", 1);
-    let error = delete_without_owner(&api, &created, Err(status))
+    let error = delete_without_owner(writer(), &created, Err(status))
         .await
         .unwrap_err();
     assert_eq!(error.message(), "the hub is unavailable");
@@ -129,7 +132,7 @@ async fn create_with_name_in_use(taken_by: &Value) -> (Result<String, Status>, u
     let caller = caller("root");
     let (binding, _): (ClusterRoleTemplateBinding, _) =
         object("ClusterRoleTemplateBinding", "m-1", &spec);
-    let writer = AuthorizedWriter::new(&hub, &caller, &stores.cluster_role_template_bindings);
+    let writer = AuthorizedWriter::new(&hub, &caller);
     let created = writer
         .create_with_derived_name(&binding, &binding, "m-")
         .await;
@@ -316,7 +319,7 @@ async fn rest_and_kubectl_writes_require_equal_permissions() {
         drover_hub::Keys::generate().unwrap(),
     );
     let ann = caller("ann");
-    let writer = AuthorizedWriter::new(&hub, &ann, &stores.users);
+    let writer = AuthorizedWriter::new(&hub, &ann);
     for (description, old, new, allowed) in writes_of_users() {
         if let Some(old) = &old {
             stores.users.apply(old.clone());

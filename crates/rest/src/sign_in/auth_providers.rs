@@ -11,7 +11,6 @@ use drover_api::rest::{
 };
 use http::StatusCode;
 use jiff::Timestamp;
-use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Resource as _, ResourceExt as _};
 use secrecy::SecretString;
 use serde_json::Value;
@@ -26,7 +25,7 @@ use drover_http_edge::body::{Json, Name, OptionalJson, Query};
 use drover_http_edge::status::Status;
 use drover_hub::secret::{Data, secret};
 use drover_hub::visibility::created_at;
-use drover_hub::{HubError, call, only};
+use drover_hub::{HubError, call};
 use drover_identity::caller::Administrator;
 use drover_identity::providers::configured::{UseError, secret_of};
 use drover_identity::providers::connection_test;
@@ -102,9 +101,10 @@ pub(crate) async fn create(
     let own = new_key(&request.name, request.secret.as_ref())?;
     let spec = spec_of(&request.spec, own.as_ref().map(|(key, _)| key))?;
     let provider = AuthProvider::new(&request.name, spec);
-    let (api, params) = (api(&state), PostParams::default());
-    let creating = api.create(&params, &provider);
-    let created = call("create an identity provider", creating).await;
+    let writer = state.hub.writer();
+    let created = writer
+        .create("create an identity provider", &provider)
+        .await;
     let created = created.map_err(|error| match error.code() {
         Some(409) => Status::already_exists("AuthProvider", &request.name),
         _ => error.into(),
@@ -124,7 +124,6 @@ pub(crate) async fn create(
         }
         return Err(error.into());
     }
-    shown(&state, &created).await;
     Ok((StatusCode::CREATED, axum::Json(view(&created))))
 }
 
@@ -160,7 +159,6 @@ pub(crate) async fn update(
         delete_unused_secret(&state, &former, unused).await;
     }
     let changed = replaced?.after;
-    shown(&state, &changed).await;
     Ok(axum::Json(view(&changed)))
 }
 
@@ -178,7 +176,8 @@ async fn replace(
     spec: AuthProviderSpec,
     version: Option<&str>,
 ) -> Result<Replaced, HubError> {
-    let (api, params) = (api(state), PostParams::default());
+    let api: Api<AuthProvider> = Api::all(state.hub.client());
+    let writer = state.hub.writer();
     let name = former.name_any();
     let mut attempts = 1;
     loop {
@@ -189,8 +188,8 @@ async fn replace(
         if let Some(version) = version {
             provider.metadata.resource_version = Some(version.to_owned());
         }
-        let replacing = api.replace(&name, &params, &provider);
-        match call("change an identity provider", replacing).await {
+        let replacing = writer.replace("change an identity provider", &provider);
+        match replacing.await {
             // Retry, because the server updates the status often.
             Err(error) if error.is_conflict() && version.is_none() && attempts < MAX_ATTEMPTS => {
                 attempts += 1;
@@ -211,19 +210,13 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, Status> {
     let provider = find(&state, &name)?;
     remove(&state, &provider).await?;
-    let (providers, uid) = (&state.hub.stores().auth_providers, provider.uid());
-    providers.wait_until_gone(&uid.unwrap_or_default()).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Deletes the provider if its UID is `uid`.
 async fn remove(state: &RestState, provider: &AuthProvider) -> Result<(), HubError> {
-    let (api, params) = (api(state), only(provider.uid()));
-    let name = provider.name_any();
-    let deleting = api.delete(&name, &params);
-    call("delete an identity provider", deleting)
-        .await
-        .map(|_| ())
+    let writer = state.hub.writer();
+    writer.delete("delete an identity provider", provider).await
 }
 
 /// Runs a connection test of an enabled or disabled identity provider.
@@ -269,18 +262,9 @@ pub(crate) async fn test(
     Ok(axum::Json(tried.into()))
 }
 
-fn api(state: &RestState) -> Api<AuthProvider> {
-    Api::all(state.hub.client())
-}
-
 fn find(state: &RestState, name: &str) -> Result<std::sync::Arc<AuthProvider>, Status> {
     let provider = state.hub.stores().auth_providers.by_name(name);
     provider.ok_or_else(|| Status::not_found("AuthProvider", name))
-}
-
-async fn shown(state: &RestState, written: &AuthProvider) {
-    let providers = &state.hub.stores().auth_providers;
-    providers.wait_for(written).await;
 }
 
 /// Returns the name prefix of the Secrets that the server creates for a provider.
@@ -327,11 +311,9 @@ async fn store_secret(
         .labels_mut()
         .insert(PROVIDER_SECRET_LABEL.to_owned(), name);
     secret_object.metadata.owner_references = provider.owner_ref(&()).map(|owner| vec![owner]);
-    let (secrets, params) = (state.hub.secrets(), PostParams::default());
-    let creating = secrets.create(&params, &secret_object);
-    call("store a provider's secret", creating)
-        .await
-        .map(|_| ())
+    let writer = state.hub.secret_writer();
+    let created = writer.create("store a provider's secret", &secret_object);
+    created.await.map(drop)
 }
 
 /// Deletes a Secret that the server created, if no spec refers to the Secret. If the deletion
@@ -341,9 +323,9 @@ async fn delete_unused_secret(state: &RestState, provider: &AuthProvider, key: O
     let Some(key) = key.filter(|key| is_own_secret(&key.name, &name)) else {
         return;
     };
-    let (secrets, params) = (state.hub.secrets(), DeleteParams::default());
-    let deleting = secrets.delete(&key.name, &params);
-    match call("delete a provider's former secret", deleting).await {
+    let writer = state.hub.secret_writer();
+    let deleting = writer.delete_by_name("delete a provider's former secret", &key.name);
+    match deleting.await {
         Err(error) if !error.is_not_found() => {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(

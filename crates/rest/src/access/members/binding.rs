@@ -1,6 +1,5 @@
 //! Common interface of all kinds of role bindings.
 
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use drover_access::grants::Scope;
@@ -11,26 +10,14 @@ use drover_api::kinds::{
     ClusterRoleTemplateBindingSpec, GlobalRoleBinding, Project, ProjectReference,
     ProjectRoleTemplateBinding, ProjectRoleTemplateBindingSpec, RoleReference,
 };
-use k8s_openapi::ClusterResourceScope;
 use kube::{Resource, ResourceExt as _};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use drover_http_edge::status::Status;
 use drover_hub::visibility::{Visibility, cluster_scope, require_project_scope};
-use drover_hub::{Store, Stores};
+use drover_hub::{StoredKind, Stores};
 
 /// A kind of role binding.
-pub(crate) trait Binding:
-    Resource<DynamicType = (), Scope = ClusterResourceScope>
-    + Clone
-    + Debug
-    + Serialize
-    + DeserializeOwned
-{
-    /// Returns the store of bindings of this kind.
-    fn store(stores: &Stores) -> &Store<Self>;
-
+pub(crate) trait Binding: StoredKind {
     /// Returns the UID of the role with this name. Returns `None` if the role does not exist.
     fn role_uid(stores: &Stores, name: &str) -> Option<String>;
 
@@ -92,10 +79,6 @@ pub(crate) struct BindingFields<'a> {
 }
 
 impl Binding for ClusterRoleTemplateBinding {
-    fn store(stores: &Stores) -> &Store<Self> {
-        &stores.cluster_role_template_bindings
-    }
-
     fn role_uid(stores: &Stores, name: &str) -> Option<String> {
         stores.role_templates.by_name(name)?.uid()
     }
@@ -148,10 +131,6 @@ impl ScopedBinding for ClusterRoleTemplateBinding {
 }
 
 impl Binding for ProjectRoleTemplateBinding {
-    fn store(stores: &Stores) -> &Store<Self> {
-        &stores.project_role_template_bindings
-    }
-
     fn role_uid(stores: &Stores, name: &str) -> Option<String> {
         stores.role_templates.by_name(name)?.uid()
     }
@@ -201,10 +180,6 @@ impl ScopedBinding for ProjectRoleTemplateBinding {
 }
 
 impl Binding for GlobalRoleBinding {
-    fn store(stores: &Stores) -> &Store<Self> {
-        &stores.global_role_bindings
-    }
-
     fn role_uid(stores: &Stores, name: &str) -> Option<String> {
         stores.global_roles.by_name(name)?.uid()
     }
