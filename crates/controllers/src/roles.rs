@@ -108,8 +108,8 @@ fn usable(has_reserved_name: bool) -> ConditionValue {
     if has_reserved_name {
         return condition_true(
             "InTheWay",
-            "the role is usable, but its name is reserved for a built-in role, which the server \
-             cannot create: create this role again with another name, then delete it",
+            "the role is usable, but the server cannot create the built-in role with the same name: \
+             copy this role to a different name, then delete this role",
         );
     }
     condition_true("Resolved", "the role grants the rules of its spec")

@@ -74,7 +74,10 @@ async fn recovered_user_becomes_administrator_if_no_other_administrator_exists(h
     );
     let nobody = recover_on(&hub, "nobody").await;
     assert!(
-        !nobody.success && nobody.stderr.contains("--user to an administrator: admin"),
+        !nobody.success
+            && nobody
+                .stderr
+                .contains("--user to one of the administrators: admin"),
         "{nobody:?}"
     );
     let server = Server::start(&hub).await;

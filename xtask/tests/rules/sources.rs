@@ -194,12 +194,21 @@ const WRITE_PARAMS: &[&str] = &["PostParams", "PatchParams", "DeleteParams"];
 /// Files outside `drover-hub` that write with `kube::Api`, with the reason why the file does not
 /// write with `drover_hub::Writer`.
 const DIRECT_WRITES: &[(&str, &str)] = &[
-    ("crates/controllers/src/access/unmanaged.rs", "managed cluster"),
+    (
+        "crates/controllers/src/access/unmanaged.rs",
+        "managed cluster",
+    ),
     ("crates/controllers/src/projects/act.rs", "managed cluster"),
     ("crates/controllers/src/removal.rs", "managed cluster"),
     ("crates/controllers/src/upgrade.rs", "managed cluster"),
-    ("crates/identity/src/accounts/review.rs", "the hub stores no TokenReview"),
-    ("crates/proxy/src/acting_as.rs", "the hub stores no SubjectAccessReview"),
+    (
+        "crates/identity/src/accounts/review.rs",
+        "the hub stores no TokenReview",
+    ),
+    (
+        "crates/proxy/src/acting_as.rs",
+        "the hub stores no SubjectAccessReview",
+    ),
     ("server/src/demo/join.rs", "simulated cluster"),
 ];
 

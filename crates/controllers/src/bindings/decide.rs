@@ -158,7 +158,7 @@ pub(crate) fn project(stores: &Stores, project: &Project) -> Option<Decision> {
         Decision::SetCondition(ConditionValue {
             status: Tristate::Unknown,
             reason: "Pending",
-            message: "the project's cluster exists; its namespaces were not checked yet".to_owned(),
+            message: "the server has not checked the project's namespaces yet".to_owned(),
         })
     })
 }
@@ -334,8 +334,8 @@ fn subject(stores: &Stores, binding: Binding<'_>) -> ConditionValue {
             return condition_false(
                 "Disabled",
                 format!(
-                    "the provider {provider:?} of the group is disabled, so its groups have no \
-                     roles; set its spec.enabled to enable them"
+                    "the provider {provider:?} of the group is disabled, so groups of this \
+                     provider have no roles; \"drover provider enable {provider}\" restores the roles"
                 ),
             );
         }

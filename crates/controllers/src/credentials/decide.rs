@@ -30,7 +30,7 @@ pub(crate) fn user(
     if user.spec.must_change_password {
         return condition_false(
             "PasswordChangeRequired",
-            "the user must set a new password at the next sign-in; \"drover login\" asks for it"
+            "the user must set a new password at the next sign-in, or with \"drover login\""
                 .to_owned(),
         );
     }
@@ -42,8 +42,8 @@ pub(crate) fn user(
     let silent =
         |(identity, _): &&(&ProviderIdentity, _)| identity.state == IdentityState::Unreachable;
     if let Some((identity, _)) = invalid.iter().find(silent) {
-        let problem = "the provider does not identify users at present; its last response is valid \
-         for the duration of setting provider-grace";
+        let problem = "the provider does not respond; the last response stays valid for the duration \
+         of the setting provider-grace";
         return condition_true("ProviderUnreachable", of_provider(identity, problem));
     }
     condition_true("Enabled", "the user can sign in")
@@ -76,15 +76,15 @@ pub(crate) fn token(
         return condition_false(
             "Expired",
             "the token has expired, and the server will delete it; \"drover login\" creates a \
-            new one"
+            new token"
                 .to_owned(),
         );
     }
     if is_idle(token, now) {
         return condition_false(
             "Idle",
-            "the token was idle for longer than setting session-idle-ttl allowed at its \
-             creation; sign in again"
+            "the session was idle for longer than the setting session-idle-ttl at the time of \
+             the sign-in; sign in again"
                 .to_owned(),
         );
     }
@@ -122,7 +122,7 @@ pub(crate) fn token(
     }
     match token.spec.purpose {
         TokenPurpose::PasswordChange => {
-            condition_true("Active", "the token is valid for setting a password only")
+            condition_true("Active", "the token is valid only for setting a password")
         }
         TokenPurpose::Session
         | TokenPurpose::Browser
@@ -149,8 +149,8 @@ pub(crate) fn registration_token(
         return condition_false(
             "ClusterGone",
             format!(
-                "cluster {name:?} was deleted; \"drover cluster import {name}\" imports it \
-                again"
+                "cluster {name:?} was deleted; \"drover cluster import {name}\" imports the \
+                cluster again"
             ),
         );
     };
@@ -161,7 +161,7 @@ pub(crate) fn registration_token(
         } else {
             "ClusterRegistered"
         };
-        return condition_false(reason, format!("cluster {name:?} is registered already"));
+        return condition_false(reason, format!("cluster {name:?} is already registered"));
     }
     if now >= token.spec.expires_at.0 {
         return condition_false(

@@ -97,7 +97,7 @@ async fn wait_until_visible(hub: &Hub, written: &Project) {
         let name = written.name_any();
         tracing::warn!(
             project.name = name,
-            "waiting for the store to contain a written project"
+            "waiting for a written project to appear in the store"
         );
     }
 }
@@ -147,8 +147,8 @@ pub(super) fn condition_value(decision: &Decision, failures: &[&ApplyError]) -> 
     });
     if let Some(error) = limits {
         let message = format!(
-            "{error}; the server changes no quota and no default of the \
-            project until it is valid"
+            "{error}; the server does not apply quotas and defaults of the \
+            project until you correct the project"
         );
         return no("LimitsInvalid", message);
     }
@@ -210,12 +210,12 @@ fn describe(blocked_reasons: &[BlockedReason]) -> String {
         BlockedReason::Limits(error) => error.to_string(),
         BlockedReason::Namespace { name, problem } => match problem {
             OwnershipProblem::Reserved => format!(
-                "namespace {name:?} is reserved for Kubernetes or Drover: remove it from the \
-                project"
+                "namespace {name:?} is reserved for Kubernetes or Drover: remove the namespace \
+                from the project"
             ),
             OwnershipProblem::Taken(other) => format!(
-                "namespace {name:?} belongs to project {other:?}: remove it from that project \
-                first"
+                "namespace {name:?} belongs to project {other:?}: first remove the namespace \
+                from that project"
             ),
             OwnershipProblem::Exists => format!(
                 "namespace {name:?} exists and does not belong to the project: set adopt to add \
@@ -223,14 +223,14 @@ fn describe(blocked_reasons: &[BlockedReason]) -> String {
             ),
             OwnershipProblem::Missing => format!(
                 "namespace {name:?} does not exist in the cluster and cannot be adopted: correct \
-                 its name, create it, or unset adopt so that Drover creates it"
+                 the name, create the namespace, or unset adopt so that Drover creates the namespace"
             ),
             OwnershipProblem::Replaced => format!(
-                "namespace {name:?} was deleted and created again, so it is not adopted: remove \
-                 it from the project, then add it again with adopt"
+                "namespace {name:?} was deleted and recreated, so Drover does not adopt it: \
+                 remove the namespace from the project, then add it again with adopt"
             ),
             OwnershipProblem::Terminating => format!(
-                "namespace {name:?} is being deleted; the server checks it again every {} s",
+                "namespace {name:?} is being deleted; the server checks the namespace every {} s",
                 RETRY_AFTER.as_secs()
             ),
         },

@@ -133,8 +133,8 @@ async fn test(
         return Some(untested(condition_false(
             "Disabled",
             format!(
-                "the provider is disabled; test it with \"drover provider test {name}\", and enable it \
-                 with \"drover provider enable {name}\""
+                "the provider is disabled; run \"drover provider test {name}\", then \"drover provider \
+                 enable {name}\""
             ),
         )));
     }
@@ -187,7 +187,7 @@ fn verdict_of_test(test: &ConnectionTest) -> ConditionValue {
         }
         (false, None) => condition_false(
             "Misconfigured",
-            "no user is found who can sign in".to_owned(),
+            "the provider has no user that can sign in".to_owned(),
         ),
     }
 }

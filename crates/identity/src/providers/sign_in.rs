@@ -382,7 +382,7 @@ fn acquire_login_permit(provider: &Configured) -> Result<SemaphorePermit<'_>, Si
 
 /// The message for a user that the list of allowed users does not contain.
 pub const NOT_ALLOWED: &str =
-    "the AuthProvider's spec.allowed lists neither this person nor a group of theirs";
+    "spec.allowed of the AuthProvider contains neither the user nor a group of the user";
 
 /// Reports whether the user is enabled and is not being deleted.
 fn may_sign_in(user: &User) -> bool {

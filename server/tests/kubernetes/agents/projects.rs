@@ -152,7 +152,10 @@ async fn project_namespaces_have_quotas_and_are_released_without_project_metadat
     projects.change("web", json!({ "namespaces": three })).await;
     let message = projects.wait_for("web", "LimitsInvalid", &["dev", "test"]);
     let message = message.await;
-    assert!(message.contains("3 namespaces with 5 each"), "{message}");
+    assert!(
+        message.contains("the sum of 3 namespace quotas of 5"),
+        "{message}"
+    );
     assert!(cluster.kubectl(["get", "namespace", "x"]).await.is_err());
 
     // A namespace that leaves the project stays without objects of Drover. A namespace that stays

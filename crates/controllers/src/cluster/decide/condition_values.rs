@@ -110,7 +110,7 @@ fn api_server(facts: &ClusterFacts) -> ConditionValue {
         return condition_value(
             Tristate::Unknown,
             "ReportsStopped",
-            "the agent is connected but sends no reports; check its log",
+            "the agent is connected but sends no reports; check the agent's log",
         );
     }
     let Some(components) = &facts.reported.components else {
@@ -206,7 +206,7 @@ fn agent(spec: &AgentSpec, facts: &ClusterFacts, image: &str) -> ConditionValue 
                 Tristate::False,
                 "UpgradeAvailable",
                 format!(
-                    "the agent runs {}; set spec.agent.image to {image} to upgrade it",
+                    "the agent runs {}; to upgrade the agent, set spec.agent.image to {image}",
                     deployment.image
                 ),
             ),
