@@ -158,7 +158,7 @@ impl LogFile {
             file,
             path: path.to_owned(),
             size,
-            max_bytes: max_bytes.max(1),
+            max_bytes,
             keep,
         })
     }
