@@ -45,11 +45,8 @@ impl Policy {
         let doubled = self
             .min
             .saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX));
-        let bound = doubled.clamp(self.min, self.max);
-        self.min
-            + bound
-                .saturating_sub(self.min)
-                .mul_f64(random.clamp(0.0, 1.0))
+        let bound = doubled.min(self.max);
+        self.min + bound.saturating_sub(self.min).mul_f64(random)
     }
 }
 
