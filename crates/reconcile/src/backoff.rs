@@ -21,9 +21,7 @@ impl Backoff {
     /// success. `jitter` is in `0..=1`.
     pub fn delay(&self, failures: u32, jitter: f64) -> Duration {
         let doubled = self.first.saturating_mul(2_u32.saturating_pow(failures));
-        doubled
-            .min(self.longest)
-            .mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0)
+        doubled.min(self.longest).mul_f64(0.5 + jitter / 2.0)
     }
 
     /// Returns the upper bound of the first delay.
@@ -35,7 +33,8 @@ impl Backoff {
 /// Returns a random number in `0..=1`. The number is not suitable for secrets, because the system
 /// seeds `RandomState` once per thread.
 pub(crate) fn jitter() -> f64 {
-    let number = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
+    let number = u32::try_from(RandomState::new().hash_one(0_u8) >> 32);
+    let number = number.expect("the upper half of a u64 fits into a u32");
     f64::from(number) / f64::from(u32::MAX)
 }
 
