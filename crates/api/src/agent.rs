@@ -15,9 +15,6 @@ pub const PROTOCOLS: [u32; 2] = [2, 1];
 
 /// Header of `GET /v1/connect`: base64 of a JSON [`ConnectProof`].
 pub const PROOF_HEADER: &str = "drover-agent-proof";
-/// Header of `GET /v1/connect`: protocol versions, separated by commas. The response header
-/// contains the selected version.
-pub const PROTOCOL_HEADER: &str = "drover-protocol";
 /// Header of a tunnelled request. The value is the name of the request's [`Lane`].
 pub const LANE_HEADER: &str = "drover-lane";
 /// Header of a response with which the agent refuses a tunnelled request. The value is the reason
