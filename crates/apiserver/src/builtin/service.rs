@@ -141,7 +141,8 @@ fn free(
     taken: &dyn Fn(&str) -> bool,
 ) -> String {
     let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(name);
-    let start = u32::try_from(hash % u64::from(count)).unwrap_or_default();
+    let start = u32::try_from(hash % u64::from(count));
+    let start = start.expect("the remainder is less than count");
     (0..count)
         .map(|step| at(start.wrapping_add(step) % count))
         .find(|candidate| !taken(candidate))

@@ -143,15 +143,4 @@ impl ApiError {
         }
         error
     }
-
-    /// Creates the error for a JSON patch that cannot be applied to the object.
-    pub fn unprocessable() -> Self {
-        let mut error = Self::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "Invalid",
-            "the server rejected our request due to an error in our request",
-        );
-        error.details = Some(Box::default());
-        error
-    }
 }

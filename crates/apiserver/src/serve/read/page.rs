@@ -22,6 +22,13 @@ struct Token {
     start: String,
 }
 
+impl Token {
+    fn encode(&self) -> String {
+        let json = serde_json::to_vec(self).expect("strings and numbers can be serialized as JSON");
+        URL_SAFE_NO_PAD.encode(json)
+    }
+}
+
 const VERSION: &str = "meta.k8s.io/v1";
 /// The revision value in tokens that continue at the latest state.
 const LATEST: i64 = -1;
@@ -39,8 +46,7 @@ impl Position {
             // kube-apiserver's tokens contain the smallest possible next key.
             start: format!("{start}\0"),
         };
-        // Strings and numbers always serialize.
-        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+        token.encode()
     }
 
     /// Decodes a token, and adds the key prefix.
