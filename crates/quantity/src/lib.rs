@@ -6,6 +6,19 @@
 use std::fmt;
 
 const NANO: i128 = 1_000_000_000;
+/// The decimal suffixes with their powers of ten, from the smallest to the largest.
+const DECIMAL_SUFFIXES: [(&str, i32); 10] = [
+    ("n", -9),
+    ("u", -6),
+    ("m", -3),
+    ("", 0),
+    ("k", 3),
+    ("M", 6),
+    ("G", 9),
+    ("T", 12),
+    ("P", 15),
+    ("E", 18),
+];
 
 /// A quantity in billionths, with the family of its suffix.
 ///
@@ -187,18 +200,15 @@ impl fmt::Display for Quantity {
         }
         let mut number = self.nano;
         let mut power = 0;
-        while number % 1000 == 0 && power < 9 {
+        while number % 1000 == 0 && power + 1 < DECIMAL_SUFFIXES.len() {
             number /= 1000;
             power += 1;
         }
+        let (suffix, exponent) = DECIMAL_SUFFIXES[power];
         match self.format {
-            Format::Exponent if power == 3 => write!(f, "{number}"),
-            Format::Exponent => write!(f, "{number}e{}", power * 3 - 9),
-            Format::Decimal | Format::Binary => {
-                let suffix = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-                let suffix = suffix.get(usize::try_from(power).unwrap_or(3));
-                write!(f, "{number}{}", suffix.copied().unwrap_or_default())
-            }
+            Format::Exponent if exponent == 0 => write!(f, "{number}"),
+            Format::Exponent => write!(f, "{number}e{exponent}"),
+            Format::Decimal | Format::Binary => write!(f, "{number}{suffix}"),
         }
     }
 }
