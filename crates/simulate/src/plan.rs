@@ -215,7 +215,7 @@ impl Seed {
     }
 
     fn index(&mut self, bound: u32) -> usize {
-        usize::try_from(self.below(bound)).unwrap_or(0)
+        usize::try_from(self.below(bound)).expect("a u32 fits into a usize")
     }
 }
 

@@ -118,7 +118,7 @@ impl BoundPod<'_> {
 
     /// Returns the backoff before a restart of a container. The backoff doubles with each restart.
     fn pause(&self, restarts: i32) -> SignedDuration {
-        let times = u32::try_from(restarts.clamp(0, 16)).unwrap_or(0);
+        let times = restarts.clamp(0, 16).unsigned_abs();
         let factor = 2_i32.saturating_pow(times);
         self.backoff.saturating_mul(factor).min(MAX_BACKOFF)
     }

@@ -25,7 +25,7 @@ pub(super) fn encode(mut number: u32) -> String {
     const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut text = String::new();
     for _ in 0..7 {
-        let at = usize::try_from(number % 27).unwrap_or_default();
+        let at = usize::try_from(number % 27).expect("the remainder is less than 27");
         text.push(char::from(LETTERS[at]));
         number /= 27;
     }
