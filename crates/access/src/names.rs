@@ -18,6 +18,8 @@ pub const EXTRA_DISPLAY_NAME: &str = "management.drover.dev/display-name";
 pub const EXTRA_TOKEN_ID: &str = "management.drover.dev/token-id";
 /// Prefix of the names of service accounts, before `<namespace>:<name>`.
 pub const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+/// Prefix of the names of users, before the UID.
+const USER_PREFIX: &str = "drover:user:";
 /// Maximum length of a provider name or group ID in bytes.
 const MAX_PART: usize = 253;
 
@@ -28,12 +30,12 @@ pub struct UserName(String);
 impl UserName {
     /// Creates the name of the user with this UID.
     pub fn of(uid: &UserUid) -> Self {
-        Self(format!("{PREFIX}user:{uid}"))
+        Self(format!("{USER_PREFIX}{uid}"))
     }
 
     /// Parses a name from a request. Returns `None` if the name is not the name of a Drover user.
     pub fn parse(text: &str) -> Option<Self> {
-        let uid = text.strip_prefix(PREFIX)?.strip_prefix("user:")?;
+        let uid = text.strip_prefix(USER_PREFIX)?;
         is_part(uid).then(|| Self(text.to_owned()))
     }
 
@@ -44,9 +46,7 @@ impl UserName {
 
     /// Returns the UID of the User object, which is part of the name.
     pub fn uid(&self) -> UserUid {
-        let uid = self.0.strip_prefix(PREFIX);
-        let uid = uid.and_then(|name| name.strip_prefix("user:"));
-        UserUid::new(uid.unwrap_or_default())
+        UserUid::new(&self.0[USER_PREFIX.len()..])
     }
 }
 
@@ -70,8 +70,13 @@ impl GroupName {
 
     /// Returns the provider in the name: the name of the AuthProvider object.
     pub fn provider(&self) -> &str {
-        let rest = self.0.strip_prefix(PREFIX).unwrap_or_default();
-        rest.split_once(':').map_or("", |(provider, _)| provider)
+        self.parts().0
+    }
+
+    /// Returns the provider and the ID.
+    fn parts(&self) -> (&str, &str) {
+        let parts = self.0[PREFIX.len()..].split_once(':');
+        parts.expect("a group's name contains the provider and the ID")
     }
 
     /// Returns the complete name, for RBAC objects and impersonation headers.
@@ -102,7 +107,11 @@ impl AccountName {
 
     /// Returns the namespace and the name of the ServiceAccount.
     pub fn object(&self) -> (&str, &str) {
-        account(&self.0).unwrap_or_default()
+        self.parts()
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        account(&self.0).expect("the name is the name of a service account")
     }
 }
 
