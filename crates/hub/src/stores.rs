@@ -239,15 +239,16 @@ impl Stores {
     /// Waits for `limit` at most until every kind has been listed once. Reports whether all stores
     /// are synced.
     pub async fn wait_until_synced(&self, limit: Duration) -> bool {
-        let mut changed = self.changed();
-        let waiting = async {
-            while !self.health().synced {
-                if changed.changed().await.is_err() {
-                    break;
-                }
-            }
-        };
+        let waiting = self.wait_for_sync();
         tokio::time::timeout(limit, waiting).await.is_ok()
+    }
+
+    async fn wait_for_sync(&self) {
+        let mut changed = self.changed();
+        while !self.health().synced {
+            let change = changed.changed().await;
+            change.expect("the stores own the sender");
+        }
     }
 }
 

@@ -208,10 +208,8 @@ impl<K: ResourceExt> Store<K> {
         let mut changed = self.changed();
         let waiting = async {
             while !done() {
-                // The store owns the sender, so `changed()` cannot fail.
-                if changed.changed().await.is_err() {
-                    break;
-                }
+                let change = changed.changed().await;
+                change.expect("the store owns the sender");
             }
         };
         tokio::time::timeout(limit, waiting).await.is_ok()
