@@ -77,9 +77,12 @@ impl LoginState {
     /// Encrypts the state for the cookie. The encryption authenticates the provider's UID, so the
     /// cookie is valid only for this provider.
     pub fn seal(&self, seal: &Seal, provider: &ProviderUid) -> Result<SecretString, NoRandomness> {
-        let plain = serde_json::to_vec(self).unwrap_or_default();
-        let sealed = seal.close(provider.as_str(), &plain)?;
+        let sealed = seal.close(provider.as_str(), &self.json())?;
         Ok(SecretString::from(URL_SAFE_NO_PAD.encode(sealed)))
+    }
+
+    fn json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a login state can be serialized as JSON")
     }
 
     /// Decrypts a cookie. Returns `None` if the cookie was not created by this server or was

@@ -72,6 +72,12 @@ struct Plain {
     id_token: Option<String>,
 }
 
+impl Plain {
+    fn json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("two strings can be serialized as JSON")
+    }
+}
+
 /// Reads the tokens. Returns an empty value if the encryption key has changed.
 pub async fn read(
     hub: &Hub,
@@ -109,11 +115,10 @@ pub async fn write(
         refresh_token: text(&tokens.refresh_token),
         id_token: text(&tokens.id_token),
     };
-    let plain = serde_json::to_vec(&plain).unwrap_or_default();
     let sealed = hub
         .keys()
         .provider_tokens()
-        .close(&of(user, provider), &plain)?;
+        .close(&of(user, provider), &plain.json())?;
     change(hub, user, provider, Some(sealed)).await?;
     Ok(())
 }
