@@ -25,7 +25,8 @@ pub fn version(fields: &[u8]) -> String {
 
 /// Returns 64 bits of a hash, in hexadecimal.
 fn short(hash: Digest) -> String {
-    let first = hash.as_ref().first_chunk().copied().unwrap_or_default();
+    let first = hash.as_ref().first_chunk();
+    let first = *first.expect("a SHA-256 digest has 32 bytes");
     format!("{:016x}", u64::from_be_bytes(first))
 }
 

@@ -14,7 +14,7 @@ pub(super) fn read<S: Serialize + DeserializeOwned>(sent: &Value) -> Result<S, S
         let field = format!("spec.{}", error.path());
         Status::invalid(&field, error.inner().to_string())
     })?;
-    let parsed = serde_json::to_value(&spec).unwrap_or_default();
+    let parsed = serde_json::to_value(&spec).expect("a parsed spec can be serialized as JSON");
     match unknown_field(sent, &parsed, "spec") {
         Some(field) => Err(Status::invalid(&field, "unknown field")),
         None => Ok(spec),

@@ -229,7 +229,8 @@ fn references(base: &str, rights: &Rights) -> Vec<(String, RoleRef)> {
     let external = rights.external.iter().map(|name| {
         // A role's name may have the maximum length, so the binding's name contains its hash.
         let hash = digest(&SHA256, name.as_bytes());
-        let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
+        let short = hash.as_ref().first_chunk();
+        let short = *short.expect("a SHA-256 digest has 32 bytes");
         let short = u64::from_be_bytes(short);
         (
             format!("{base}-{short:016x}"),
@@ -261,7 +262,8 @@ fn chunks<'a, T: Name + ?Sized>(names: &[&'a T]) -> Vec<(usize, Vec<&'a T>)> {
     let mut chunks = vec![Vec::new(); count];
     for &name in names {
         let hash = digest(&SHA256, name.name().as_bytes());
-        let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
+        let short = hash.as_ref().first_chunk();
+        let short = *short.expect("a SHA-256 digest has 32 bytes");
         let n = usize::from(u16::from_be_bytes(short)) % count;
         chunks[n].push(name);
     }

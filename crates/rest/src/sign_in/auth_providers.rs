@@ -46,7 +46,8 @@ const SECRET_FIELDS: [(&str, &str); 3] = [
 
 fn view(provider: &AuthProvider) -> AuthProviderView {
     let status = provider.status.clone().unwrap_or_default();
-    let mut spec = serde_json::to_value(&provider.spec).unwrap_or_default();
+    let mut spec =
+        serde_json::to_value(&provider.spec).expect("a stored spec can be serialized as JSON");
     for (protocol, field) in SECRET_FIELDS {
         if let Some(settings) = spec.get_mut(protocol).and_then(Value::as_object_mut) {
             settings.remove(field);

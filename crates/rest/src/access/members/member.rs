@@ -75,7 +75,8 @@ impl References {
     pub(crate) fn binding_name(&self, target: Option<&str>) -> String {
         let parts = serde_json::json!([target, self.role, self.subject]);
         let hash = digest(&SHA256, parts.to_string().as_bytes());
-        let short = hash.as_ref().first_chunk().copied().unwrap_or_default();
+        let short = hash.as_ref().first_chunk();
+        let short = *short.expect("a SHA-256 digest has 32 bytes");
         format!("{PREFIX}{:032x}", u128::from_be_bytes(short))
     }
 }
