@@ -86,7 +86,7 @@ impl Findings {
                     text.extend(["[-]", name, " failed: ", reason, "\n"]);
                 }
                 (Err(reason), CheckEffect::IsNoted) => {
-                    text.extend(["[!]", name, ": ", reason, "\n"])
+                    text.extend(["[!]", name, ": ", reason, "\n"]);
                 }
             }
         }
