@@ -110,11 +110,11 @@ pub(super) async fn write_all<K: StoredKind>(
     let mut first = None;
     let mut failures = 0;
     for together in changes.chunks(CONCURRENCY) {
-        let writes = together
+        let requests = together
             .iter()
             .map(|change| write(&writer, operation, change));
-        let written = futures::future::join_all(writes).await;
-        for error in written.into_iter().filter_map(Result::err) {
+        let results = futures::future::join_all(requests).await;
+        for error in results.into_iter().filter_map(Result::err) {
             // A rejected object does not affect the others.
             let refused = error.code().is_some_and(|code| (400..500).contains(&code));
             failures += usize::from(!refused || error.code() == Some(429));

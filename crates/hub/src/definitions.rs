@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     /// The base64 SHA-256 digest of the definitions at [`SCHEMA_REVISION`].
-    const DIGEST: &str = "VZOpHJ2TTR8YZhGo35yQDDBq5OW7HYeF9y2PItCvmlw=";
+    const DIGEST: &str = "UirRNsgvUVfhfIPg+AMrqVlbbZxew/Tr20l/CRaGOg8=";
 
     #[test]
     fn changed_crd_schemas_require_a_new_schema_revision() {

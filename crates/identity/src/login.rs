@@ -14,11 +14,11 @@ use secrecy::SecretString;
 use serde_json::json;
 use thiserror::Error;
 
+use super::last_login::record_login;
 use super::limits::{LoginLimits, RetryAfter};
 use super::passwords::{
     PasswordError, PasswordVersion, Passwords, check_rules, read_hash, write_hash,
 };
-use super::providers::users::record_login;
 use super::tokens::{self, NewToken, RevokeError, TokenError};
 use drover_http_edge::status::Status;
 use drover_hub::settings::Settings;

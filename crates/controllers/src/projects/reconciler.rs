@@ -79,7 +79,7 @@ impl Reconciler for Projects {
         let Some(cluster) = self.0.cluster(uid) else {
             return Ok(Action::await_change());
         };
-        let reconciling = cluster.unless_deleted(reconcile(&cluster));
+        let reconciling = cluster.unless_deleted(Box::pin(reconcile(&cluster)));
         reconciling.await.unwrap_or(Ok(Action::await_change()))
     }
 

@@ -24,6 +24,7 @@ use super::login_state::{AlreadyFinished, FinishedLogins, LoginState, Pending, R
 use super::provider_tokens::{self, ProviderTokens};
 use super::{mapping, users};
 use crate::LoginClient;
+use crate::last_login::record_login;
 use crate::limits::{LoginLimits, RetryAfter};
 use crate::tokens;
 use crate::tokens::NewToken;
@@ -299,7 +300,7 @@ impl ProviderLogins {
         }
         let new_token = self.new_token(by, reference.clone());
         let (secret, token) = tokens::create(&self.hub, &user, new_token).await?;
-        users::record_login(&self.hub, &user).await;
+        record_login(&self.hub, &user).await;
         Ok(CompletedLogin { secret, token })
     }
 

@@ -8,7 +8,6 @@ use drover_api::kinds::{
     RoleReference, User, UserReference, UserSpec,
 };
 use drover_providers::ProviderUser;
-use jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Resource as _, ResourceExt as _};
 use serde_json::json;
@@ -238,23 +237,6 @@ async fn change(
     match written.await {
         Err(error) if error.is_conflict() => Err(ProviderUserError::Changing),
         answer => Ok(Arc::new(answer?)),
-    }
-}
-
-/// Records the time of a login. Logs an error without returning it, because the time is for display
-/// only.
-pub async fn record_login(hub: &Hub, user: &User) {
-    let patch = json!({ "status": { "lastLoginAt": Timestamp::now() } });
-    // The time is for display, so the login does not wait for the store.
-    let writer = hub.writer::<User>().without_wait();
-    let name = user.name_any();
-    let written = writer.patch_status("record a login", &name, &patch);
-    if let Err(error) = written.await {
-        let error = &error as &dyn std::error::Error;
-        tracing::debug!(
-            error,
-            "failed to write the time of a login to the user's status"
-        );
     }
 }
 

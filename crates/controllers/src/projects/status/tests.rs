@@ -19,7 +19,7 @@ fn project_condition_contains_ownership_problem_and_fix() {
         (
             vec![owned()],
             "NamespaceTaken",
-            &["\"n0\"", "\"bank\"", "remove it"],
+            &["\"n0\"", "\"bank\"", "first remove"],
         ),
         (
             vec![OwnershipProblem::Exists],
